@@ -15,10 +15,10 @@ import (
 	"interleave/papaya/server"
 )
 
-// accountsTable is the table of keys that the accounts are in.
+// accountsTable is the name of the table with the accounts.
 const accountsTable = "accounts"
 
-// streamFolder is where a data folder has the files of JetStream.
+// streamFolder returns the folder of JetStream's files in a data folder.
 func streamFolder(data string) string { return filepath.Join(data, "stream") }
 
 func openBook(ctx context.Context, l log.Log) (*account.Book, error) {
@@ -26,11 +26,11 @@ func openBook(ctx context.Context, l log.Log) (*account.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return account.Open(shelf{keys}), nil
+	return account.Open(keyStore{keys}), nil
 }
 
-// A shelf is a table of the log as a Store of accounts; their errors have other names.
-type shelf struct{ keys log.Keys }
+// A keyStore makes an account.Store of a table of the log. It translates the errors.
+type keyStore struct{ keys log.Keys }
 
 func translate(err error) error {
 	switch {
@@ -42,26 +42,26 @@ func translate(err error) error {
 	return err
 }
 
-func (s shelf) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+func (s keyStore) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 	v, r, err := s.keys.Get(ctx, key)
 	return v, r, translate(err)
 }
 
-func (s shelf) Put(ctx context.Context, key string, value []byte, revision uint64) error {
+func (s keyStore) Put(ctx context.Context, key string, value []byte, revision uint64) error {
 	return translate(s.keys.Put(ctx, key, value, revision))
 }
 
-func (s shelf) Delete(ctx context.Context, key string, revision uint64) error {
+func (s keyStore) Delete(ctx context.Context, key string, revision uint64) error {
 	return translate(s.keys.Delete(ctx, key, revision))
 }
 
-func (s shelf) Keys(ctx context.Context, prefix string) ([]string, error) {
+func (s keyStore) Keys(ctx context.Context, prefix string) ([]string, error) {
 	list, err := s.keys.Keys(ctx, prefix)
-	slices.Sort(list) // the log has them in the order of their last change
+	slices.Sort(list) // the log returns them in the order of their last change
 	return list, translate(err)
 }
 
-// addrOf is the address of a connection; that of a Unix socket or a pipe is none.
+// addrOf returns the address of a connection. A Unix socket or a pipe has none.
 func addrOf(a net.Addr) netip.Addr {
 	if t, ok := a.(interface{ AddrPort() netip.AddrPort }); ok {
 		return t.AddrPort().Addr()
@@ -73,39 +73,39 @@ func addrOf(a net.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// A doorkeeper answers the server's questions about accounts from the book.
-type doorkeeper struct{ *house }
+// An authenticator implements server.Accounts with the book of accounts.
+type authenticator struct{ *daemon }
 
-// answer counts and names the outcome as the server knows it.
-func (d doorkeeper) answer(a account.Account, err error) (server.Person, error) {
+// answer counts the outcome of a login, and translates the error.
+func (d authenticator) answer(a account.Account, err error) (server.Person, error) {
 	if errors.Is(err, account.ErrWrong) || errors.Is(err, account.ErrInvitation) {
 		err = server.ErrNotYours
 	}
 	d.login(err)
 	if limited, ok := errors.AsType[*account.LimitError](err); ok {
-		err = told{limited}
+		err = clientError{limited}
 	}
 	return server.Person{Account: a.Name, Role: roles[a.Role]}, err
 }
 
-// roles are those of accounts, as the hall has them.
+// roles are the hall's roles for those of accounts.
 var roles = map[account.Role]hall.Role{account.Admin: hall.Admin, account.Operator: hall.Operator,
 	account.Member: hall.Member, account.Guest: hall.Guest}
 
-// told is an error that the server tells the client as it is.
-type told struct{ error }
+// clientError is an error whose text the client may see.
+type clientError struct{ error }
 
-// Is makes it one of the client's, not of the server's.
-func (told) Is(target error) bool { return target == server.ErrNotYours }
+// Is makes clientError count as server.ErrNotYours: a failure of the client, not of the server.
+func (clientError) Is(target error) bool { return target == server.ErrNotYours }
 
 // Verify implements server.Accounts.
-func (d doorkeeper) Verify(ctx context.Context, name, password string,
+func (d authenticator) Verify(ctx context.Context, name, password string,
 	from net.Addr) (server.Person, error) {
 	return d.answer(d.book.Login(ctx, addrOf(from), name, account.NewSecret(password)))
 }
 
 // Certificate implements server.Accounts.
-func (d doorkeeper) Certificate(ctx context.Context,
+func (d authenticator) Certificate(ctx context.Context,
 	fingerprint, name string) (server.Person, error) {
 	return d.answer(d.book.LoginCertificate(ctx, fingerprint, name))
 }
@@ -113,7 +113,7 @@ func (d doorkeeper) Certificate(ctx context.Context,
 var errClosed = errors.New("this server makes no accounts: ask its administrator")
 
 // Register implements server.Accounts.
-func (d doorkeeper) Register(ctx context.Context, name, password, invitation string,
+func (d authenticator) Register(ctx context.Context, name, password, invitation string,
 	from net.Addr) (server.Person, error) {
 	switch how := d.settings.Load().Registration; {
 	case how == config.Closed, how == config.Invitation && invitation == "":
@@ -126,4 +126,4 @@ func (d doorkeeper) Register(ctx context.Context, name, password, invitation str
 }
 
 // Required implements server.Accounts.
-func (d doorkeeper) Required() bool { return d.settings.Load().Required }
+func (d authenticator) Required() bool { return d.settings.Load().Required }

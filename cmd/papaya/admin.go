@@ -23,17 +23,17 @@ import (
 	"interleave/papaya/log"
 )
 
-// A place says which server a command is about.
-type place struct{ data, config string }
+// A target says which server a command is for.
+type target struct{ data, config string }
 
-func (p *place) flags(c *cobra.Command) {
+func (p *target) flags(c *cobra.Command) {
 	c.PersistentFlags().StringVar(&p.data, "data", "",
 		"the server's data `folder`; without, that of --config, or papaya-data")
 	c.PersistentFlags().StringVar(&p.config, "config", "", "the server's `file` of settings")
 }
 
-// settings are those of the server, with its folder.
-func (p *place) settings() (*config.Config, error) {
+// settings returns the server's settings, with its data folder.
+func (p *target) settings() (*config.Config, error) {
 	c, err := readSettings(p.config)
 	if err == nil && p.data != "" {
 		c.Data = p.data
@@ -41,7 +41,7 @@ func (p *place) settings() (*config.Config, error) {
 	return c, err
 }
 
-func (p *place) dial(ctx context.Context) (*control.Client, error) {
+func (p *target) dial(ctx context.Context) (*control.Client, error) {
 	c, err := p.settings()
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (p *place) dial(ctx context.Context) (*control.Client, error) {
 	return control.Dial(ctx, c.Data)
 }
 
-// offline opens what a server that does not run keeps. The lock of the folder makes sure that none
-// starts meanwhile.
+// offline opens the data folder of a server that is not running. It locks the folder, so none can
+// start.
 func offline(ctx context.Context,
 	c *config.Config) (text *log.Text, l log.Log, end func() error, err error) {
 	if text, err = log.OpenText(c.Data); err != nil {
@@ -64,9 +64,10 @@ func offline(ctx context.Context,
 	return text, l, func() error { return errors.Join(l.Close(), text.Close()) }, nil
 }
 
-// accounts are those of the server that runs, or of its folder if none does. The folder is made if
-// it is not there, so that the first account can be made before the first start.
-func (p *place) accounts(ctx context.Context, do func(control.Accounts) error) error {
+// accounts calls do with the accounts of the running server, or of the data folder if none is
+// running. It makes the folder if there is none, so that the first account can be made before the
+// first start.
+func (p *target) accounts(ctx context.Context, do func(control.Accounts) error) error {
 	c, err := p.settings()
 	if err != nil {
 		return err
@@ -90,12 +91,12 @@ func (p *place) accounts(ctx context.Context, do func(control.Accounts) error) e
 }
 
 func adminCommand() *cobra.Command {
-	var p place
+	var p target
 	c := &cobra.Command{
 		Use:   "admin",
 		Short: "Accounts, sessions, rooms, invitations, settings",
-		Long: `Speaks with the server that runs on the data folder, through a socket in it: you need the server's user or root. Accounts
-and invitations can also be changed while no server runs.`,
+		Long: `Talks to the server that runs on the data folder, through a socket in it. Only the server's user and root may do that.
+Accounts and invitations can also be changed while no server runs.`,
 		Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -106,7 +107,7 @@ and invitations can also be changed while no server runs.`,
 	return c
 }
 
-// usageArgs refuses words that a command with commands below it does not know.
+// usageArgs refuses unknown words after a command that has subcommands.
 func usageArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("no command %q; `%s --help` lists them", args[0], cmd.CommandPath())
@@ -114,7 +115,7 @@ func usageArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// exactly wants words, named as in Use.
+// exactly requires n words, which Use names.
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -124,7 +125,7 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-// A passwords says where a new password comes from.
+// passwords says where a new password comes from.
 type passwords struct {
 	generate, none bool
 	file           string
@@ -138,7 +139,7 @@ func (w *passwords) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("generate", "no-password", "password-file")
 }
 
-// read is the password; said is what to print when the account has it.
+// read returns the password, and a text to print when the account has it.
 func (w *passwords) read(cmd *cobra.Command) (p account.Secret, said string, err error) {
 	switch {
 	case w.none:
@@ -191,7 +192,7 @@ func firstLine(r io.Reader) (account.Secret, error) {
 	return account.NewSecret(line), nil
 }
 
-func accountCommand(p *place) *cobra.Command {
+func accountCommand(p *target) *cobra.Command {
 	c := &cobra.Command{Use: "account",
 		Short: "Accounts: add, remove, password, role, certificates, list", Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -252,8 +253,8 @@ func accountCommand(p *place) *cobra.Command {
 	return c
 }
 
-// say does one thing to the accounts, and then says what was asked for.
-func (p *place) say(cmd *cobra.Command, said string, do func(control.Accounts) error) error {
+// say does something to the accounts, and then prints the text.
+func (p *target) say(cmd *cobra.Command, said string, do func(control.Accounts) error) error {
 	err := p.accounts(cmd.Context(), do)
 	if err == nil && said != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), said)
@@ -261,8 +262,8 @@ func (p *place) say(cmd *cobra.Command, said string, do func(control.Accounts) e
 	return err
 }
 
-// simple is a command whose words are all that it needs.
-func (p *place) simple(use, short string, do func(context.Context, control.Accounts,
+// simple is a command that needs only its words.
+func (p *target) simple(use, short string, do func(context.Context, control.Accounts,
 	[]string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: exactly(strings.Count(use,
 		" ")), RunE: func(cmd *cobra.Command, args []string) error {
@@ -287,7 +288,7 @@ func list(cmd *cobra.Command, a control.Accounts) error {
 	return w.Flush()
 }
 
-func inviteCommand(p *place) *cobra.Command {
+func inviteCommand(p *target) *cobra.Command {
 	var role, by string
 	var life time.Duration
 	c := &cobra.Command{Use: "invite", Short: "Make an invitation and print its token",
@@ -311,8 +312,8 @@ func inviteCommand(p *place) *cobra.Command {
 	return c
 }
 
-func invitationsCommand(p *place) *cobra.Command {
-	return &cobra.Command{Use: "invitations", Short: "List the invitations that are open",
+func invitationsCommand(p *target) *cobra.Command {
+	return &cobra.Command{Use: "invitations", Short: "List open invitations",
 		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.accounts(cmd.Context(), func(a control.Accounts) error {
 				open, err := a.Invitations(cmd.Context())
@@ -325,16 +326,16 @@ func invitationsCommand(p *place) *cobra.Command {
 		}}
 }
 
-func takeBackCommand(p *place) *cobra.Command {
+func takeBackCommand(p *target) *cobra.Command {
 	return p.simple("take-back ID", "End an invitation that is open", func(ctx context.Context,
 		a control.Accounts, args []string) error {
 		return a.TakeBack(ctx, args[0])
 	})
 }
 
-func reloadCommand(p *place) *cobra.Command {
+func reloadCommand(p *target) *cobra.Command {
 	return &cobra.Command{Use: "reload",
-		Short: "Let the server read its file of settings and its certificates again",
+		Short: "Make the server read its settings and certificates again",
 		Args:  exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := p.dial(cmd.Context())
@@ -359,8 +360,8 @@ func reloadCommand(p *place) *cobra.Command {
 		}}
 }
 
-func metricsCommand(p *place) *cobra.Command {
-	return &cobra.Command{Use: "metrics", Short: "Print the figures of the server that runs",
+func metricsCommand(p *target) *cobra.Command {
+	return &cobra.Command{Use: "metrics", Short: "Print the metrics of the running server",
 		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := p.dial(cmd.Context())
 			if err != nil {
@@ -379,7 +380,7 @@ func exampleCommand() *cobra.Command {
 }
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{Use: "check FILE", Short: "Say what is wrong with a file of settings",
+	return &cobra.Command{Use: "check FILE", Short: "Report the mistakes in a file of settings",
 		Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := config.Load(args[0])
 			if err != nil {

@@ -16,12 +16,12 @@ import (
 )
 
 func backupCommand() *cobra.Command {
-	var p place
+	var p target
 	c := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy everything that a server keeps, while it runs or not",
-		Long: `Writes one file with all that the server keeps: what was said, who is in which room and has read how far, accounts,
-invitations, the certificate and its key. Keep it as you keep the key. - is standard output.`,
+		Short: "Copy everything that a server stores, while it runs or not",
+		Long: `Writes one file with everything that the server stores: messages, rooms, how far each member has read, accounts,
+invitations, the certificate and its key. Keep it as safe as the key. - is standard output.`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.settings()
@@ -45,7 +45,7 @@ func backup(cmd *cobra.Command, c *config.Config, w io.Writer) error {
 		return err
 	}
 	if _, err := os.Stat(c.Data); err != nil {
-		return err // and no empty folder is made in its place
+		return err // no empty folder is made in its place
 	}
 	text, l, end, err := offline(ctx, c)
 	if err != nil {
@@ -57,12 +57,12 @@ func backup(cmd *cobra.Command, c *config.Config, w io.Writer) error {
 }
 
 func restoreCommand() *cobra.Command {
-	var p place
+	var p target
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup",
-		Long: `Makes the data folder, which must not be there or be empty, from a backup. It appears whole, or not at all. - is standard input.
-What a server keeps in a NATS cluster (--nats) is the cluster's: this restores the embedded log only.`,
+		Long: `Makes the data folder from a backup. The folder must be missing or empty. It appears complete, or not at all. - is standard
+input. This restores the embedded log only: a NATS cluster (--nats) keeps its data itself.`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.settings()

@@ -17,7 +17,7 @@ import (
 	"interleave/internal/command"
 )
 
-// benchOptions are the words of `papaya bench`.
+// benchOptions are the flags of `papaya bench`.
 type benchOptions struct {
 	clients, pipeline, size int
 	window                  time.Duration
@@ -27,10 +27,10 @@ func benchCommand() *cobra.Command {
 	var o benchOptions
 	c := &cobra.Command{
 		Use:   "bench ADDRESS",
-		Short: "Load a chat server of yours, and say what it delivers",
-		Long: `Fill one room of the server at ADDRESS with clients that all talk, and count what each of them hears. It loads any server of
-IRC, but not without being noticed: ask whose server it is. The load takes cores from a server on the same machine; the laboratory
-(interleave bench chat) measures with more care.`,
+		Short: "Load a chat server of yours, and print what it delivers",
+		Long: `Fill one room of the server at ADDRESS with clients that all talk, and count what each of them receives. It loads any IRC
+server, and its users will notice: use only a server of your own. The load takes cores from a server on the same machine. The
+laboratory (interleave bench chat) measures with more care.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.clients < 2 || o.pipeline < 1 || o.size < 1 || o.size > 400 || o.window <= 0 {
@@ -59,13 +59,13 @@ IRC, but not without being noticed: ask whose server it is. The load takes cores
 	return c
 }
 
-// benched is what all clients have counted within the window.
+// benched are the counts of all clients within the window.
 type benched struct {
 	counting             atomic.Bool
 	said, heard, slowest atomic.Int64
 }
 
-// joinTimeout bounds how long all clients may take to come in.
+// joinTimeout bounds the time until all clients have joined.
 const joinTimeout = time.Minute
 
 func bench(ctx context.Context, address string, o benchOptions) (*benched, error) {
@@ -80,7 +80,7 @@ func bench(ctx context.Context, address string, o benchOptions) (*benched, error
 	go func() {
 		in.Wait()
 		close(talk)
-		time.Sleep(time.Second) // until it is steady
+		time.Sleep(time.Second) // until the load is steady
 		r.counting.Store(true)
 		time.Sleep(o.window)
 		r.counting.Store(false)
@@ -89,7 +89,7 @@ func bench(ctx context.Context, address string, o benchOptions) (*benched, error
 	return r, group.Wait()
 }
 
-// benchClient joins, then says as much as is acknowledged, and hears all that is said.
+// benchClient joins, and sends messages as fast as they are acknowledged.
 func benchClient(ctx context.Context, address string, n int, o benchOptions, r *benched,
 	in *sync.WaitGroup, talk, end <-chan struct{}) error {
 	var dialer net.Dialer
@@ -148,7 +148,7 @@ func benchClient(ctx context.Context, address string, n int, o benchOptions, r *
 	}
 }
 
-// benchHear counts messages, answers pings, and passes on acknowledgements.
+// benchHear counts messages, answers PING, and reports acknowledgements.
 func benchHear(c net.Conn, r *benched, pongs chan<- struct{}) error {
 	buf, have := make([]byte, 64<<10), 0
 	for {

@@ -22,16 +22,16 @@ import (
 	"interleave/papaya/terminal"
 )
 
-// The ports that IRC has at IANA.
+// IRC's ports at IANA.
 const (
 	tlsPort   = "6697"
 	plainPort = "6667"
 )
 
-// maxSecret bounds a file that a password is read from, in bytes.
+// maxSecret bounds the size of a file with a password, in bytes.
 const maxSecret = 4096
 
-// chatOptions are the words of `papaya chat`.
+// chatOptions are the flags of `papaya chat`.
 type chatOptions struct {
 	nick, account, passwordFile, passFile, certificates string
 	plain, invited                                      bool
@@ -44,8 +44,8 @@ func chatCommand() *cobra.Command {
 		Short: "Chat in this terminal",
 		Long: `Chat in this terminal, with Papaya or any other IRC server. /help inside lists commands and keys, Ctrl-C leaves.
 
-The connection is encrypted unless --plain says otherwise. A certificate that nobody known has signed is shown and asked about once;
-from then on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
+The connection is encrypted, except with --plain. You are asked once about a certificate that the system does not trust; from then
+on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
 		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann " +
 			"chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya " +
 			"chat --plain localhost:6667",
@@ -113,7 +113,7 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 	return terminal.Run(cmd.Context(), client.New(settings), dial, in, out)
 }
 
-// chatSettings is who we are, as far as the command line says.
+// chatSettings makes the settings of the session from the flags.
 func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 	nick := cmp.Or(o.nick, o.account)
 	if nick == "" {
@@ -145,8 +145,8 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 	return client.Settings{Nick: nick, Account: o.account, Rooms: rooms}, nil
 }
 
-// address makes host, host:port, an address of IPv6 or one in brackets to what is dialled, and to
-// the name on its certificate.
+// address splits HOST, HOST:PORT or an IPv6 address, with or without brackets, into the name of the
+// certificate and the address to dial.
 func address(host string, plain bool) (name, addr string, err error) {
 	port := tlsPort
 	if plain {
@@ -163,7 +163,7 @@ func address(host string, plain bool) (name, addr string, err error) {
 	return name, net.JoinHostPort(name, port), nil
 }
 
-// password is the account's: from the file, or asked for.
+// password returns the account's password, from the file or from the user.
 func password(cmd *cobra.Command, o chatOptions, tty *os.File) (string, error) {
 	if o.account == "" {
 		return "", nil
@@ -182,7 +182,7 @@ func password(cmd *cobra.Command, o chatOptions, tty *os.File) (string, error) {
 	return word, err
 }
 
-// asked is a secret that is typed and not shown.
+// asked asks the user for a secret, which is not shown.
 func asked(cmd *cobra.Command, what string, tty *os.File) (string, error) {
 	fmt.Fprint(cmd.ErrOrStderr(), what)
 	word, err := term.ReadPassword(int(tty.Fd()))
@@ -193,7 +193,7 @@ func asked(cmd *cobra.Command, what string, tty *os.File) (string, error) {
 	return string(word), nil
 }
 
-// secret is the first line of a file; without a file there is none.
+// secret returns the first line of a file. Without a file it is empty.
 func secret(stdin io.Reader, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -217,8 +217,8 @@ func secret(stdin io.Reader, file string) (string, error) {
 	return line, nil
 }
 
-// encrypted connects once, to ask about the certificate while there is a terminal to ask at; from
-// then on it must be on record.
+// encrypted connects once, to ask the user about the certificate while the terminal is free. From
+// then on the certificate must be on record.
 func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	tty *os.File) (client.Dialer, error) {
 	file := o.certificates
@@ -242,7 +242,7 @@ func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	return client.TLS(addr, name, &client.Pins{File: file}), nil
 }
 
-// trust asks about a certificate; anything but yes is no.
+// trust asks the user about a certificate. Every answer but yes is no.
 func trust(in io.Reader, out io.Writer, addr, fingerprint string) bool {
 	fmt.Fprintf(out, `The certificate of %s is not signed by anybody this machine knows. Its SHA-256 is
   %s

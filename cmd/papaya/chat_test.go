@@ -17,10 +17,10 @@ import (
 	"interleave/internal/freeport"
 )
 
-// colours are the sequences that choose one; 39 and 49 go back to none.
+// colours are the sequences that set a colour; 39 and 49 reset it.
 var colours = regexp.MustCompile("\x1b\\[([0-9;]*;)?([349][0-7]|[34]8;)")
 
-// patience is a net under what must happen; nothing is expected to be fast.
+// patience bounds every wait; nothing is expected to be fast.
 const patience = 5 * time.Minute
 
 func TestAddress(t *testing.T) {
@@ -106,13 +106,13 @@ func TestChatRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// A screen is a terminal of 80 columns and 24 lines in which something runs.
+// A screen is a terminal of 80 columns and 24 lines with a program in it.
 type screen struct {
 	t      *testing.T
 	socket string
 }
 
-// newScreen starts a command in a terminal. tmux stays in the foreground, to end with the test.
+// newScreen starts a command in a terminal. tmux stays in the foreground, so it ends with the test.
 func newScreen(t *testing.T, dir, command string) *screen {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -156,7 +156,7 @@ func (s *screen) types(keys ...string) {
 	s.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// shows waits until the screen has a text, and returns all of it.
+// shows waits until the screen has a text, and returns the screen.
 func (s *screen) shows(text string) string {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -170,8 +170,7 @@ func (s *screen) shows(text string) string {
 	}
 }
 
-// startServer runs `papaya serve` in a folder until the returned function kills it, or
-// the test ends.
+// startServer runs `papaya serve` in a folder until the test ends or calls kill.
 func startServer(t *testing.T, program, dir string) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(program, "serve", "--config", "papaya.toml")
@@ -201,8 +200,8 @@ func startServer(t *testing.T, program, dir string) (kill func()) {
 	return kill
 }
 
-// TestChatInATerminal is two people in terminals, a server that is killed between, and a
-// certificate that changes.
+// TestChatInATerminal has two users in terminals. The server is killed and started again, and later
+// has another certificate.
 func TestChatInATerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and terminals")
@@ -235,13 +234,13 @@ func TestChatInATerminal(t *testing.T) {
 	ann.shows("Is it the right one? [yes/no]")
 	ann.types("yes", "Enter")
 	ann.shows("@ann")
-	// the certificate is on record now
+	// The certificate is on record now.
 	bob := newScreen(t, dir, "NO_COLOR=1 "+chat+"bob --password-file password")
 	bob.shows("bob")
 	ann.shows("bob joined")
 	ann.types("bob: the kettle is on", "Enter")
 	if all := bob.shows("bob: the kettle is on"); !strings.Contains(all, "ann") {
-		t.Errorf("who said it is not there:\n%s", all)
+		t.Errorf("the nick is not there:\n%s", all)
 	}
 	if !colours.MatchString(ann.tmux("capture-pane", "-p", "-e")) {
 		t.Error("the screen has no colours")
@@ -255,7 +254,7 @@ func TestChatInATerminal(t *testing.T) {
 	kill()
 	ann.shows("connection lost")
 	kill = startServer(t, program, dir)
-	// the list of people was emptied when the connection was lost
+	// The list of members was emptied when the connection was lost.
 	for _, s := range []*screen{ann, bob} {
 		s.shows("│ @ann")
 	}
@@ -285,7 +284,7 @@ func TestChatInATerminal(t *testing.T) {
 	eve.shows("not the one on record")
 	eve.shows("ended 1")
 
-	// Whoever is invited makes the account from here.
+	// An invited user makes an account in the client.
 	cmd := exec.Command(program, "admin", "invite")
 	cmd.Dir = dir
 	token, err := cmd.Output()

@@ -19,16 +19,15 @@ import (
 	"interleave/internal/irctest"
 )
 
-// TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come
-// in, talk, hear what was said while they were away once and at its own time, and come back by
-// themselves when the server was killed.
+// TestOtherClients runs WeeChat and irssi over TLS with a password. They join, talk, show messages
+// that they have missed once and with their times, and reconnect after the server was killed.
 func TestOtherClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and clients")
 	}
-	clients := map[string]func(t *testing.T, dir string, port int, pin string) stranger{}
+	clients := map[string]func(t *testing.T, dir string, port int, pin string) otherClient{}
 	for name, start := range map[string]func(t *testing.T, dir string, port int,
-		pin string) stranger{"weechat-headless": startWeechat, "irssi": startIrssi} {
+		pin string) otherClient{"weechat-headless": startWeechat, "irssi": startIrssi} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Logf("SKIP: install %s for the test of Papaya with it", name)
 			continue
@@ -54,8 +53,8 @@ func TestOtherClients(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	house := t // the server is there for all clients
-	kill := startServer(house, program, dir)
+	outer := t // the server runs for all clients
+	kill := startServer(outer, program, dir)
 	pin := fingerprintAt(t, port)
 	for name, start := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +74,7 @@ func TestOtherClients(t *testing.T) {
 			guest.types(guest.connect())
 			ann.Expect("JOIN #tea")
 			if got := guest.shows(said); guest.times() && !strings.Contains(got, at) {
-				t.Errorf("what was said at %s is shown without that time:\n%s", at, got)
+				t.Errorf("a message of %s is shown without that time:\n%s", at, got)
 			}
 
 			all := guest.shows(said)
@@ -85,7 +84,7 @@ func TestOtherClients(t *testing.T) {
 				}
 			}
 			kill()
-			kill = startServer(house, program, dir)
+			kill = startServer(outer, program, dir)
 			if command := guest.again(); command != "" {
 				guest.types(command)
 			}
@@ -102,17 +101,18 @@ func TestOtherClients(t *testing.T) {
 	}
 }
 
-// A stranger is a client that is not ours, in the room #tea as guest.
-type stranger interface {
+// An otherClient is another program's client, in the room #tea as guest.
+type otherClient interface {
 	types(line string)
 	shows(text string) string
-	connect() string // the command that does
-	// the command that connects again after a loss; none where it does so by itself soon
+	connect() string // the command that connects
+	// again is the command that connects again after a loss. It is empty if the client soon does so
+	// by itself.
 	again() string
-	times() bool // it shows when something was said, where the server tells
+	times() bool // the client shows the time of a message if the server sends it
 }
 
-// fingerprintAt is what the server's certificate is pinned by.
+// fingerprintAt returns the fingerprint of the server's certificate.
 func fingerprintAt(t *testing.T, port int) string {
 	t.Helper()
 	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port),
@@ -125,13 +125,13 @@ func fingerprintAt(t *testing.T, port int) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// weechat writes what it shows into files, and reads what is typed from a pipe.
+// weechat writes its messages into files, and reads commands from a pipe.
 type weechat struct {
 	t   *testing.T
 	dir string
 }
 
-func startWeechat(t *testing.T, dir string, port int, pin string) stranger {
+func startWeechat(t *testing.T, dir string, port int, pin string) otherClient {
 	t.Helper()
 	w := weechat{t, filepath.Join(dir, "weechat")}
 	args := []string{"--dir", w.dir}
@@ -192,7 +192,7 @@ func (weechat) times() bool     { return true }
 // irssi runs in a terminal.
 type irssi struct{ *screen }
 
-func startIrssi(t *testing.T, dir string, port int, pin string) stranger {
+func startIrssi(t *testing.T, dir string, port int, pin string) otherClient {
 	t.Helper()
 	home := filepath.Join(dir, "irssi")
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -214,7 +214,7 @@ settings = { core = { user_name = "guest"; real_name = "guest"; server_reconnect
 	return s
 }
 
-// colons writes a fingerprint as irssi wants it: 0A:1B:...
+// colons formats a fingerprint for irssi: 0A:1B:...
 func colons(pin string) string {
 	var pairs []string
 	for i := 0; i+2 <= len(pin); i += 2 {
@@ -238,7 +238,7 @@ func (irssi) connect() string { return "/connect papaya" }
 func (irssi) again() string   { return "/reconnect all" } // by itself it waits for half a minute
 func (irssi) times() bool     { return false }
 
-// awaits waits until there is a text, and returns all that there is.
+// awaits waits until look returns something with a text.
 func awaits(t *testing.T, text string, look func() string) string {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

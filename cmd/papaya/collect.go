@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// collectAt is in percent: Go's collector lets a large heap grow by so much between two
-	// runs. Idle clients are most of it, so half of Go's own 100 saves a third of the memory
-	// for little time.
+	// collectAt is in percent: how much a large heap may grow between two collections. The heap is
+	// mostly idle clients. Half of Go's default of 100 saves a third of the memory, and costs
+	// little time.
 	collectAt = 50
-	// collectAfter is in bytes, by which any heap may grow: by half of the few MiB of a small one,
-	// a busy server would collect all the time.
+	// collectAfter is in bytes: how much any heap may grow. With half of a small heap, a busy
+	// server would collect all the time.
 	collectAfter = 16 << 20
-	// collectEvery is how often the heap is looked at.
+	// collectEvery is how often the size of the heap is checked.
 	collectEvery = time.Second
 )
 
-// collectPercent is what GOGC says for a heap of which so many bytes are in use; before the first
-// collection Go takes 4 MiB for granted.
+// collectPercent returns GOGC for a live heap of that size. Before the first collection Go assumes
+// 4 MiB.
 func collectPercent(live uint64) int {
 	return int(max(collectAt, collectAfter*100/max(live, 4<<20)))
 }
 
-// collect sets the collector by what the heap has become, until ctx ends; not where GOGC says
-// what is wanted.
+// collect adapts the collector to the heap until ctx ends. It does nothing if GOGC is set.
 func collect(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -37,7 +36,7 @@ func collect(ctx context.Context) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for was := 0; ; {
 		metrics.Read(live)
-		// to set it stops all goroutines for a moment
+		// ^A change stops all goroutines for a moment.
 		if p := collectPercent(live[0].Value.Uint64()); p < was*9/10 || p > was*11/10 {
 			debug.SetGCPercent(p)
 			was = p

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// TestCollectPercent: a heap grows by 16 MiB or by half, whichever is more.
+// TestCollectPercent: a heap may grow by 16 MiB or by half, whichever is more.
 func TestCollectPercent(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50,
 		1 << 30: 50} {
@@ -16,7 +16,7 @@ func TestCollectPercent(t *testing.T) {
 	}
 }
 
-// TestCollect sets the collector at once, and leaves it to GOGC where that is set.
+// TestCollect: collect sets the collector at once, unless GOGC is set.
 func TestCollect(t *testing.T) {
 	before := debug.SetGCPercent(7)
 	defer debug.SetGCPercent(before)

@@ -13,14 +13,14 @@ import (
 )
 
 func exportCommand() *cobra.Command {
-	var p place
+	var p target
 	var f keep.Filter
 	var since, until, format, file string
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Write out what was said",
-		Long: `Writes what was said, all of it or a part, as the log has it or as a JSON object on each line. It reads the log in the
-data folder, whether a server runs or not; it sees rooms and messages between two alike, so it is for who may read the folder.`,
+		Short: "Export messages",
+		Long: `Writes all or some messages, as the log has them or as a JSON object on each line. It reads the log in the data folder,
+whether a server runs or not. It shows private messages too: everybody who can read the folder can do that.`,
 		Example: `  papaya export --room '#tea'
   papaya export --words kettle,boils --since 2026-01-01
   papaya export --person ann --format json -o ann.jsonl`,
@@ -55,7 +55,7 @@ data folder, whether a server runs or not; it sees rooms and messages between tw
 	return c
 }
 
-func export(cmd *cobra.Command, p *place, f keep.Filter, format keep.Format, w io.Writer) error {
+func export(cmd *cobra.Command, p *target, f keep.Filter, format keep.Format, w io.Writer) error {
 	c, err := p.settings()
 	if err != nil {
 		return err
@@ -86,8 +86,7 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s: expected a time as 2026-11-22 or 2026-11-22T07:20:00Z", s)
 }
 
-// writeTo writes to a new file of mode 0600, which is removed again if it does not become whole; -
-// is standard output.
+// writeTo writes to a new file with mode 0600, and removes it after an error; - is standard output.
 func writeTo(cmd *cobra.Command, file string, write func(io.Writer) error) error {
 	if file == "-" {
 		return write(cmd.OutOrStdout())
@@ -104,7 +103,7 @@ func writeTo(cmd *cobra.Command, file string, write func(io.Writer) error) error
 		err = e
 	}
 	if err != nil {
-		_ = os.Remove(file) // what is not whole must not look so
+		_ = os.Remove(file) // it is incomplete
 	}
 	return err
 }

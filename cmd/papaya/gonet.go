@@ -4,6 +4,6 @@ package main
 
 import "interleave/gonet/host"
 
-// GoNet is the stack, where GONET_TAP names a tap. The kernel closes what a program that ends
-// leaves open; a stack inside the program has to be told.
+// GoNet replaces the kernel's stack if GONET_TAP names a tap. When a program ends, the kernel
+// closes its connections, but a stack in the program must be told.
 func init() { listen, leave = host.Listen, host.Close }

@@ -1,4 +1,4 @@
-// Command papaya is a chat server that speaks IRC, and what belongs to it.
+// Command papaya is a chat server that speaks IRC, with its tools and a client.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"interleave/internal/command"
 )
 
-// The exit codes, as `papaya help` lists them.
+// The exit codes of `papaya help`.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -25,11 +25,11 @@ func main() {
 	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// realMain is main with its edges passed in.
+// realMain is main with its input and output as parameters.
 func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what does not end by itself
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -18,36 +18,35 @@ import (
 	"interleave/papaya/server"
 )
 
-// forget ends the sessions of accounts that were removed, and takes from them what
-// they had in rooms.
-func (h *house) forget(ctx context.Context) error {
-	names, err := h.book.Removed(ctx)
+// forget ends the sessions of removed accounts, and removes their rights in rooms.
+func (d *daemon) forget(ctx context.Context) error {
+	names, err := d.book.Removed(ctx)
 	for _, name := range names {
-		one := h.admin.Order(ctx, hall.Forget, name, "The account was removed")
+		one := d.admin.Order(ctx, hall.Forget, name, "The account was removed")
 		if one == nil {
-			one = h.book.Forgotten(ctx, name)
+			one = d.book.Forgotten(ctx, name)
 		}
 		err = errors.Join(err, one)
 	}
 	return err
 }
 
-// forgetEvery is how soon accounts are forgotten that were removed while no server ran, or while
-// the log could not be written.
+// forgetEvery is how often forget is tried again: accounts may have been removed while no server
+// ran, or while the log could not be written.
 const forgetEvery = 10 * time.Second
 
-func (h *house) forgetOld(ctx context.Context) {
+func (d *daemon) forgetOld(ctx context.Context) {
 	select {
-	case <-h.ready:
+	case <-d.ready:
 	case <-ctx.Done():
 		return
 	}
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
 	for {
-		if err := h.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) &&
+		if err := d.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) &&
 			ctx.Err() == nil {
-			h.logger.Error("a removed account may still have something in rooms", "error", err)
+			d.logger.Error("a removed account may still have something in rooms", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -57,14 +56,14 @@ func (h *house) forgetOld(ctx context.Context) {
 	}
 }
 
-// erase removes what was said in a room.
-func (h *house) erase(ctx context.Context, room string) (int, error) {
-	h.keeping.Lock()
-	defer h.keeping.Unlock()
-	return keep.RetainRooms(ctx, h.text, map[string]time.Duration{room: 0}, time.Now())
+// erase removes the messages of a room.
+func (d *daemon) erase(ctx context.Context, room string) (int, error) {
+	d.keeping.Lock()
+	defer d.keeping.Unlock()
+	return keep.RetainRooms(ctx, d.text, map[string]time.Duration{room: 0}, time.Now())
 }
 
-// roomAges reads what package config has looked at.
+// roomAges parses a setting that package config has checked.
 func roomAges(list []string) map[string]time.Duration {
 	ages := map[string]time.Duration{}
 	for _, s := range list {
@@ -75,8 +74,8 @@ func roomAges(list []string) map[string]time.Duration {
 	return ages
 }
 
-// ordering is a command that asks the server that runs.
-func (p *place) ordering(do func(cmd *cobra.Command, c *control.Client,
+// ordering is a command for the running server.
+func (p *target) ordering(do func(cmd *cobra.Command, c *control.Client,
 	args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.dial(cmd.Context())
@@ -87,10 +86,10 @@ func (p *place) ordering(do func(cmd *cobra.Command, c *control.Client,
 	}
 }
 
-// why is the last word of an order, or what the server says where none is given.
+// why returns the reason of an order, which is the last words, or nothing.
 func why(args []string, n int) string { return strings.Join(args[min(n, len(args)):], " ") }
 
-// least wants so many words at least.
+// least requires at least n words.
 func least(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -100,12 +99,12 @@ func least(n int) cobra.PositionalArgs {
 	}
 }
 
-func sessionCommand(p *place) *cobra.Command {
-	c := &cobra.Command{Use: "session", Short: "Who is there: list, end", Args: usageArgs,
+func sessionCommand(p *target) *cobra.Command {
+	c := &cobra.Command{Use: "session", Short: "Sessions: list, end", Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var account bool
 	end := &cobra.Command{Use: "end NICK [WHY...]",
-		Short: "End somebody's session, or with --account all sessions of an account",
+		Short: "End a session, or with --account all sessions of an account",
 		Args:  least(1),
 		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
 			verb := hall.EndNick
@@ -116,7 +115,7 @@ func sessionCommand(p *place) *cobra.Command {
 		})}
 	end.Flags().BoolVar(&account, "account", false, "NICK is the name of an account")
 	c.AddCommand(end, &cobra.Command{Use: "list",
-		Short: "List who is there, on all servers that share the log", Args: exactly(0),
+		Short: "List the sessions on all servers that share the log", Args: exactly(0),
 		RunE: p.ordering(listSessions)})
 	return c
 }
@@ -141,12 +140,12 @@ func listSessions(cmd *cobra.Command, c *control.Client, _ []string) error {
 	return w.Flush()
 }
 
-func roomCommand(p *place) *cobra.Command {
+func roomCommand(p *target) *cobra.Command {
 	c := &cobra.Command{Use: "room", Short: "Rooms: list, kick, remove", Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var text bool
 	remove := &cobra.Command{Use: "remove ROOM [WHY...]",
-		Short: "Remove a room: all members, whoever ran it, with --text what was said in it, too",
+		Short: "Remove a room with all members, and with --text its messages",
 		Args:  least(1),
 		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
 			if err := c.Order(cmd.Context(), hall.RemoveRoom, args[0], why(args, 1)); err != nil ||
@@ -162,12 +161,12 @@ func roomCommand(p *place) *cobra.Command {
 	remove.Flags().BoolVar(&text, "text", false, "remove from the log what was said in it")
 	c.AddCommand(remove,
 		&cobra.Command{Use: "kick ROOM NICK [WHY...]",
-			Short: "Take somebody out of a room, also who is away", Args: least(2),
+			Short: "Remove a member, present or away, from a room", Args: least(2),
 			RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
 				return c.Order(cmd.Context(), hall.KickMember, args[0], args[1], why(args, 2))
 			})},
 		&cobra.Command{Use: "list",
-			Short: "List all rooms: who is there, who is away, modes, who made it, topic",
+			Short: "List all rooms: members present and away, modes, founder, topic",
 			Args:  exactly(0), RunE: p.ordering(listRooms)})
 	return c
 }

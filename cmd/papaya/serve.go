@@ -15,13 +15,13 @@ import (
 	"interleave/papaya/server"
 )
 
-// What a stack of the program's own does in the kernel's place: gonet.go.
+// gonet.go may replace the kernel's stack by GoNet.
 var (
 	listen = net.Listen
 	leave  = func() error { return nil }
 )
 
-// serveOptions are the words of `papaya serve`.
+// serveOptions are the flags of `papaya serve`.
 type serveOptions struct {
 	listen, web      []string
 	data, name, motd string
@@ -38,7 +38,7 @@ func serveCommand() *cobra.Command {
 		Short: "Serve chat",
 		Long: `Serve chat until SIGTERM or Ctrl-C. It prints "ready" once clients are accepted.
 
-With --nats, several servers that are given the same NATS cluster serve the same rooms; each has a folder and a --unique name of its own.`,
+With --nats, several servers on the same NATS cluster serve the same rooms. Each has its own folder and its own --unique name.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, o) },
 	}
@@ -65,7 +65,7 @@ func serve(cmd *cobra.Command, o serveOptions) (err error) {
 	go collect(cmd.Context())
 	defer func() { _ = leave() }()
 	if !o.plain {
-		return serveHouse(cmd, o)
+		return serveDaemon(cmd, o)
 	}
 	ctx := cmd.Context()
 	var motd []byte

@@ -1,5 +1,5 @@
-// Package irctest is a client of IRC for tests of servers. It sends lines, waits for lines, and
-// says on failure what it received last.
+// Package irctest is a client of IRC for tests of servers. It sends lines and waits for lines. A
+// failure shows the lines that it has received last.
 package irctest
 
 import (
@@ -21,8 +21,8 @@ const maxLine = 16 << 10
 // lastLines is how many received lines a failure shows.
 const lastLines = 8
 
-// A Conn sends and receives lines, and reports errors to its caller. Several goroutines may write at
-// the same time, but only one may receive.
+// A Conn sends and receives lines, and reports errors to its caller. Several goroutines may write
+// at the same time, but only one may receive.
 type Conn struct {
 	net.Conn
 	// Silent is for clients that do not answer PING. They receive it as any other line.

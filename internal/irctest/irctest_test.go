@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-// A recorder is a test of which the failure is part of another test.
+// A recorder is a test that is expected to fail.
 type recorder struct {
 	testing.TB
 	failure string
@@ -29,7 +29,7 @@ func (r *recorder) Fatalf(format string, words ...any) {
 	panic(r)
 }
 
-// failureOf runs a step that must fail, and returns what it says.
+// failureOf runs a step that must fail, and returns its message.
 func failureOf(t *testing.T, step func(t testing.TB)) (failure string) {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -43,8 +43,8 @@ func failureOf(t *testing.T, step func(t testing.TB)) (failure string) {
 	return ""
 }
 
-// pair is the server's end of a pipe, and a client at the other end. What the server has to say is
-// written at once, and received is what the client has sent in all.
+// pair returns a client at one end of a pipe. The server at the other end writes a text at once.
+// received ends the connection, and returns everything that the client has sent.
 func pair(t testing.TB, says string) (c *Client, received func() string) {
 	ours, theirs := net.Pipe()
 	all := make(chan string, 1)

@@ -1,8 +1,8 @@
-// Package account knows who may come in: names with a role, a password as a hash of argon2id,
+// Package account has the accounts: names with a role, a password as a hash of argon2id,
 // certificates, and invitations.
 //
-// Who asks learns only yes or no. A name that is not there costs the same hash as one that is, so
-// the time of an answer does not tell whether it is; failures are limited by address and by name.
+// A login learns only yes or no. An unknown name costs the same hash as a known one, so the time of
+// the answer does not tell whether an account exists. Failures are limited by address and by name.
 package account
 
 import (
@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// A Role is what somebody may do.
+// A Role is what an account may do.
 type Role string
 
-// The roles, each may do what the next may.
+// The roles. Each may also do what the next may.
 const (
-	Admin    Role = "admin"    // end sessions
-	Operator Role = "operator" // run rooms: come into all, and be operator there
-	Member   Role = "member"   // make rooms
-	Guest    Role = "guest"    // talk in rooms that are there
+	Admin    Role = "admin"    // may end sessions
+	Operator Role = "operator" // may join every room, as an operator
+	Member   Role = "member"   // may make rooms
+	Guest    Role = "guest"    // may talk in rooms that exist
 )
 
 var roles = []Role{Admin, Operator, Member, Guest}
 
-// ParseRole reads a role as people type it.
+// ParseRole parses a role as people type it.
 func ParseRole(s string) (Role, error) {
 	if r := Role(s); slices.Contains(roles, r) {
 		return r, nil
@@ -35,7 +35,7 @@ func ParseRole(s string) (Role, error) {
 	return "", fmt.Errorf("role %q: expected admin, operator, member or guest", s)
 }
 
-// Letter is how the role is written in the log of the chat: nothing for a member.
+// Letter returns the role as the chat's log has it: empty for a member.
 func (r Role) Letter() string {
 	if r == Member || r == "" {
 		return ""
@@ -43,28 +43,28 @@ func (r Role) Letter() string {
 	return string(r[:1])
 }
 
-// An Account is what may be shown of one.
+// An Account is the part of an account that may be shown.
 type Account struct {
-	// as it was first written; names compare without case in ASCII
+	// Name is as it was first written. Names are compared without case in ASCII.
 	Name string `json:"name"`
 	Role Role   `json:"role"`
-	// SHA-256 of the certificate in DER, in hex
+	// Certificates are SHA-256 of the DER form, in hex.
 	Certificates []string  `json:"certificates,omitempty"`
-	Invited      string    `json:"invited,omitempty"` // by whom
+	Invited      string    `json:"invited,omitempty"` // the inviter
 	Created      time.Time `json:"created"`
 	HasPassword  bool      `json:"has_password"`
 }
 
-// What can be wrong. ErrWrong stands for every reason that a login fails for, so that who tries
-// learns no more.
+// The errors of this package. ErrWrong stands for every reason for which a login fails, so an
+// attacker learns no more.
 var (
 	ErrWrong      = errors.New("the name, the password or the certificate is wrong")
-	ErrExists     = errors.New("there is such an account")
+	ErrExists     = errors.New("the account exists already")
 	ErrNone       = errors.New("there is no such account")
-	ErrInvitation = errors.New("the invitation was used, has expired or never was")
+	ErrInvitation = errors.New("the invitation was used, has expired or does not exist")
 )
 
-// A LimitError says that too many have failed.
+// A LimitError reports too many failures.
 type LimitError struct{ Wait time.Duration }
 
 func (e *LimitError) Error() string {
@@ -75,7 +75,7 @@ func (e *LimitError) Error() string {
 // maxName is in bytes, as NICKLEN.
 const maxName = 30
 
-// fold is a name as it compares.
+// fold returns the form in which names are compared.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -85,8 +85,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// CheckName holds a name to the rule of nicks (services/chat/README.md), since who logs in has the
-// right to the nick.
+// CheckName applies the rule for nicks (services/chat/README.md), because an account owns the nick
+// of its name.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, %.40q has %d", maxName, name, len(name))
@@ -97,13 +97,13 @@ func CheckName(name string) error {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', strings.IndexByte("[]\\^_{|}`", c) >= 0:
 		case i > 0 && (c == '-' || '0' <= c && c <= '9'):
 		default:
-			return fmt.Errorf("name %q: %q may not stand there", name, c)
+			return fmt.Errorf("name %q: %q is not allowed there", name, c)
 		}
 	}
 	return nil
 }
 
-// key is a name as a part of a key: bytes that a Store does not take are written =5b.
+// key returns a part of a key for a name. A byte that a Store does not allow is written as =5b.
 func key(kind, name string) string {
 	var b strings.Builder
 	b.WriteString(kind + ".")
@@ -117,7 +117,7 @@ func key(kind, name string) string {
 	return b.String()
 }
 
-// ParseFingerprint reads a SHA-256 in hex, with colons as openssl prints them or without.
+// ParseFingerprint parses a SHA-256 in hex, with colons (as openssl prints it) or without.
 func ParseFingerprint(s string) (string, error) {
 	f := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), ":", ""))
 	if data, err := hex.DecodeString(f); err != nil || len(data) != 32 {

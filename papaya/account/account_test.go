@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// cheap is a cost for tests that are not about it.
+// cheap is a low cost, for tests of other things.
 var cheap = Cost{MemoryKiB: 8, Passes: 1, Lanes: 1}
 
 var (
@@ -22,7 +22,7 @@ var (
 	wrong = NewSecret("the kettle is off")
 )
 
-// clock is a time that a test moves.
+// clock is a clock that a test sets.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -64,7 +64,7 @@ func TestLogin(t *testing.T) {
 		{"Ann", wrong, ErrWrong},
 		{"Ann", Secret{}, ErrWrong},
 		{"nobody", right, ErrWrong},
-		{"bot", Secret{}, ErrWrong}, // no password is not the empty one
+		{"bot", Secret{}, ErrWrong}, // no password is not the empty password
 		{"", right, ErrWrong},
 		{strings.Repeat("a", 10_000), right, ErrWrong},
 		{"no such name", right, ErrWrong},
@@ -107,7 +107,7 @@ func TestLifeOfAnAccount(t *testing.T) {
 	for _, err := range []error{b.Remove(ctx, "ann"), b.SetPassword(ctx, "ann", right),
 		b.SetRole(ctx, "ann", Member), b.AddCertificate(ctx, "ann", print1)} {
 		if !errors.Is(err, ErrNone) {
-			t.Errorf("a change of nobody: %v", err)
+			t.Errorf("a change of dummy: %v", err)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestPasswordsThatAreRefused(t *testing.T) {
 	for password, want := range map[string]string{
 		"short":                   "at least 12 bytes, this one has 5",
 		strings.Repeat("x", 257):  "at most 256 bytes, this one has 257",
-		"with a\x00in the middle": "no NUL",
+		"with a\x00in the middle": "must not contain NUL",
 	} {
 		err := b.SetPassword(t.Context(), "ann", NewSecret(password))
 		if err == nil || !strings.Contains(err.Error(), want) ||
@@ -164,8 +164,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestFailuresByAddress: a burst is let through, then one a minute; a login that is right costs
-// nothing; other addresses go on.
+// TestFailuresByAddress: a burst of failures is allowed, and then one each minute. A correct login
+// costs nothing, and other addresses are not affected.
 func TestFailuresByAddress(t *testing.T) {
 	b, c, _ := newBook(t)
 	for i := range 3 * addressBurst {
@@ -200,7 +200,7 @@ func TestFailuresByAddress(t *testing.T) {
 	}
 }
 
-// TestFailuresByName: guesses from many addresses add up, whether there is such an account or not.
+// TestFailuresByName: failures from many addresses add up, whether the account exists or not.
 func TestFailuresByName(t *testing.T) {
 	for _, name := range []string{"ann", "nobody"} {
 		b, _, _ := newBook(t)
@@ -222,7 +222,7 @@ func TestFailuresByName(t *testing.T) {
 	}
 }
 
-// TestGuessesAtOnce: the limit holds for those that are under way, too.
+// TestGuessesAtOnce: the limit also holds for concurrent logins.
 func TestGuessesAtOnce(t *testing.T) {
 	b, _, _ := newBook(t)
 	var mu sync.Mutex
@@ -254,7 +254,7 @@ func (*broken) Keys(context.Context, string) ([]string, error)      { return nil
 
 func TestTroubleIsNoWrongPassword(t *testing.T) {
 	b := open(&broken{}, cheap, time.Now)
-	for range 2 * addressBurst { // and does not count
+	for range 2 * addressBurst { // a failing store does not count as a failed login
 		if _, err := b.Login(t.Context(), here, "ann", right); !errors.Is(err, errBroken) {
 			t.Fatalf("got %v", err)
 		}

@@ -13,16 +13,16 @@ import (
 	"interleave/papaya/limit"
 )
 
-// record is an account as it is kept.
+// record is an account as it is stored.
 type record struct {
 	Account
 	Hash     string `json:"hash,omitempty"`
 	revision uint64
 }
 
-// Limits of failed logins. An address may fail 10 times at once and then once a minute. A name may
-// fail 50 times and then once in 10 s, whoever tries: higher, because it also keeps out the owner,
-// who has certificates and sessions that are open. Both are guesses.
+// Limits of failed logins. An address may fail 10 times at once, and then once a minute. A name may
+// fail 50 times, and then once in 10 s, from all addresses together. That limit is higher because
+// it also keeps the owner out, who has certificates and open sessions. Both are guesses.
 const (
 	addressBurst = 10
 	addressEvery = time.Minute
@@ -30,20 +30,20 @@ const (
 	nameEvery    = 10 * time.Second
 )
 
-// maxAtOnce bounds the hashes that are made at once, and with them the memory: 19 MiB each.
+// maxAtOnce bounds concurrent hashes, and so their memory: 19 MiB each.
 const maxAtOnce = 4
 
-// A Book is the accounts in a Store. Any goroutine may use it.
+// A Book has the accounts of a Store. Any goroutine may use it.
 type Book struct {
 	store   Store
 	now     func() time.Time
 	hashes  *hasher
-	address *limit.Rate // of failures
+	address *limit.Rate // for failures
 	name    *limit.Rate
-	nobody  hash // what the password of a name that is not there is compared with
+	dummy   hash // compared with the password of an unknown name
 }
 
-// Open reads and writes accounts in s.
+// Open returns a Book for the accounts in s.
 func Open(s Store) *Book { return open(s, Standard, time.Now) }
 
 func open(s Store, cost Cost, now func() time.Time) *Book {
@@ -53,11 +53,11 @@ func open(s Store, cost Cost, now func() time.Time) *Book {
 		hashes:  newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
 		address: limit.NewRate(addressBurst, addressEvery, now),
 		name:    limit.NewRate(nameBurst, nameEvery, now),
-		nobody:  hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
+		dummy:   hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
 	}
 }
 
-// Login says who somebody with this name and password is.
+// Login returns the account with a name and password.
 func (b *Book) Login(ctx context.Context, from netip.Addr, name string,
 	password Secret) (Account, error) {
 	done, err := b.try(from, name)
@@ -71,7 +71,7 @@ func (b *Book) Login(ctx context.Context, from netip.Addr, name string,
 
 func (b *Book) login(ctx context.Context, name string, password Secret) (Account, error) {
 	r, err := b.get(ctx, name)
-	kept := b.nobody
+	kept := b.dummy
 	switch {
 	case errors.Is(err, ErrNone):
 	case err != nil:
@@ -89,13 +89,14 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 		return Account{}, ErrWrong
 	}
 	if kept.cost != b.hashes.cost {
-		_ = b.setPassword(ctx, r, password) // the old hash is as good until the next login
+		// after an error the old hash stays until the next login
+		_ = b.setPassword(ctx, r, password)
 	}
 	return r.Account, nil
 }
 
-// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or
-// nothing. There is no limit: the client has shown that it holds the key.
+// LoginCertificate returns the account of a certificate. name is the authorization identity of SASL
+// EXTERNAL, or empty. There is no limit, because the client has proved that it holds the key.
 func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (Account, error) {
 	fingerprint, err := ParseFingerprint(fingerprint)
 	if err != nil {
@@ -121,8 +122,7 @@ func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (
 	return r.Account, nil
 }
 
-// Register makes an account for whoever asks; each counts as a failed login, so that an
-// address makes few.
+// Register makes an account. Each call counts as a failed login, so one address cannot make many.
 func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
 	password Secret) (Account, error) {
 	if wait, ok := b.address.Take(limit.Key(from)); !ok {
@@ -137,8 +137,9 @@ func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
 	return b.Find(ctx, name)
 }
 
-// try counts a login as failed before it is tried, so that many at once do not pass the limit; done
-// takes that back if it was right, or if it was not for the one who tried that it failed.
+// try counts a login as a failure before it is checked, so that concurrent logins cannot exceed the
+// limit. done takes this back if the login has succeeded, or has failed for a reason other than the
+// client.
 func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {
 	address, who := limit.Key(from), fold(name[:min(len(name), maxName+1)])
 	if wait, ok := b.address.Take(address); !ok {
@@ -161,13 +162,13 @@ func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {
 	}, nil
 }
 
-// Find is the account of a name.
+// Find returns the account of a name.
 func (b *Book) Find(ctx context.Context, name string) (Account, error) {
 	r, err := b.get(ctx, name)
 	return r.Account, err
 }
 
-// List is all accounts, by name.
+// List returns all accounts, by name.
 func (b *Book) List(ctx context.Context) ([]Account, error) {
 	keys, err := b.store.Keys(ctx, "account.")
 	if err != nil {
@@ -177,7 +178,7 @@ func (b *Book) List(ctx context.Context) ([]Account, error) {
 	for _, k := range keys {
 		r, err := b.getKey(ctx, k, k)
 		if errors.Is(err, ErrNone) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -187,7 +188,7 @@ func (b *Book) List(ctx context.Context) ([]Account, error) {
 	return list, nil
 }
 
-// Add makes an account; one without a password can log in by certificate only.
+// Add makes an account. Without a password it can log in only by certificate.
 func (b *Book) Add(ctx context.Context, name string, role Role, password Secret) error {
 	return b.add(ctx, record{Account: Account{Name: name, Role: role}}, password)
 }
@@ -206,7 +207,7 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	return b.setPassword(ctx, r, password)
 }
 
-// Remove removes an account and its certificates. Its name is among the Removed until Forgotten.
+// Remove removes an account and its certificates. Removed lists its name until Forgotten is called.
 func (b *Book) Remove(ctx context.Context, name string) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
@@ -217,7 +218,7 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 		return fmt.Errorf("account %s: %w", name, err)
 	}
 	if err := b.store.Delete(ctx, key("account", name), r.revision); err != nil {
-		_ = b.Forgotten(context.WithoutCancel(ctx), name) // it is there still
+		_ = b.Forgotten(context.WithoutCancel(ctx), name) // the account still exists
 		return fmt.Errorf("account %s: %w", name, err)
 	}
 	for _, f := range r.Certificates {
@@ -228,7 +229,7 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// Removed lists the accounts that were removed and may still have something in rooms.
+// Removed lists removed accounts that may still have rights in rooms.
 func (b *Book) Removed(ctx context.Context) ([]string, error) {
 	keys, err := b.store.Keys(ctx, "removed.")
 	if err != nil {
@@ -248,19 +249,19 @@ func (b *Book) Removed(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Forgotten says that a removed account has nothing any more.
+// Forgotten says that a removed account has no rights any more.
 func (b *Book) Forgotten(ctx context.Context, name string) error {
 	_, revision, err := b.store.Get(ctx, key("removed", name))
 	if err == nil {
 		err = b.store.Delete(ctx, key("removed", name), revision)
 	}
 	if errors.Is(err, ErrAbsent) || errors.Is(err, ErrChanged) {
-		return nil // another has said so
+		return nil // another server has called it
 	}
 	return err
 }
 
-// SetPassword replaces the password; the empty one leaves certificates only.
+// SetPassword replaces the password. An empty one leaves only certificates.
 func (b *Book) SetPassword(ctx context.Context, name string, password Secret) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
@@ -285,7 +286,7 @@ func (b *Book) setPassword(ctx context.Context, r record, password Secret) error
 	return b.put(ctx, r)
 }
 
-// SetRole changes what somebody may do.
+// SetRole changes the role of an account.
 func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
 	if _, err := ParseRole(string(role)); err != nil {
 		return err
@@ -300,7 +301,7 @@ func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
 
 func (b *Book) get(ctx context.Context, name string) (record, error) {
 	if CheckName(name) != nil {
-		// and the store need not take such a key
+		// ^The store may not allow such a key.
 		return record{}, fmt.Errorf("account %.40q: %w", name, ErrNone)
 	}
 	return b.getKey(ctx, key("account", name), name)
@@ -322,7 +323,7 @@ func (b *Book) getKey(ctx context.Context, key, name string) (record, error) {
 	return r, nil
 }
 
-// put writes what was read and changed; another that has changed it meanwhile wins.
+// put stores a changed record. It fails if the stored one has changed in the meantime.
 func (b *Book) put(ctx context.Context, r record) error {
 	r.HasPassword = r.Hash != ""
 	data, err := json.Marshal(r)

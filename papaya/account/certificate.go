@@ -10,7 +10,7 @@ import (
 // maxCertificates is for one account: a phone, a laptop, a few bots.
 const maxCertificates = 16
 
-// AddCertificate lets who holds the certificate's key log in as name by SASL EXTERNAL. A
+// AddCertificate lets the holder of a certificate's key log in to an account by SASL EXTERNAL. A
 // certificate belongs to one account.
 func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) error {
 	fingerprint, err := ParseFingerprint(fingerprint)
@@ -28,8 +28,8 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 		return fmt.Errorf("account %s: has %d certificates, at most %d", r.Name,
 			len(r.Certificates), maxCertificates)
 	}
-	// The certificate's key first: cut off here, the certificate opens nothing, and the same call
-	// finishes the work.
+	// The key of the certificate is stored first. If a crash follows, the certificate opens
+	// nothing, and the same call finishes the work.
 	k := key("certificate", fingerprint)
 	owner, revision, err := b.store.Get(ctx, k)
 	if err != nil && !errors.Is(err, ErrAbsent) {
@@ -51,7 +51,7 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 	return b.put(ctx, r)
 }
 
-// RemoveCertificate takes a certificate from an account.
+// RemoveCertificate removes a certificate from an account.
 func (b *Book) RemoveCertificate(ctx context.Context, name, fingerprint string) error {
 	fingerprint, err := ParseFingerprint(fingerprint)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Book) RemoveCertificate(ctx context.Context, name, fingerprint string) 
 	return b.dropCertificate(ctx, fingerprint)
 }
 
-// dropCertificate removes the key of a certificate that is in no account any more.
+// dropCertificate removes the key of a certificate that no account lists any more.
 func (b *Book) dropCertificate(ctx context.Context, fingerprint string) error {
 	k := key("certificate", fingerprint)
 	_, revision, err := b.store.Get(ctx, k)

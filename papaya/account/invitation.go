@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// An Invitation lets one person make an account. Its token is told once; what is kept
-// is a hash of it.
+// An Invitation lets one person make an account. Its token is shown once, and only a hash of it is
+// stored.
 type Invitation struct {
-	// the beginning of the hash: enough to tell them apart, no help to guess the token
+	// ID is the beginning of the hash. It tells invitations apart, and does not help to guess the
+	// token.
 	ID      string    `json:"id"`
 	Role    Role      `json:"role"`
 	By      string    `json:"by,omitempty"`
 	Expires time.Time `json:"expires"`
 }
 
-// Limits of invitations; both are guesses.
+// Limits of invitations. Both are guesses.
 const (
 	maxInvitations = 1000
 	maxLife        = 90 * 24 * time.Hour
@@ -36,8 +37,8 @@ func invitationKey(token Secret) (k, id string) {
 	return "invitation." + id, id[:12]
 }
 
-// Invite makes an invitation that ends after life. The token has 130 bits and no letter that
-// can be mistaken.
+// Invite makes an invitation that expires after life. The token has 130 bits, and no characters
+// that look alike.
 func (b *Book) Invite(ctx context.Context, by string, role Role,
 	life time.Duration) (Secret, Invitation, error) {
 	if _, err := ParseRole(string(role)); err != nil {
@@ -70,8 +71,8 @@ func (b *Book) Invite(ctx context.Context, by string, role Role,
 	return token, i, nil
 }
 
-// Invitations are those that are open, the next to expire first. Those that have
-// expired are removed.
+// Invitations returns the open invitations, the next to expire first. It removes those that have
+// expired.
 func (b *Book) Invitations(ctx context.Context) ([]Invitation, error) {
 	keys, err := b.store.Keys(ctx, "invitation.")
 	if err != nil {
@@ -81,11 +82,11 @@ func (b *Book) Invitations(ctx context.Context) ([]Invitation, error) {
 	for _, k := range keys {
 		i, revision, err := b.invitation(ctx, k)
 		switch {
-		case errors.Is(err, ErrAbsent): // used meanwhile
+		case errors.Is(err, ErrAbsent): // used in the meantime
 		case err != nil:
 			return nil, err
 		case !b.now().Before(i.Expires):
-			_ = b.store.Delete(ctx, k, revision) // the next who looks removes it
+			_ = b.store.Delete(ctx, k, revision) // after an error the next call removes it
 		default:
 			list = append(list, i)
 		}
@@ -106,7 +107,7 @@ func (b *Book) invitation(ctx context.Context,
 	return i, revision, nil
 }
 
-// TakeBack ends an invitation that is open.
+// TakeBack removes an open invitation.
 func (b *Book) TakeBack(ctx context.Context, id string) error {
 	if len(id) != 12 {
 		return ErrInvitation
@@ -118,15 +119,15 @@ func (b *Book) TakeBack(ctx context.Context, id string) error {
 	if len(keys) == 0 {
 		return ErrInvitation
 	}
-	_, revision, err := b.invitation(ctx, keys[0]) // two with 48 bits alike are not to be expected
+	// two IDs of 48 bits are not expected to be equal
+	_, revision, err := b.invitation(ctx, keys[0])
 	if err == nil {
 		err = b.store.Delete(ctx, keys[0], revision)
 	}
 	return err
 }
 
-// Redeem makes an account of an invitation, which is used thereby. Failures count as
-// those of logins do.
+// Redeem makes an account from an invitation, which it uses up. Failures count as failed logins.
 func (b *Book) Redeem(ctx context.Context, from netip.Addr, token Secret, name string,
 	password Secret) (Account, error) {
 	done, err := b.try(from, "")
@@ -154,8 +155,8 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string,
 	if err != nil {
 		return Account{}, err
 	}
-	// The invitation goes first: a crash in between loses an invitation, and never makes two
-	// accounts of one.
+	// The invitation is removed first. A crash may so lose an invitation, but cannot make two
+	// accounts from one.
 	if err := b.store.Delete(ctx, k, revision); errors.Is(err, ErrChanged) {
 		return Account{}, ErrInvitation
 	} else if err != nil {
@@ -164,7 +165,7 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string,
 	r := record{Account: Account{Name: name, Role: i.Role, Invited: i.By}}
 	if err := b.add(ctx, r, password); err != nil {
 		if data, e := json.Marshal(i); e == nil {
-			// the name was taken: another may be tried
+			// The name was taken. Another name may be tried with the same token.
 			_ = b.store.Put(context.WithoutCancel(ctx), k, data, 0)
 		}
 		return Account{}, err

@@ -13,21 +13,20 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// A Secret is a password or a token. Printed or logged it is a word that says so; String does not
-// give it away by accident.
+// A Secret is a password or a token. It is printed and logged as "(secret)", so that it is not
+// revealed by accident.
 type Secret struct{ text string }
 
-// NewSecret wraps what must not be printed.
+// NewSecret makes a Secret.
 func NewSecret(text string) Secret { return Secret{text} }
 
-// Reveal is the text, for those who hash it or hand it out.
+// Reveal returns the text, to hash it or to hand it out.
 func (s Secret) Reveal() string { return s.text }
 
-// String hides the text, as the methods below do from fmt (with %#v, too), slog and JSON.
+// String hides the text. The methods below hide it from fmt (also with %#v), slog and JSON.
 func (s Secret) String() string { return "(secret)" }
 
-// Format implements fmt.Formatter.
-// a failed write shows nothing
+// Format implements fmt.Formatter. After a failed write nothing is shown.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("(secret)")) }
 
 // LogValue implements slog.LogValuer.
@@ -36,16 +35,16 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue("(secret)") }
 // MarshalText implements encoding.TextMarshaler, for JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("(secret)"), nil }
 
-// Cost is what one hash takes. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB, 2
-// passes and 1 lane of argon2id; RFC 9106 recommends 64 MiB and 3 passes where memory is no
-// question. A server of one core and 1 GB is ours.
+// Cost is the cost of one hash. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB, 2
+// passes and 1 lane of argon2id. RFC 9106 recommends 64 MiB and 3 passes if memory is no limit, but
+// Papaya should run on one core and 1 GB.
 type Cost struct {
 	MemoryKiB uint32
 	Passes    uint32
 	Lanes     uint8
 }
 
-// Standard is the cost of new passwords. Logins with hashes of another cost renew them.
+// Standard is the cost of new passwords. A login renews a hash of another cost.
 var Standard = Cost{MemoryKiB: 19 * 1024, Passes: 2, Lanes: 1}
 
 // Sizes in bytes (RFC 9106, 3.1 and 4: 16 for salts, 32 for tags).
@@ -54,23 +53,22 @@ const (
 	tagLen  = 32
 )
 
-// The limits of what is read from a store: a hash that somebody has changed must not take the
-// machine's memory.
+// Limits of a stored hash: one that somebody has changed must not take all memory.
 const (
 	maxMemoryKiB = 256 * 1024
 	maxPasses    = 16
 	maxLanes     = 16
 )
 
-// Limits of passwords in bytes. 12 is ours (NIST SP 800-63B asks for 15 where a password is all, 8
-// beside a second factor); 256 keeps a line of SASL PLAIN below its 400 bytes of base64.
+// Limits of passwords in bytes. 12 is our choice: NIST SP 800-63B asks for 15 if the password is
+// the only factor, and for 8 with a second one. 256 keeps SASL PLAIN within one piece of 400 bytes
+// of base64.
 const (
 	minPassword = 12
 	maxPassword = 256
 )
 
-// hash is one password as it is kept: the PHC string format,
-// $argon2id$v=19$m=19456,t=2,p=1$salt$tag.
+// hash is a stored password in the PHC string format: $argon2id$v=19$m=19456,t=2,p=1$salt$tag.
 type hash struct {
 	cost Cost
 	salt []byte
@@ -85,7 +83,7 @@ func (h hash) String() string {
 		phc.EncodeToString(h.salt), phc.EncodeToString(h.tag))
 }
 
-// parseHash reads what String wrote, and nothing else.
+// parseHash accepts only what String returns.
 func parseHash(s string) (hash, error) {
 	var h hash
 	var version int
@@ -115,31 +113,31 @@ func parseHash(s string) (hash, error) {
 	case len(h.salt) < 8 || len(h.salt) > 64 || len(h.tag) < 16 || len(h.tag) > 64:
 		return h, errors.New("the salt or the tag of a hash has a wrong length")
 	case h.String() != s:
-		return h, errors.New("a hash of a password that is not written as it should be")
+		return h, errors.New("a malformed password hash")
 	}
 	return h, nil
 }
 
-// A hasher bounds how many hashes are made at once, and how many wait: with 2 at once a storm of
-// logins holds 38 MiB, not all memory.
+// A hasher bounds how many hashes are computed at once, and how many logins wait. With 2 at once, a
+// flood of logins takes 38 MiB.
 type hasher struct {
 	cost    Cost
-	running chan struct{} // a place for each that runs
-	waiting chan struct{} // a place for each that runs or waits
+	running chan struct{} // holds those that compute
+	waiting chan struct{} // holds those that compute or wait
 }
 
-// maxWaiting is how many logins wait for a place: at 25 ms each and 2 at once the last waits
-// under a second.
+// maxWaiting is how many logins may wait. With 25 ms for a hash and 2 at once, the last waits for
+// less than a second.
 const maxWaiting = 64
 
-// ErrBusy says that too many logins are under way.
+// ErrBusy reports that too many logins are waiting.
 var ErrBusy = errors.New("too many logins are under way, try again later")
 
 func newHasher(cost Cost, atOnce int) *hasher {
 	return &hasher{cost, make(chan struct{}, atOnce), make(chan struct{}, maxWaiting)}
 }
 
-// enter waits for a place to hash in.
+// enter waits for its turn to hash.
 func (h *hasher) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case h.waiting <- struct{}{}:
@@ -163,7 +161,7 @@ func (h *hasher) make(ctx context.Context, password Secret) (hash, error) {
 	}
 	defer leave()
 	salt := make([]byte, saltLen)
-	_, _ = rand.Read(salt) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(salt) // crypto/rand never returns an error
 	return hash{h.cost, salt, derive(password, salt, h.cost, tagLen)}, nil
 }
 
@@ -182,7 +180,7 @@ func derive(password Secret, salt []byte, c Cost, length int) []byte {
 	return argon2.IDKey([]byte(password.text), salt, c.Passes, c.MemoryKiB, c.Lanes, uint32(length))
 }
 
-// checkPassword says what is wrong with a new password, without saying the password.
+// checkPassword returns what is wrong with a new password. The error does not contain the password.
 func checkPassword(password Secret) error {
 	switch n := len(password.text); {
 	case n < minPassword:
@@ -190,7 +188,7 @@ func checkPassword(password Secret) error {
 	case n > maxPassword:
 		return fmt.Errorf("a password has at most %d bytes, this one has %d", maxPassword, n)
 	case strings.ContainsRune(password.text, 0):
-		return errors.New("a password has no NUL, SASL PLAIN cannot say it")
+		return errors.New("a password must not contain NUL: SASL PLAIN cannot send it")
 	}
 	return nil
 }

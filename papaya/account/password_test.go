@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestHash holds the format against a hash that the reference implementation made: printf password
-// | argon2 somesalt -id -t 2 -k 256 -p 1.
+// TestHash compares the format with a hash of the reference implementation: printf password |
+// argon2 somesalt -id -t 2 -k 256 -p 1.
 func TestHash(t *testing.T) {
 	const reference = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	h, err := parseHash(reference)
@@ -66,9 +66,9 @@ func TestHashesThatAreRefused(t *testing.T) {
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65": "wrong length",
 
 		"$argon2id$v=19$m=256,t=2,p=1 " +
-			"$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "as it should be",
+			"$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "malformed",
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ=$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "the salt",
-		// bits that mean nothing
+		// ^padding bits that are not zero
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/5": "the tag",
 		"$argon2id$v=19$m=x,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":   "the parameters",
 	} {
@@ -78,7 +78,7 @@ func TestHashesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRenewal: a login with a hash of an older cost leaves one of today's.
+// TestRenewal: a login with a hash of an older cost stores one of the current cost.
 func TestRenewal(t *testing.T) {
 	b, _, m := newBook(t)
 	newer := open(m, Cost{MemoryKiB: 16, Passes: 2, Lanes: 1}, b.now)
@@ -99,16 +99,16 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestStandard pins the parameters: who changes them says why here, too.
+// TestStandard repeats the parameters: a change must give its reason here, too.
 func TestStandard(t *testing.T) {
 	if Standard != (Cost{19 * 1024, 2, 1}) {
 		t.Errorf("%+v is not what OWASP asks for at least", Standard)
 	}
 }
 
-// TestNamesCannotBeToldByTime: the same work is done for a wrong password and for a name that is
-// not there. The least time of the processor for 15 each, in turn, may differ by a third, whatever
-// else the machine does: a name that needed no hash would take a hundredth.
+// TestNamesCannotBeToldByTime: a wrong password and an unknown name take the same work. It compares
+// the least CPU time of 15 logins each, which may differ by a third. A login without a hash would
+// take a hundredth.
 func TestNamesCannotBeToldByTime(t *testing.T) {
 	b := open(&Memory{}, Standard, time.Now)
 	b.address, b.name = unlimited(), unlimited() // this test guesses often
@@ -130,7 +130,7 @@ func TestNamesCannotBeToldByTime(t *testing.T) {
 	for _, d := range took {
 		slices.Sort(d)
 	}
-	known := took["ann"][0] // the shortest: other work on the machine only adds
+	known := took["ann"][0] // the least time, since other work on the machine only adds
 	for name, d := range took {
 		if ratio := float64(d[0]) / float64(known); ratio < 0.67 || ratio > 1.5 {
 			t.Errorf("%s takes %v, ann %v", name, d[0], known)
@@ -139,7 +139,7 @@ func TestNamesCannotBeToldByTime(t *testing.T) {
 	t.Logf("a wrong password takes %v, a name that is not there %v", known, took["nobody"][0])
 }
 
-// worked is the time of the processor that this process has had.
+// worked returns the CPU time of this process.
 func worked(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -148,8 +148,8 @@ func worked(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestStormIsBounded: of many logins at once no more than the given number hash, a bounded number
-// waits, the rest is told to come back.
+// TestStormIsBounded: of many concurrent logins, at most maxAtOnce compute hashes, a bounded number
+// waits, and the others get ErrBusy.
 func TestStormIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher(cheap, 2)

@@ -9,28 +9,28 @@ import (
 	"sync"
 )
 
-// A Store keeps values by key and lets one writer win: who writes says which revision it has
-// seen. JetStream's key-value buckets are such a store. Keys hold letters, digits, `-`, `_`, `=`,
-// `/` and `.` only.
+// A Store keeps values by key. A writer names the revision that it has read, so one of two
+// concurrent writers fails. JetStream's key-value buckets are such a store. Keys may contain
+// letters, digits, `-`, `_`, `=`, `/` and `.`.
 type Store interface {
-	// Get has ErrAbsent for a key that is not there.
+	// Get returns ErrAbsent for a missing key.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put replaces the value of that revision, 0 for a key that must not be there;
-	// otherwise ErrChanged.
+	// Put replaces the value if it still has the revision; 0 stands for a missing key. Otherwise it
+	// returns ErrChanged.
 	Put(ctx context.Context, key string, value []byte, revision uint64) error
-	// Delete removes a key of that revision; otherwise ErrChanged.
+	// Delete removes a key that still has the revision. Otherwise it returns ErrChanged.
 	Delete(ctx context.Context, key string, revision uint64) error
-	// Keys are those that begin with prefix, in order.
+	// Keys returns the keys that begin with prefix, in order.
 	Keys(ctx context.Context, prefix string) ([]string, error)
 }
 
-// What a Store fails with, when it works.
+// The errors of a Store, besides failures.
 var (
 	ErrAbsent  = errors.New("no such key")
 	ErrChanged = errors.New("changed meanwhile")
 )
 
-// Memory is a Store that lasts as long as its process. The zero value is empty.
+// Memory is a Store in memory. The zero value is empty.
 type Memory struct {
 	mu     sync.Mutex
 	last   uint64

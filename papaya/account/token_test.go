@@ -24,7 +24,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	colons := strings.ToUpper(strings.TrimSuffix(strings.Repeat("0a:", 32), ":"))
-	for range 2 { // the second changes nothing
+	for range 2 { // the second time changes nothing
 		if err := b.AddCertificate(ctx, "ann", colons); err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificateCutOff: a key of a certificate that its account does not list, as a crash may
-// leave it, opens nothing and is no obstacle.
+// TestCertificateCutOff: a crash may leave the key of a certificate that its account does not list.
+// It must not allow a login, and must not prevent another AddCertificate.
 func TestCertificateCutOff(t *testing.T) {
 	b, _, m := newBook(t)
 	ctx := t.Context()
@@ -177,7 +177,7 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestOneInvitationOneAccount: of many who redeem a token at once, one gets in.
+// TestOneInvitationOneAccount: if many redeem a token at the same time, one succeeds.
 func TestOneInvitationOneAccount(t *testing.T) {
 	b, _, _ := newBook(t)
 	b.address = unlimited()

@@ -12,10 +12,10 @@ import (
 	"interleave/papaya/hall"
 )
 
-// orderTime is how long the log may take for what was ordered. A guess.
+// orderTime bounds the wait for an order. A guess.
 const orderTime = 20 * time.Second
 
-// chat does one thing to those who are there.
+// chat handles requests about sessions and rooms.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	var q request
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
@@ -33,7 +33,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	reply(w, a)
 }
 
-// order says who or what is not there; the hall would take that for done.
+// order gives an order to the chat. It first checks that the nick, account or room exists, because
+// the hall ignores an order that has nothing to do.
 func (s *Server) order(ctx context.Context, verb string, words []string) (a answer, err error) {
 	if s.Chat == nil {
 		return a, errors.New("this server has no chat")
@@ -51,7 +52,7 @@ func (s *Server) order(ctx context.Context, verb string, words []string) (a answ
 		err = s.somewhere(ctx, words[0])
 	case "erase":
 		if s.Erase == nil {
-			return a, errors.New("this server keeps nothing")
+			return a, errors.New("this server stores no messages")
 		}
 		a.Lines, err = s.Erase(ctx, words[0])
 		return a, err
@@ -94,7 +95,7 @@ func (s *Server) somewhere(ctx context.Context, room string) error {
 	return fmt.Errorf("there is no room %s", room)
 }
 
-// Sessions lists who is there.
+// Sessions lists the connected users.
 func (c *Client) Sessions(ctx context.Context) ([]hall.Session, error) {
 	a, err := c.post(ctx, "/chat/sessions", request{})
 	return a.Sessions, err
@@ -106,14 +107,13 @@ func (c *Client) Rooms(ctx context.Context) ([]hall.Room, error) {
 	return a.Rooms, err
 }
 
-// Order lets the server do something to those who are there: hall.EndNick, EndAccount,
-// KickMember or RemoveRoom.
+// Order gives an order to the server: hall.EndNick, EndAccount, KickMember or RemoveRoom.
 func (c *Client) Order(ctx context.Context, verb string, words ...string) error {
 	_, err := c.post(ctx, "/chat/"+verb, request{Words: words})
 	return err
 }
 
-// Erase removes what was said in a room, and says how many lines that were.
+// Erase removes the messages of a room, and returns their number.
 func (c *Client) Erase(ctx context.Context, room string) (int, error) {
 	a, err := c.post(ctx, "/chat/erase", request{Words: []string{room}})
 	return a.Lines, err

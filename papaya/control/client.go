@@ -16,16 +16,16 @@ import (
 	"interleave/papaya/account"
 )
 
-// A Client speaks with the server of a data folder.
+// A Client talks to the server of a data folder.
 type Client struct {
 	folder string
 	http   *http.Client
 }
 
-// ErrNobody says that no server runs on the folder.
+// ErrNobody means that no server runs on the folder.
 var ErrNobody = errors.New("no server runs on this folder")
 
-// Dial looks whether a server runs on folder.
+// Dial returns a Client if a server runs on folder.
 func Dial(ctx context.Context, folder string) (*Client, error) {
 	c := &Client{folder: folder}
 	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
@@ -39,7 +39,7 @@ func Dial(ctx context.Context, folder string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, conn.Close() // nothing was said
+	return c, conn.Close() // only to see whether a server listens
 }
 
 func (c *Client) dial(ctx context.Context) (conn net.Conn, err error) {
@@ -76,7 +76,7 @@ func (c *Client) post(ctx context.Context, path string, q request) (answer, erro
 	return a, nil
 }
 
-// get copies what is at path to w.
+// get copies the response for a path to w.
 func (c *Client) get(ctx context.Context, path string, w io.Writer) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://papaya"+path, nil)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *Client) TakeBack(ctx context.Context, id string) error {
 	return err
 }
 
-// Reload lets the server read its file again.
+// Reload makes the server read its settings again.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	a, err := c.post(ctx, "/reload", request{})
 	if err != nil {
@@ -183,10 +183,10 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return *a.Reload, nil
 }
 
-// Backup writes a backup to w; after an error what was written is not whole.
+// Backup writes a backup to w. After an error it is incomplete.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.get(ctx, "/backup", w) }
 
-// Metrics writes the figures of the server.
+// Metrics writes the metrics of the server.
 func (c *Client) Metrics(ctx context.Context,
 	w io.Writer) error {
 	return c.get(ctx, "/metrics", w)

@@ -1,6 +1,6 @@
-// Package control lets an administrator speak with a server that runs: HTTP over a socket in the
-// data folder. Who may open the socket (mode 0600, in a folder of mode 0700) is the server's own
-// user or root, and may do everything.
+// Package control lets an administrator talk to a running server, by HTTP over a Unix socket in the
+// data folder. The socket has mode 0600, in a folder of mode 0700, so only the server's own user
+// and root can open it. They may do everything.
 package control
 
 import (
@@ -16,8 +16,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// Accounts is what can be done to accounts: account.Book does it in this process, a
-// Client asks a server.
+// Accounts are the operations on accounts. account.Book does them in this process; a Client asks a
+// server.
 type Accounts interface {
 	Add(ctx context.Context, name string, role account.Role, password account.Secret) error
 	Remove(ctx context.Context, name string) error
@@ -32,15 +32,14 @@ type Accounts interface {
 	TakeBack(ctx context.Context, id string) error
 }
 
-// Chat is who is there, in which rooms, and what can be ordered: server.Admin does it.
+// Chat is a view of the chat, and the orders to it. server.Admin implements it.
 type Chat interface {
 	Sessions(ctx context.Context) ([]hall.Session, error)
 	Rooms(ctx context.Context) ([]hall.Room, error)
 	Order(ctx context.Context, verb string, words ...string) error
 }
 
-// A request is what a client says about accounts. The password is in it as it is: it goes through a
-// socket of one user's.
+// A request is about accounts. The password is not hidden: only one user can open the socket.
 type request struct {
 	Name        string        `json:"name,omitempty"`
 	Role        account.Role  `json:"role,omitempty"`
@@ -52,7 +51,7 @@ type request struct {
 	Words       []string      `json:"words,omitempty"`
 }
 
-// An answer is what the server says to it.
+// An answer is the response to a request.
 type answer struct {
 	Error       string               `json:"error,omitempty"`
 	Accounts    []account.Account    `json:"accounts,omitempty"`
@@ -64,21 +63,20 @@ type answer struct {
 	Lines       int                  `json:"lines,omitempty"`
 }
 
-// Reloaded is what has come of a reload.
+// Reloaded is the result of a reload.
 type Reloaded struct {
 	Live  []string `json:"live"`  // settings that have changed
-	Later []string `json:"later"` // and those that wait for the next start
+	Later []string `json:"later"` // settings that change with the next start
 }
 
-// socketName stands in the data folder.
+// socketName is the socket's name in the data folder.
 const socketName = "control.sock"
 
-// maxSocket is the longest path that the kernel takes for a socket, in bytes (unix(7):
-// 108 with a NUL).
+// maxSocket is the longest path of a Unix socket in bytes (unix(7): 108 with a NUL).
 const maxSocket = 107
 
-// withSocket calls f with a path of the socket that is short enough. A longer one is reached by the
-// folder's descriptor.
+// withSocket calls f with a path of the socket that is short enough. If the path is too long, it
+// goes through the folder's descriptor.
 func withSocket(folder string, f func(path string) error) error {
 	path := filepath.Join(folder, socketName)
 	if len(path) <= maxSocket {
@@ -92,8 +90,8 @@ func withSocket(folder string, f func(path string) error) error {
 	return f(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName))
 }
 
-// Listen opens the socket. The caller has the lock of the folder, so a socket that is there already
-// is a dead server's.
+// Listen opens the socket. The caller has locked the folder, so an existing socket is left from a
+// server that has died.
 func Listen(folder string) (net.Listener, error) {
 	if err := os.Remove(filepath.Join(folder, socketName)); err != nil &&
 		!errors.Is(err, os.ErrNotExist) {
@@ -104,7 +102,7 @@ func Listen(folder string) (net.Listener, error) {
 		if l, err = net.Listen("unix", path); err != nil {
 			return err
 		}
-		// its path may not be there any more; the next start removes it
+		// ^The path may not exist any more by then. The next start removes the socket.
 		l.(*net.UnixListener).SetUnlinkOnClose(false)
 		return os.Chmod(path, 0o600)
 	})

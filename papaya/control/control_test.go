@@ -22,7 +22,7 @@ import (
 
 const password = "the kettle is on"
 
-// start runs a server on a folder and returns what speaks with it; all ends with the test.
+// start runs a server on a folder until the test ends, and returns a client.
 func start(t *testing.T, folder string, s *Server) *Client {
 	t.Helper()
 	l, err := Listen(folder)
@@ -48,7 +48,7 @@ func start(t *testing.T, folder string, s *Server) *Client {
 func TestAccounts(t *testing.T) {
 	var said bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	// The folder's path is longer than a socket's may be.
+	// The folder's path is longer than a socket's path may be.
 	folder := filepath.Join(t.TempDir(), strings.Repeat("a long name ", 10))
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestAccounts(t *testing.T) {
 		t.Error(err)
 	}
 	if err := c.Add(ctx, "ann", account.Member, account.Secret{}); err == nil ||
-		err.Error() != "account ann: there is such an account" {
+		err.Error() != "account ann: the account exists already" {
 		t.Errorf("ann again: %v", err)
 	}
 	if out := said.String(); strings.Contains(out, password) ||
@@ -158,7 +158,7 @@ func TestNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // as a server that was killed leaves it
+	l.Close() // as a killed server leaves it
 	if _, err := Dial(t.Context(), folder); !errors.Is(err, ErrNobody) {
 		t.Errorf("a dead socket: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestNobody(t *testing.T) {
 	again.Close()
 }
 
-// TestWrongRequests are answered, and not with what was in them.
+// TestWrongRequests: the answers to wrong requests do not repeat what was in them.
 func TestWrongRequests(t *testing.T) {
 	s := &Server{Accounts: account.Open(&account.Memory{}), Logger: slog.New(slog.DiscardHandler)}
 	for _, test := range []struct{ path, body, want string }{
@@ -191,7 +191,7 @@ func TestWrongRequests(t *testing.T) {
 	}
 }
 
-// chat remembers what was ordered.
+// chat records the orders.
 type chat struct{ orders []string }
 
 func (c *chat) Sessions(context.Context) ([]hall.Session, error) {
@@ -232,7 +232,7 @@ func TestChat(t *testing.T) {
 		{"logout bob", "bob is not here"},
 		{"kick #TEA ann out", ""}, {"kick #pot ann", "there is no room #pot"}, {"remove #tea", ""},
 		{"remove #pot", "there is no room #pot"},
-		{"role ann a", `no verb "role"`}, // roles are of accounts
+		{"role ann a", `no verb "role"`}, // roles belong to accounts
 	} {
 		words := strings.Fields(test.words)
 		got := ""

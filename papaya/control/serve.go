@@ -17,31 +17,31 @@ import (
 	"interleave/papaya/metrics"
 )
 
-// A Server answers administrators. What is nil is answered with "not here".
+// A Server answers administrators. Requests for a field that is nil get an error.
 type Server struct {
 	Accounts Accounts
 	Chat     Chat
-	Removed  func(ctx context.Context) error // accounts were removed
-	// what was said in a room
+	Removed  func(ctx context.Context) error // called after accounts were removed
+	// Erase removes the messages of a room.
 	Erase   func(ctx context.Context, room string) (lines int, err error)
 	Reload  func() (Reloaded, error)
 	Backup  func(ctx context.Context, w io.Writer) error
 	Metrics *metrics.Set
-	Logger  *slog.Logger // hears who was changed, never a password
+	Logger  *slog.Logger // for changes, without passwords
 }
 
-// Limits of a request: its size in bytes, and the time until its head is there. A backup may take
-// as long as it takes.
+// Limits of a request: its size in bytes, and the time to read its header. A backup may take any
+// time.
 const (
 	maxRequest = 64 << 10
 	headTime   = 10 * time.Second
 )
 
-// Serve answers at l until ctx ends.
+// Serve serves l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headTime,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
-	// who is being answered hears of it by its end
+	// A client whose request is being served sees the connection end.
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -60,11 +60,11 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// MetricsHandler answers Prometheus.
+// MetricsHandler serves the metrics to Prometheus.
 func MetricsHandler(m *metrics.Set) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", metrics.ContentType)
-		_ = m.Write(w) // who asked has gone
+		_ = m.Write(w) // the client has gone
 	})
 }
 
@@ -75,13 +75,13 @@ func (s *Server) metrics() http.Handler {
 	return MetricsHandler(s.Metrics)
 }
 
-// accounts does one thing to the accounts.
+// accounts handles requests about accounts.
 func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
 	var q request
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); err != nil {
-		reply(w, answer{Error: "not a request"}) // the cause may hold a piece of a password
+		reply(w, answer{Error: "not a request"}) // the cause may contain a part of a password
 		return
 	}
 	verb := r.PathValue("verb")
@@ -147,7 +147,8 @@ func (s *Server) reload(w http.ResponseWriter, _ *http.Request) {
 	reply(w, a)
 }
 
-// trailer says at the end of a backup whether it is whole, for then the head has long been sent.
+// trailer is the HTTP trailer with the error of a backup: when it fails, the header was sent long
+// ago.
 const trailer = "Papaya-Error"
 
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
@@ -168,5 +169,5 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, a answer) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a) // who asked has gone
+	_ = json.NewEncoder(w).Encode(a) // the client has gone
 }

@@ -12,7 +12,7 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A bound is a place or a time; what is at it is outside.
+// A bound is an offset or a time. A message at the bound is not included.
 type bound struct {
 	at     uint64
 	time   int64
@@ -38,7 +38,7 @@ func (b bound) after(s said) bool {
 	return b.at > s.at
 }
 
-// parseBound reads msgid=, timestamp= or *.
+// parseBound parses msgid=, timestamp= or *.
 func parseBound(word string, star bound) (bound, bool) {
 	key, value, _ := strings.Cut(word, "=")
 	switch key {
@@ -54,9 +54,9 @@ func parseBound(word string, star bound) (bound, bool) {
 	return bound{}, false
 }
 
-// chathistory answers with what was said in a room that the client is in, or between it
-// and somebody else, if its nick belongs to its account: of any other nick nobody knows
-// who had it before.
+// chathistory answers CHATHISTORY: with messages of a room that the client is in, or with its
+// conversation with a nick. The latter needs a nick that belongs to the client's account, since any
+// other nick may have had other users before.
 func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	verb, target := strings.ToUpper(m.Param(0)), m.Param(1)
 	if verb == "TARGETS" {
@@ -72,12 +72,12 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 		ok = ok && ok2 && len(m.Params) >= 5
 	}
 	if err != nil || limit < 1 || !ok || m.Param(2) == "*" && verb != "LATEST" {
-		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", shown(verb), "Nothing is asked so")
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", middle(verb), "Invalid parameters")
 		return Entry{}
 	}
 	keys, want := h.readable(c, target)
 	if keys == nil {
-		h.fail(c, "CHATHISTORY", "INVALID_TARGET", shown(verb)+" "+shown(target),
+		h.fail(c, "CHATHISTORY", "INVALID_TARGET", middle(verb)+" "+middle(target),
 			"Messages could not be retrieved")
 		return Entry{}
 	}
@@ -109,14 +109,14 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 		}
 		lines = append(lines, h.forward(keys, next, last, limit-len(lines), want)...)
 	default:
-		h.fail(c, "CHATHISTORY", "UNKNOWN_COMMAND", shown(verb), "Unknown command")
+		h.fail(c, "CHATHISTORY", "UNKNOWN_COMMAND", middle(verb), "Unknown command")
 		return Entry{}
 	}
 	h.sendHistory(c, target, lines)
 	return Entry{}
 }
 
-// between goes from the first bound to the second, whichever is earlier, and keeps those
+// between goes from the first bound to the second, forward or backward, and keeps the messages
 // nearest to the first.
 func (h *Hall) between(keys []string, from, to bound, limit int, want func(said) bool) []said {
 	if from.byTime == to.byTime && (from.time > to.time || from.at > to.at) {
@@ -125,8 +125,8 @@ func (h *Hall) between(keys []string, from, to bound, limit int, want func(said)
 	return h.forward(keys, from, to, limit, want)
 }
 
-// readable says in which lists of the index messages with a target stand, and which of those are
-// meant; nil if the client may not read them.
+// readable returns the lists of the index that have messages to a target, and a filter for them. It
+// returns nil if the client may not read them.
 func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	folded := irc.Lower(target)
 	if strings.HasPrefix(target, "#") {
@@ -150,7 +150,7 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	}
 }
 
-// chunksOf merges the lists of the index.
+// chunksOf merges lists of the index.
 func (h *Hall) chunksOf(keys []string) []uint32 {
 	var list []uint32
 	for _, k := range keys {
@@ -160,8 +160,8 @@ func (h *Hall) chunksOf(keys []string) []uint32 {
 	return slices.Compact(list)
 }
 
-// find is the first chunk of a list that may hold what is behind a bound. By time it reads some
-// chunks: times rise with places, but where a clock was set back.
+// find returns the first chunk of a list that may have messages after a bound. For a time it reads
+// some chunks. Times rise with offsets, except where a clock was set back.
 func (h *Hall) find(list []uint32, b bound) int {
 	return sort.Search(len(list), func(i int) bool {
 		if !b.byTime {
@@ -209,7 +209,7 @@ func (h *Hall) backward(keys []string, from, to bound, limit int, want func(said
 	return out[max(0, len(out)-limit):]
 }
 
-// own is the message in memory of its own.
+// own copies the message, so that it stays valid.
 func (s said) own() said {
 	s.body = bytes.Clone(s.body)
 	return s
@@ -219,12 +219,12 @@ func (h *Hall) sendHistory(c *Client, target string, lines []said) {
 	h.sendBatch(c, "chathistory", target, lines)
 }
 
-// sendBatch sends messages as a batch to those who understand batches.
+// sendBatch sends messages as a batch if the client understands batches.
 func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 	name := ""
 	if c.caps&inBatch != 0 {
 		name = h.batchName()
-		h.say(c, "BATCH +"+name+" "+kind+" "+shown(target))
+		h.say(c, "BATCH +"+name+" "+kind+" "+middle(target))
 	}
 	for _, s := range lines {
 		o := &out{body: append(s.body, '\r', '\n'), time: s.time, kept: true, at: s.at, batch: name}
@@ -235,13 +235,14 @@ func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 	}
 }
 
-// targets lists the client's rooms in which something was said between two times, and when last.
+// targets answers CHATHISTORY TARGETS: the client's rooms with messages between two times, and the
+// time of the last message in each.
 func (h *Hall) targets(c *Client, m *irc.Message) {
 	a, ok1 := parseBound(m.Param(1), last)
 	b, ok2 := parseBound(m.Param(2), last)
 	limit, err := strconv.Atoi(m.Last())
 	if !ok1 || !ok2 || err != nil || !a.byTime || !b.byTime {
-		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", "TARGETS", "Nothing is asked so")
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", "TARGETS", "Invalid parameters")
 		return
 	}
 	if a.time > b.time {

@@ -8,22 +8,22 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A Sink takes lines for one client, and sends them some time. It never blocks. End sends what is
-// there, then closes.
+// A Sink queues lines for one client and sends them later. It never blocks. End closes the
+// connection after the queued lines.
 type Sink interface {
-	Write(line []byte)            // the caller may change line afterwards
-	Share(run *Run, from, to int) // one line that others get too
-	Waiting() int                 // bytes that were not sent yet
+	Write(line []byte)            // the caller may reuse line afterwards
+	Share(run *Run, from, to int) // one line that several clients get
+	Waiting() int                 // bytes that are not sent yet
 	End()
 }
 
-// A Client is a connection to this server, from its first line on.
+// A Client is a connection to this server, registered or not.
 type Client struct {
 	ID          uint64
 	Host        string
 	Secure      bool
-	Open        bool   // what it says may be read on its way: no passwords
-	Fingerprint string // of its certificate, hex
+	Open        bool   // not encrypted: passwords are refused
+	Fingerprint string // of its certificate, in hex
 
 	sink Sink
 	caps caps
@@ -31,28 +31,29 @@ type Client struct {
 
 	// Before registration.
 	nick, name, real string
-	negotiating      bool // between CAP LS or REQ and CAP END
-	entering         bool // Enter is on its way
-	password         bool // the right PASS was given
+	negotiating      bool // between CAP LS or CAP REQ, and CAP END
+	entering         bool // its Enter is in the log's queue
+	password         bool // PASS had the right password
 	invitation       string
 	account          string
 	role             Role
-	sasl             string // what AUTHENTICATE has brought so far
+	sasl             string // the pieces of AUTHENTICATE so far
 	mechanism        string
-	signing          bool // an answer about an account is awaited
-	version          int  // of CAP
+	signing          bool // a login is being checked
+	version          int  // of CAP LS
 	closed           bool
 
-	// What it has had: asked is the place that was named in the last PING, 0 if it was answered.
+	// Offsets in the text: of the newest line that was sent, of the PING that is not answered yet
+	// (0 if there is none), and up to which the client has confirmed.
 	sent, asked, had uint64
 	askedLag         []lag
-	marked           bool // what it has had is to be written to the log
-	catching         []*catch
-	captured         *[][]byte // answers to a labelled line
-	searching        bool      // a query is on its way
+	marked           bool // the confirmed offset is not logged yet
+	backlogs         []*backlog
+	captured         *[][]byte // replies to a labelled line
+	searching        bool      // a search is running
 }
 
-// Connect takes a connection in.
+// Connect adds a connection.
 func (h *Hall) Connect(c *Client, sink Sink) {
 	c.sink = sink
 	h.clients[c.ID] = c
@@ -61,7 +62,7 @@ func (h *Hall) Connect(c *Client, sink Sink) {
 // Registered says whether a client has registered.
 func (c *Client) Registered() bool { return c.user != nil }
 
-// Account is who has logged in, if somebody has.
+// Account returns the account that the client is logged in to, or an empty text.
 func (c *Client) Account() string {
 	if c.user != nil {
 		return c.user.account
@@ -69,7 +70,7 @@ func (c *Client) Account() string {
 	return c.account
 }
 
-// Nick is what a client is called, or * before registration.
+// Nick returns the client's nick, or * before registration.
 func (c *Client) Nick() string {
 	switch {
 	case c.user != nil:
@@ -80,11 +81,11 @@ func (c *Client) Nick() string {
 	return "*"
 }
 
-// caps are what a client has asked for.
+// caps are the capabilities that a client has requested.
 type caps uint16
 
 const (
-	serverTime caps = 1 << iota // the first three decide how a line looks
+	serverTime caps = 1 << iota // the first three change the form of a line
 	messageTags
 	accountTag
 	inBatch
@@ -104,7 +105,7 @@ const (
 	looks = serverTime | messageTags | accountTag
 )
 
-// capNames are in the order in which they are offered.
+// capNames are in the order of CAP LS.
 var capNames = []struct {
 	name string
 	bit  caps
@@ -119,7 +120,7 @@ var capNames = []struct {
 	{"server-time", serverTime}, {"setname", setname},
 }
 
-// write sends a line, or keeps it where the answers to a label are gathered.
+// write sends a line, or keeps it while the replies to a label are collected.
 func (c *Client) write(line []byte) {
 	switch {
 	case c == nil || c.closed:
@@ -130,7 +131,7 @@ func (c *Client) write(line []byte) {
 	}
 }
 
-// num answers with a numeric: everything after the client's name.
+// num sends a numeric. rest is everything after the client's nick.
 func (h *Hall) num(c *Client, number, rest string) {
 	if c == nil {
 		return
@@ -147,7 +148,7 @@ func (h *Hall) num(c *Client, number, rest string) {
 	c.write(append(cut(line), '\r', '\n'))
 }
 
-// cut makes room for CR LF in a line that became too long, at the end of a letter of UTF-8.
+// cut shortens a line that is too long, so that it ends with CR LF and not within a character.
 func cut(line []byte) []byte {
 	if len(line) <= irc.MaxLine-2 {
 		return line
@@ -159,14 +160,14 @@ func cut(line []byte) []byte {
 	return line[:n]
 }
 
-// say sends a line of the server's own.
+// say sends a line whose source is the server.
 func (h *Hall) say(c *Client, rest string) {
 	if c != nil {
 		c.write(append(cut([]byte(":"+h.config.Name+" "+rest)), '\r', '\n'))
 	}
 }
 
-// fail is a standard reply of IRCv3.
+// fail sends a standard reply of IRCv3 (FAIL).
 func (h *Hall) fail(c *Client, command, code, words, why string) {
 	if words != "" {
 		words += " "
@@ -186,31 +187,31 @@ func (h *Hall) close(c *Client, why string) {
 	c.sink.End()
 }
 
-// TooLong answers a line that was too long to be read.
+// TooLong answers a line that was too long to be parsed.
 func (h *Hall) TooLong(c *Client) { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") }
 
-// Farewell ends a connection since the server ends. Nobody else is told.
-func (h *Hall) Farewell(c *Client, why string) { h.close(c, why) }
+// Disconnect disconnects a client because the server stops. No other client is told.
+func (h *Hall) Disconnect(c *Client, why string) { h.close(c, why) }
 
 func (h *Hall) forget(c *Client) {
 	delete(h.clients, c.ID)
 	delete(h.behind, c)
-	c.catching = nil
+	c.backlogs = nil
 }
 
-// An out is a line that several clients get, each in the form that it has asked for.
+// An out is a line for several clients. Each gets it with the tags that it has requested.
 type out struct {
 	body    []byte // from the source to CR LF
-	tags    string // of the client's own, which only message-tags passes on
+	tags    string // the client's own tags, for clients with message-tags
 	account string
-	kept    bool   // it stands in the text, and has an identity
-	at      uint64 // where
+	kept    bool   // it is in the text and has a msgid
+	at      uint64 // its offset
 	time    int64
 	batch   string
 	forms   [looks + 1][]byte
 }
 
-// newOut is a line from a user. It has no place in the text unless kept is set.
+// newOut makes a line with a user as its source. It is not in the text unless kept is set.
 func (h *Hall) newOut(u *user, rest string) *out {
 	body := make([]byte, 0, len(u.source)+len(rest)+4)
 	body = append(body, ':')
@@ -220,7 +221,7 @@ func (h *Hall) newOut(u *user, rest string) *out {
 	return &out{body: append(cut(body), '\r', '\n'), account: u.account, time: h.now}
 }
 
-// to sends the line.
+// to sends the line to a client.
 func (o *out) to(c *Client) {
 	if c == nil {
 		return
@@ -228,7 +229,7 @@ func (o *out) to(c *Client) {
 	c.write(o.in(c.caps & looks))
 }
 
-// in is the line in a form.
+// in returns the line in a form.
 func (o *out) in(look caps) []byte {
 	if o.forms[look] == nil {
 		o.forms[look] = o.form(nil, look)
@@ -272,11 +273,11 @@ func (o *out) form(b []byte, look caps) []byte {
 	return append(b, o.body...)
 }
 
-// appendMsgid appends the identity of a message: its place in the text.
+// appendMsgid appends the msgid of a message, which is its offset in the text.
 func appendMsgid(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }
 
-// labelled runs what answers a line, and sends the answers with the line's label: none is ACK,
-// several are a batch.
+// labelled runs the command of a labelled line and sends the replies with the label. No reply
+// becomes ACK, and several become a batch.
 func (h *Hall) labelled(c *Client, label string, do func()) {
 	if c == nil || label == "" || c.caps&labeledResponse == 0 || c.captured != nil {
 		do()
@@ -286,13 +287,13 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 	c.captured = &lines
 	before := c.searching
 	do()
-	if c.captured == nil { // it was closed
+	if c.captured == nil { // the client was disconnected
 		return
 	}
 	c.captured = nil
 	tag := "label=" + irc.Escape(label)
 	switch {
-	case len(lines) == 0 && c.searching && !before: // the answer comes later, with the label
+	case len(lines) == 0 && c.searching && !before: // the reply comes later, with the label
 	case len(lines) == 0:
 		c.write([]byte("@" + tag + " :" + h.config.Name + " ACK\r\n"))
 	case len(lines) == 1 || c.caps&inBatch == 0:
@@ -321,7 +322,7 @@ func (h *Hall) batchName() string {
 	return "b" + strconv.FormatUint(h.batches, 36)
 }
 
-// tagged puts a tag before those that a line has.
+// tagged adds a tag to a line before the others.
 func tagged(tag string, line []byte) []byte {
 	if line[0] == '@' {
 		return append([]byte("@"+tag+";"), line[1:]...)

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// A clockwork is a hall of which only the times matter: a and b say something in turns.
-type clockwork struct {
+// A clockHall is a hall for tests of its time: servers a and b write by turns.
+type clockHall struct {
 	hall   *Hall
 	number uint64
 }
 
-func (c *clockwork) says(server string, at time.Time) {
+func (c *clockHall) says(server string, at time.Time) {
 	c.number++
 	c.hall.Begin(Batch{Server: server, Run: 1, Number: c.number, Time: at.UnixMilli()})
 }
 
-// TestClocksThatAreSet: the time of the log follows one that was put right, and nobody is given up
-// because another's clock was set.
+// TestClocksThatAreSet: the time of the log follows a clock that was corrected, and no server is
+// declared lost because another one's clock was set.
 func TestClocksThatAreSet(t *testing.T) {
 	const lost = 20 * time.Second
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	c := &clockwork{hall: New(Config{Server: "a"}, 0)}
+	c := &clockHall{hall: New(Config{Server: "a"}, 0)}
 	now := noon
 	for _, test := range []struct {
 		name string
-		set  time.Duration // a's clock, then and from there on
-		want time.Duration // of the time of the log, from b's, which is right
+		set  time.Duration // of a's clock, from then on
+		want time.Duration // of the time of the log, from b's clock, which is right
 	}{
 		{"both are right", 0, 0}, {"a little ahead", 3 * time.Second, 3 * time.Second},
 		{"right again", 0, 0},

@@ -2,14 +2,14 @@ package hall
 
 import "interleave/papaya/irc"
 
-// A cmd is what a word of the protocol does: ask is answered at once, on this server; apply changes
-// what others see, and happens when the line comes back from the log.
+// A cmd is how a command works. ask is answered at once, on this server. apply changes what others
+// see, and is called when the line comes back from the log.
 type cmd struct {
-	words        int  // parameters, at least
-	unregistered bool // may be said before registration
+	words        int  // the least number of parameters
+	unregistered bool // allowed before registration
 	ask          func(h *Hall, c *Client, m *irc.Message) Entry
 	apply        func(h *Hall, u *user, m *irc.Message)
-	// where a command has both: whether the line only asks
+	// asks says whether a line is only a question. It is for commands that have both ask and apply.
 	asks func(h *Hall, m *irc.Message) bool
 }
 
@@ -21,7 +21,8 @@ func command(word string) *cmd { return commands[word] }
 
 var commands map[string]*cmd
 
-// It is filled here since the commands use the table themselves.
+// init fills the table. The table cannot be initialized where it is declared, because commands
+// refer to it.
 func init() {
 	commands = map[string]*cmd{
 		"CAP":  {words: 1, unregistered: true, ask: (*Hall).capCommand},
@@ -70,9 +71,9 @@ func init() {
 
 func noNick(_ *Hall, m *irc.Message) bool { return !mayBeNick(m.Param(0)) }
 
-// near calls each once for every client of this server that shares a room with the user, but not
-// for the user's own.
-func (h *Hall) near(u *user, each func(c *Client)) {
+// eachNeighbour calls each once with every client of this server that shares a room with the user,
+// except the user's own.
+func (h *Hall) eachNeighbour(u *user, each func(c *Client)) {
 	h.round++
 	u.round = h.round
 	for _, m := range u.rooms {
@@ -97,7 +98,7 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 		return
 	}
 	o := h.newOut(u, "NICK "+nick)
-	h.near(u, o.to)
+	h.eachNeighbour(u, o.to)
 	o.to(c)
 	before, after := irc.Lower(u.nick), irc.Lower(nick)
 	u.nick = nick
@@ -114,13 +115,13 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 	}
 	h.takeNick(u)
 	if c != nil {
-		h.uncatch(c, nil)
-		h.greet(u)
+		h.stopCatchUp(c, nil)
+		h.catchUpInbox(u)
 	}
 }
 
 func (h *Hall) away(u *user, m *irc.Message) {
-	u.away = limited(m.Param(0), maxAway)
+	u.away = truncate(m.Param(0), maxAway)
 	rest := "AWAY"
 	if u.away == "" {
 		h.num(u.client, irc.RPL_UNAWAY, ":You are no longer marked as being away")
@@ -129,7 +130,7 @@ func (h *Hall) away(u *user, m *irc.Message) {
 		h.num(u.client, irc.RPL_NOWAWAY, ":You have been marked as being away")
 	}
 	o := h.newOut(u, rest)
-	h.near(u, func(c *Client) {
+	h.eachNeighbour(u, func(c *Client) {
 		if c.caps&awayNotify != 0 {
 			o.to(c)
 		}
@@ -137,9 +138,9 @@ func (h *Hall) away(u *user, m *irc.Message) {
 }
 
 func (h *Hall) setname(u *user, m *irc.Message) {
-	u.real = limited(m.Param(0), maxReal)
+	u.real = truncate(m.Param(0), maxReal)
 	o := h.newOut(u, "SETNAME :"+u.real)
-	h.near(u, func(c *Client) {
+	h.eachNeighbour(u, func(c *Client) {
 		if c.caps&setname != 0 {
 			o.to(c)
 		}

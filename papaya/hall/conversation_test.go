@@ -17,13 +17,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestConversations plays testdata/*.txt. A line "ann > WORDS" is said by ann; "ann < WORDS", below
-// it, is what ann then hears. Lines between brackets do the rest: [connect ann], [connect bob at b]
-// on a second server of the same log, with an account or a certificate behind it, [end ann], [cut
-// ann] (by reset), [ask] (who was sent something is asked whether it has it), [answer ann],
-// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins), [order VERB
-// WORDS] (an administrator orders it on the first server). After each line all servers must have
-// come to the same state.
+// TestConversations plays testdata/*.txt. A line "ann > LINE" is sent by ann; the lines "ann <
+// LINE" below it are what ann must then receive. Lines in brackets do the rest: [connect ann];
+// [connect bob at b], on a second server of the same log, optionally with an account or a
+// certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
+// ann]; [restart b], after a crash; [lose a], where a declares all others lost; [add b], a new
+// server; [order VERB WORDS], an administrator's order on the first server. After each line all
+// servers must have the same state.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -35,7 +35,7 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := play{t: t, halls: map[string]*stage{}, people: map[string]*person{}}
+			p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
 			p.add("a")
 			for l := range strings.Lines(string(want)) {
 				l = strings.TrimSuffix(l, "\n")
@@ -56,18 +56,18 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// A play is some servers of one log, and the people on them.
-type play struct {
+// A cluster is several servers of one log, and their clients.
+type cluster struct {
 	t      *testing.T
 	script bytes.Buffer
-	halls  map[string]*stage
+	halls  map[string]*node
 	people map[string]*person
 	now    int64
 	next   uint64
 }
 
-// A stage is one server.
-type stage struct {
+// A node is one server.
+type node struct {
 	name   string
 	hall   *Hall
 	text   memory
@@ -87,35 +87,36 @@ func (m *memory) ReadAt(p []byte, at uint64) (int, error) {
 	return copy(p, m.lines[at:]), nil
 }
 
-// A person is a client, and its sink.
+// A person is a client and its sink.
 type person struct {
 	Client
-	name string
-	at   *stage
-	play *play
-	ping string
+	name    string
+	at      *node
+	cluster *cluster
+	ping    string
 }
 
 func (p *person) Write(l []byte) {
 	if text, ok := strings.CutPrefix(string(l), "PING :"); ok {
 		p.ping = strings.TrimSpace(text)
 	}
-	fmt.Fprintf(&p.play.script, "%s < %s\n", p.name, strings.TrimSuffix(string(l), "\r\n"))
+	fmt.Fprintf(&p.cluster.script, "%s < %s\n", p.name, strings.TrimSuffix(string(l), "\r\n"))
 }
 
 func (p *person) Share(r *Run, from, to int) { p.Write(r.Part(from, to)) }
 
 func (p *person) Waiting() int { return 0 }
-func (p *person) End()         { fmt.Fprintf(&p.play.script, "%s < (closed)\n", p.name) }
+func (p *person) End()         { fmt.Fprintf(&p.cluster.script, "%s < (closed)\n", p.name) }
 
-// signs answers at once: every password is "secret", and a certificate is its account's name.
-type signs struct{ s *stage }
+// signs answers at once. Every password is "secret", and a certificate's fingerprint is its
+// account's name.
+type signs struct{ s *node }
 
 func (g signs) answer(c *Client, account, why string, registering bool) {
 	role := map[string]Role{"root": Admin, "olga": Operator, "gus": Guest}[account]
 	p := c.sink.(*person)
 	if e, ok := g.s.hall.Signed(c, account, role, why, registering); ok {
-		p.play.log(g.s, e, nil)
+		p.cluster.log(g.s, e, nil)
 	}
 }
 
@@ -136,7 +137,7 @@ func (g signs) Register(c *Client, name, password, invitation string) {
 }
 func (g signs) Required() bool { return false }
 
-func (p *play) config(s *stage) Config {
+func (p *cluster) config(s *node) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
 		Sign: signs{s}, Created: time.Unix(0, 0),
 		Password: func() (string, bool) { return "", false },
@@ -146,10 +147,10 @@ func (p *play) config(s *stage) Config {
 		}}
 }
 
-func (p *play) add(name string) {
-	s := &stage{name: name, run: 1}
+func (p *cluster) add(name string) {
+	s := &node{name: name, run: 1}
 	s.hall = New(p.config(s), 0)
-	if first := p.halls["a"]; first != nil { // it joins with the state of another
+	if first := p.halls["a"]; first != nil { // it starts with the state of another server
 		state, err := first.hall.Save()
 		if err != nil {
 			p.t.Fatal(err)
@@ -163,8 +164,8 @@ func (p *play) add(name string) {
 	p.log(s, Entry{}, nil)
 }
 
-// log gives a batch of one entry to all servers, in the way of the log.
-func (p *play) log(s *stage, e Entry, m *irc.Message) {
+// log applies a batch of one entry on all servers, as the log would.
+func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 	p.now += 1000
 	s.number++
 	data := AppendBatch(nil, Batch{s.name, s.run, s.number, p.now})
@@ -200,7 +201,7 @@ func (p *play) log(s *stage, e Entry, m *irc.Message) {
 	}
 }
 
-func (p *play) step(l string) {
+func (p *cluster) step(l string) {
 	fmt.Fprintln(&p.script, l)
 	name, words, said := strings.Cut(l, " > ")
 	switch {
@@ -226,7 +227,7 @@ func (p *play) step(l string) {
 	}
 }
 
-func (p *play) say(who *person, words string) {
+func (p *cluster) say(who *person, words string) {
 	m, err := irc.Parse(words)
 	if err != nil || who == nil {
 		p.t.Fatalf("%q: %v", words, err)
@@ -241,12 +242,12 @@ func (p *play) say(who *person, words string) {
 	}
 }
 
-func (p *play) direct(words []string) {
+func (p *cluster) direct(words []string) {
 	name := words[1:]
 	switch words[0] {
 	case "connect":
 		s := p.halls["a"]
-		who := &person{name: name[0], play: p}
+		who := &person{name: name[0], cluster: p}
 		for i := 1; i+1 < len(name); i += 2 {
 			switch name[i] {
 			case "at":
@@ -296,8 +297,8 @@ func (p *play) direct(words []string) {
 	}
 }
 
-// restart starts a server anew from its state, as after a crash: nobody is told.
-func (p *play) restart(name string) {
+// restart starts a server from its state, as after a crash: its clients get no line.
+func (p *cluster) restart(name string) {
 	s := p.halls[name]
 	state, err := s.hall.Save()
 	if err != nil {

@@ -5,22 +5,24 @@ import (
 	"errors"
 )
 
-// Kinds of entries. A client's own lines are Said; the rest its server says of it.
+// The kinds of entries. Said is a line of the client itself; its server writes the others.
 const (
-	Said = 'S' // a line of a client that has registered
-	// a client registers: nick, user, host, real name, account, secure, role if it has
-	// one, one a line
-	Enter   = 'E'
-	End     = 'X' // a client has ended: + or - for in order or not, what it has not had, the reason
-	Marks   = 'M' // a client has said what it has had
-	Account = 'A' // a client has logged in: the account, its role if it has one
-	Gone    = 'G' // a server has been silent for too long
-	// an administrator's: a verb and its words, one a line. Its client is a number of its own
+	Said = 'S' // a line of a registered client
+	// Enter registers a client: nick, user, host, real name, account, secure, and its role if it
+	// has one, each in a line.
+	Enter = 'E'
+	// a connection has ended: + in order or - not, what the client has not received, the reason
+	End     = 'X'
+	Marks   = 'M' // the client has confirmed messages
+	Account = 'A' // the client has logged in: its account, and its role if it has one
+	Gone    = 'G' // a server is lost: it was silent for too long
+	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
+	// of the order.
 	Order = 'O'
 )
 
-// A Batch is what one server says at once. Its number tells whether it has been seen, its run who
-// forgot the number.
+// A Batch is what one server writes at once. Number tells whether a batch was applied before. A
+// server that starts again counts from 1, so it has a new Run.
 type Batch struct {
 	Server string
 	Run    int64
@@ -28,21 +30,20 @@ type Batch struct {
 	Time   int64 // milliseconds since 1970
 }
 
-// An Entry is one step of one client.
+// An Entry is one change of state.
 type Entry struct {
 	Client uint64
 	Kind   byte
 	Data   []byte
 }
 
-// format is the first byte of a batch. A server does not read what a newer one has written in
-// another format.
+// format is the first byte of a batch. A server refuses batches of another format.
 const format = 1
 
-// ErrBatch is a batch that cannot be read: of another program, or of a newer version of this.
+// ErrBatch reports a batch of another program, or of a newer version.
 var ErrBatch = errors.New("not a batch of this version")
 
-// AppendBatch writes the head of a batch, AppendEntry an entry behind it.
+// AppendBatch writes the head of a batch. Its entries follow.
 func AppendBatch(b []byte, batch Batch) []byte {
 	b = append(b, format)
 	b = appendBytes(b, batch.Server)
@@ -63,7 +64,7 @@ func appendBytes[Bytes string | []byte](b []byte, s Bytes) []byte {
 	return append(b, s...)
 }
 
-// ReadBatch reads the head of a batch; rest is its entries.
+// ReadBatch parses the head of a batch, and returns the bytes of its entries.
 func ReadBatch(data []byte) (b Batch, rest []byte, err error) {
 	if len(data) == 0 || data[0] != format {
 		return b, nil, ErrBatch
@@ -76,7 +77,7 @@ func ReadBatch(data []byte) (b Batch, rest []byte, err error) {
 	return b, r.data, nil
 }
 
-// ReadEntry reads the next entry; its data is part of rest.
+// ReadEntry parses the next entry. Its Data is a part of data.
 func ReadEntry(data []byte) (e Entry, rest []byte, err error) {
 	r := reader{data, true}
 	e.Client = r.uvarint()
@@ -90,7 +91,7 @@ func ReadEntry(data []byte) (e Entry, rest []byte, err error) {
 	return e, r.data, nil
 }
 
-// A reader takes numbers off the front; ok is false once one was not there.
+// A reader parses numbers at the front of data. ok becomes false when one is missing.
 type reader struct {
 	data []byte
 	ok   bool

@@ -59,7 +59,7 @@ func FuzzReadBatch(f *testing.F) {
 				return
 			}
 			again = AppendEntry(again, e)
-			h.Apply(e, nil, "") // whatever another server says, this one lives
+			h.Apply(e, nil, "") // bytes of another server must not break this one
 		}
 		if b2, _, err := ReadBatch(again); err != nil || b2 != b {
 			t.Fatalf("%+v comes back as %+v, %v", b, b2, err)
@@ -74,7 +74,7 @@ func FuzzReadBatch(f *testing.F) {
 	})
 }
 
-// noText is a text without a line.
+// noText is an empty text.
 type noText struct{}
 
 func (noText) ReadAt([]byte, uint64) (int, error) { return 0, ErrBatch }

@@ -1,7 +1,7 @@
-// Package hall is who is in Papaya, in which rooms, and what each of them may see. It is a
-// machine: batches of entries go in, in the order of the log, and lines for this server's clients
-// come out. It does no I/O, has no clock and no chance, so all servers that read one log agree.
-// One goroutine calls it.
+// Package hall is the state of the chat: the users, the rooms, and what each user may see. Hall is
+// a state machine. Batches of entries go in, in the order of the log, and lines for this server's
+// clients come out. It does no I/O, reads no clock and draws no random numbers, so all servers that
+// read one log reach the same state. One goroutine calls it.
 package hall
 
 import (
@@ -12,8 +12,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Limits of names and texts in bytes, and of lists in entries. TOPICLEN is the contract's; the
-// rest are guesses.
+// Limits of names and texts in bytes, and of lists in entries. TOPICLEN is the protocol's; the
+// others are guesses.
 const (
 	maxTopic   = 300
 	maxReal    = 150
@@ -22,88 +22,87 @@ const (
 	maxBans    = 100
 	maxKey     = 30
 	maxHistory = 200  // messages in one answer to CHATHISTORY
-	maxAbsent  = 10e3 // members of one room that are away
-	maxKnown   = 1e6  // nicks that were ever here
+	maxAbsent  = 10e3 // absent members of one room
+	maxKnown   = 1e6  // nicks with a record
 	maxRooms   = 100e3
-	// bytes that wait for a client before it is given more of what it has missed
-	maxCatching = 256 << 10
+	// A client gets more missed messages only while fewer bytes than this wait for it.
+	maxCatchUp = 256 << 10
 )
 
-// A Config is what the machine is told once. Its functions are how it asks the world; none may
-// block for long.
+// A Config is what a Hall is told once. Its functions must not block for long.
 type Config struct {
 	Server  string // this server's name among those that share the log
 	Name    string // the name in every numeric
 	Network string
 	Version string
 	MOTD    []string
-	Rooms   int  // that one client may be in
-	Founder bool // who makes a room without an account is its operator, too
+	Rooms   int  // rooms that one client may join
+	Founder bool // a client without an account may be operator of the room that it makes
 
-	Text     Text                  // what was said, to be read again
+	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
-	Ordered  func(number uint64)   // is told of this server's orders that were obeyed; may be nil
-	// runs the query and hands it back by Hall.Found, later; nil: SEARCH is not offered
+	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
+	// Search runs a query and returns it by Hall.Found, later. nil: SEARCH is not offered.
 	Search  func(*Client, *Query)
 	Created time.Time
 }
 
-// Text is the log that people read, by places in it.
+// Text is the log that people read, by offsets in bytes.
 type Text interface {
 	ReadAt(p []byte, at uint64) (int, error)
 	Begin() uint64
 }
 
-// Sign asks for accounts. The answer comes by Hall.Signed, later: a password takes long to check.
+// Sign checks logins. The answer comes later, by Hall.Signed: a password takes long to check.
 type Sign interface {
 	Plain(c *Client, name, password string)
-	External(c *Client, name string) // of the account that it asks for, or empty
+	External(c *Client, name string) // the account that the client asks for, or empty
 	Register(c *Client, name, password, invitation string)
 	Required() bool
 }
 
-// Hall is the machine.
+// Hall is the state machine.
 type Hall struct {
 	config  Config
-	at      uint64 // the place in the text where the next line will stand
-	now     int64  // milliseconds since 1970, of the batch that is applied
-	text    []byte // lines for the text, of the batch that is applied
-	stamp   []byte // now, as it stands in the text
-	from    origin // of the batch
+	at      uint64 // the offset of the next line in the text
+	now     int64  // milliseconds since 1970: the time of the batch that is applied
+	text    []byte // the batch's lines for the text
+	stamp   []byte // now as the text has it
+	from    origin // the server and run that wrote the batch
 	servers map[string]*peer
 	users   map[origin]map[uint64]*user
-	nicks   map[string]*user  // folded; who is there
-	known   map[string]*known // folded; who was ever there
-	rooms   map[string]*room  // folded
-	// folded name of a room or nick -> chunks of the text that have messages to it
+	nicks   map[string]*user  // the users by folded nick
+	known   map[string]*known // the records of nicks, by folded nick
+	rooms   map[string]*room  // by folded name
+	// index maps a folded room or nick to the chunks of the text that have messages to it.
 	index map[string][]uint32
 
-	clients map[uint64]*Client // of this server
-	behind  map[*Client]bool   // those that are being given what they have missed
-	round   uint64             // of telling each client once
-	batches uint64             // for names of BATCH
-	turn    uint64             // batches that were begun
-	shared  []*room            // those that have runs of the last one
-	told    out                // the message that is being told; one at a time
+	clients     map[uint64]*Client // the clients of this server
+	behind      map[*Client]bool   // clients that still get missed messages
+	round       uint64             // the number of the last call of eachNeighbour
+	batches     uint64             // numbers the replies of BATCH
+	batchNumber uint64             // numbers the batches of the log
+	shared      []*room            // rooms that have runs of the current batch
+	told        out                // the message that is being sent; one at a time
 }
 
 // An origin is one run of one server.
 type origin struct {
 	server string
-	run    int64 // nanoseconds since 1970 of its start
+	run    int64 // its start, in nanoseconds since 1970
 }
 
-// A peer is a server as the log knows it.
+// A peer is what the log tells of a server.
 type peer struct {
 	run    int64
-	number uint64 // of its last batch
-	seen   int64  // milliseconds since 1970, of that batch, by the time of the log
-	clock  int64  // and by its own clock
-	gone   bool   // the others have given this run up
+	number uint64 // the last batch
+	seen   int64  // milliseconds since 1970: when it came, by the time of the log
+	clock  int64  // and by the server's own clock
+	gone   bool   // the others have declared this run lost
 }
 
-// A user is a client that has registered, on whichever server.
+// A user is a registered client of any server.
 type user struct {
 	origin  origin
 	id      uint64
@@ -119,41 +118,41 @@ type user struct {
 	source  string // nick!name@host
 	inbox   mark
 	rooms   []*member
-	client  *Client // nil if on another server
+	client  *Client // nil if the client is on another server
 	round   uint64
 }
 
-// A mark says up to where somebody has had what was said.
+// A mark says up to which offset of the text somebody has received messages.
 type mark struct {
 	at  uint64
-	lag bool // it is still being given what it has missed, so what is newer does not count
+	lag bool // older messages are still being sent, so newer ones do not count as received
 }
 
-// known is a nick that was here, and what waits for it.
+// known is the record of a nick that was used, and of the messages that wait for it.
 type known struct {
-	account string // whose it is; nobody's if empty
+	account string // the nick's owner; empty if it has none
 	mark    uint64
-	since   uint64 // the place from which on it is the account's
+	since   uint64 // the offset from which on the nick has this owner
 }
 
 type room struct {
 	name    string
 	created int64
-	// the place in the text where it begins: what was said before was said in another
-	// room of that name
+	// since is the offset of the room's beginning. Older messages belong to another room of that
+	// name.
 	since   uint64
 	topic   string
-	founder string // the folded account that made it: operator whenever it comes
+	founder string // the folded account that made the room, and is always operator
 	setBy   string
 	setAt   int64
-	modes   map[byte]bool // i m t n
+	modes   map[byte]bool // of i, m, t and n
 	key     string
 	limit   int
 	bans    []ban
 	rights  map[string]byte   // folded account -> o or v
-	invited map[string]bool   // folded nick
-	here    []*member         // in the order in which they came
-	absent  map[string]absent // folded nick
+	invited map[string]bool   // folded nicks
+	here    []*member         // members that are connected, in the order of their JOIN
+	absent  map[string]absent // members that are not, by folded nick
 	runs    runs
 }
 
@@ -162,8 +161,8 @@ type ban struct {
 	at       int64
 }
 
-// absent is a member that is not there. Where it had an account, only that account gets
-// what it has missed.
+// absent is a member that is not connected. If it had an account, only that account gets the missed
+// messages.
 type absent struct {
 	mark    uint64
 	account string
@@ -175,12 +174,12 @@ type member struct {
 	mark  mark
 	op    bool
 	voice bool
-	// behind is set while the client of this server is given what it has missed: what is newer
-	// waits in the text.
+	// behind is set while a client of this server gets missed messages. Newer ones then wait in the
+	// text.
 	behind bool
 }
 
-// New makes an empty hall whose text begins at a place.
+// New makes an empty hall whose text begins at an offset.
 func New(config Config, at uint64) *Hall {
 	if config.Rooms == 0 {
 		config.Rooms = 100
@@ -194,7 +193,7 @@ func New(config Config, at uint64) *Hall {
 	}
 }
 
-// At is the place in the text where the next line will stand.
+// At returns the offset of the next line in the text.
 func (h *Hall) At() uint64 { return h.at }
 
 // Here counts clients of this server that have registered, users on all servers, and rooms.
@@ -207,49 +206,49 @@ func (h *Hall) Here() (clients, users, rooms int) {
 	return clients, len(h.nicks), len(h.rooms)
 }
 
-// Begin opens a batch; false means that it was applied before, or that it comes from a run
-// that was given up.
+// Begin opens a batch. It returns false if the batch was applied before, or if its run was declared
+// lost.
 func (h *Hall) Begin(b Batch) bool {
 	p := h.servers[b.Server]
 	switch {
 	case p == nil:
 		p = &peer{run: b.Run}
 		h.servers[b.Server] = p
-	case b.Run > p.run: // a server that starts anew has nobody of before
-		h.lose(origin{b.Server, p.run}, "server started anew")
+	case b.Run > p.run: // a new run of a server has no users of the last one
+		h.disconnectAll(origin{b.Server, p.run}, "server restarted")
 		*p = peer{run: b.Run, clock: p.clock}
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
-	h.turn++
+	h.batchNumber++
 	for _, r := range h.shared {
-		r.runs = runs{} // who still has to write them has them
+		r.runs = runs{} // send queues keep the runs that they still need
 	}
 	clear(h.shared)
 	h.shared = h.shared[:0]
-	h.tick(p, b.Time)
+	h.advance(p, b.Time)
 	p.number = b.Number
 	h.from = origin{b.Server, b.Run}
 	h.stamp = time.UnixMilli(h.now).UTC().AppendFormat(h.stamp[:0], clockForm+" ")
 	return true
 }
 
-// Lines returns the lines for the text since the last call, and the place where they begin. They
-// are valid until the next Apply.
+// Lines returns the lines for the text since the last call, and the offset of the first. They are
+// valid until the next Apply.
 func (h *Hall) Lines() (at uint64, lines []byte) {
 	lines = h.text
 	h.text = h.text[:0]
 	return h.at - uint64(len(lines)), lines
 }
 
-// leap is in milliseconds: a clock that has gone on by more, or back, was set. Servers that share a
-// log say something each 5 s.
+// leap is in milliseconds. If a server's clock has gone forward by more than this since its last
+// batch, or backward, then somebody has set it: servers that share a log write every 5 s.
 const leap = 10_000
 
-// tick moves the time of the log on to that of a batch, by the clock of its server. It falls only
-// if that clock was set back, so servers whose clocks differ agree on the latest. By a leap nobody
-// grows silent: others had no time to say something.
-func (h *Hall) tick(p *peer, clock int64) {
+// advance moves the time of the log to the time of a batch, which its server's clock gives. The
+// time goes back only if that clock was set back, so servers with different clocks agree on the
+// latest. After a leap no server counts as silent, since none had time to write.
+func (h *Hall) advance(p *peer, clock int64) {
 	before := h.now
 	if clock < p.clock-leap {
 		h.now = clock
@@ -267,7 +266,7 @@ func (h *Hall) tick(p *peer, clock int64) {
 	p.seen, p.clock = h.now, clock
 }
 
-// Run is the last run of a server that the log knows; 0 if there was none.
+// Run returns the last run of a server that the log has; 0 if there is none.
 func (h *Hall) Run(server string) int64 {
 	if p := h.servers[server]; p != nil {
 		return p.run
@@ -275,13 +274,13 @@ func (h *Hall) Run(server string) int64 {
 	return 0
 }
 
-// Lost says whether the others have given up this run of a server.
+// Lost says whether the others have declared this run of a server lost.
 func (h *Hall) Lost(server string, run int64) bool {
 	p := h.servers[server]
 	return p != nil && p.run == run && p.gone
 }
 
-// Silent lists the entries that give up the servers that have said nothing for so long, by the
+// Silent returns entries that declare servers lost which have written nothing for so long, by the
 // time of the log.
 func (h *Hall) Silent(long time.Duration) []Entry {
 	var out []Entry
@@ -294,8 +293,8 @@ func (h *Hall) Silent(long time.Duration) []Entry {
 	return out
 }
 
-// Apply does what an entry of the batch says. said is the client's own line where this server has
-// it, else it is read from the entry.
+// Apply applies one entry of the batch. said is the parsed line if this server has it; otherwise
+// the line is parsed from the entry.
 func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	u := h.users[h.from][e.Client]
 	switch e.Kind {
@@ -334,16 +333,16 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	}
 }
 
-// Alone is for entries that the log could not take, on a server that shares it with nobody: they
-// happen all the same.
+// Alone prepares for entries that the log has refused. A single server applies them without the
+// log.
 func (h *Hall) Alone(server string, run, now int64) {
 	h.from = origin{server, run}
 	if p := h.servers[server]; p != nil {
-		h.tick(p, now)
+		h.advance(p, now)
 	}
 }
 
-// gone ends a run of a server that the others have given up.
+// gone ends a run of a server that the others have declared lost.
 func (h *Hall) gone(e Entry) {
 	name, number, _ := strings.Cut(string(e.Data), " ")
 	var run int64
@@ -352,13 +351,13 @@ func (h *Hall) gone(e Entry) {
 	}
 	if p := h.servers[name]; p != nil && p.run == run && !p.gone {
 		p.gone = true
-		h.lose(origin{name, run}, "server lost")
+		h.disconnectAll(origin{name, run}, "server lost")
 	}
 }
 
-// lose ends all users of a run, in the order of their names: that of a map is another one
-// on each server.
-func (h *Hall) lose(o origin, why string) {
+// disconnectAll disconnects all users of a run, in the order of their numbers: all servers must use
+// the same order, and a map has none.
+func (h *Hall) disconnectAll(o origin, why string) {
 	users := h.users[o]
 	for _, id := range sorted(users) {
 		h.leave(users[id], why)
@@ -366,8 +365,8 @@ func (h *Hall) lose(o origin, why string) {
 	delete(h.users, o)
 }
 
-// record adds a line to the text, and to the index of what has been said to a name, and
-// returns its place.
+// record adds a line to the text, and its chunk to the index of a name. It returns the line's
+// offset.
 func (h *Hall) record(name string, body []byte) uint64 {
 	at := h.at
 	h.text = append(h.text, h.stamp...)
@@ -375,7 +374,7 @@ func (h *Hall) record(name string, body []byte) uint64 {
 	h.text = append(h.text, '\n')
 	h.at += uint64(len(h.stamp) + len(body) + 1)
 	if name != "" {
-		h.noted(name, at)
+		h.addToIndex(name, at)
 	}
 	return at
 }

@@ -11,32 +11,32 @@ import (
 	"interleave/papaya/irc"
 )
 
-// chunk is in bits of a place: the index knows in which 64 KiB of the text something was said to
-// a name. A guess.
+// chunkBits is the size of a chunk as a power of two. The index knows which 64 KiB of the text have
+// messages to a name. A guess.
 const (
 	chunkBits = 16
 	chunkSize = 1 << chunkBits
 )
 
-// maxChunks bounds what one answer to CHATHISTORY reads.
+// maxChunks bounds how many chunks one CHATHISTORY reads.
 const maxChunks = 64
 
-// noted adds a place to the index.
-func (h *Hall) noted(name string, at uint64) {
+// addToIndex adds the chunk of an offset to the index.
+func (h *Hall) addToIndex(name string, at uint64) {
 	list, n := h.index[name], uint32(at>>chunkBits)
 	if len(list) == 0 || list[len(list)-1] != n {
 		h.index[name] = append(list, n)
 	}
 }
 
-// said is a message as it stands in the text.
+// said is a message in the text.
 type said struct {
 	at      uint64
 	time    int64
 	source  string
 	command string
 	target  string // folded
-	body    []byte // from the colon before the source on
+	body    []byte // from the colon of the source on
 }
 
 func parseSaid(line []byte, at uint64) (said, bool) {
@@ -58,7 +58,7 @@ func (s said) nick() string {
 	return irc.Lower(nick)
 }
 
-// readAt reads the text, and what of it is not written yet.
+// readAt reads the text, including lines that are not written yet.
 func (h *Hall) readAt(p []byte, at uint64) (int, error) {
 	if written := h.at - uint64(len(h.text)); at >= written {
 		if at >= h.at {
@@ -69,7 +69,7 @@ func (h *Hall) readAt(p []byte, at uint64) (int, error) {
 	return h.config.Text.ReadAt(p, at)
 }
 
-// eachIn calls do for every message that begins in a chunk of the text, at from or later.
+// eachIn calls do with every message of a chunk whose offset is from or more.
 func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
 	linesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(line []byte,
 		at uint64) {
@@ -81,16 +81,15 @@ func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
 	})
 }
 
-// chunkBuffer is in bytes: a chunk, the end of the line before it, and what its last line may
-// have behind it.
+// chunkBuffer is in bytes: a chunk, the byte before it, and the end of its last line.
 const chunkBuffer = chunkSize + 1 + 2*irc.MaxLine
 
-// linesIn calls do for every line that begins in a chunk of a text. It reads on behind the chunk to
-// the end of its last line.
+// linesIn calls do with every line that begins in a chunk of a text. It reads beyond the chunk to
+// the end of the last line.
 func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte,
 	do func(line []byte, at uint64)) {
 	start, end := uint64(n)<<chunkBits, (uint64(n)+1)<<chunkBits
-	// a line that begins here is known to be one only if an end of line stands before it
+	// The byte before the chunk tells whether a line begins at its start.
 	inside := start
 	if start > 0 {
 		start--
@@ -129,17 +128,17 @@ func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32
 	}
 }
 
-// A catch is a room, or the inbox, of which a client is being given what it has missed.
-type catch struct {
+// A backlog is a room, or the inbox, whose missed messages a client is being sent.
+type backlog struct {
 	member *member // nil: the inbox
 	name   string  // folded; * for the inbox
-	key    string  // in the index
+	key    string  // the name in the index
 	cursor uint64
 }
 
-// waitsFor says whether a client still has to get what it has missed in a room, or in its inbox.
+// waitsFor says whether a client still gets missed messages of a room, or of its inbox (nil).
 func (c *Client) waitsFor(m *member) bool {
-	for _, k := range c.catching {
+	for _, k := range c.backlogs {
 		if k.member == m {
 			return true
 		}
@@ -147,52 +146,52 @@ func (c *Client) waitsFor(m *member) bool {
 	return false
 }
 
-// catchUp begins to give a client what it has missed in a room.
+// catchUp starts to send a client the missed messages of a room.
 func (h *Hall) catchUp(c *Client, in *member) {
 	if !in.mark.lag {
 		return
 	}
 	folded := irc.Lower(in.room.name)
 	in.behind = true
-	h.begin(c, &catch{member: in, name: folded, key: folded, cursor: in.mark.at})
+	h.begin(c, &backlog{member: in, name: folded, key: folded, cursor: in.mark.at})
 }
 
-// greet begins to give a client what was said to its nick while it was away.
-func (h *Hall) greet(u *user) {
+// catchUpInbox starts to send a client the messages that its nick has missed.
+func (h *Hall) catchUpInbox(u *user) {
 	if u.inbox.lag {
-		h.begin(u.client, &catch{name: "*", key: irc.Lower(u.nick), cursor: u.inbox.at})
+		h.begin(u.client, &backlog{name: "*", key: irc.Lower(u.nick), cursor: u.inbox.at})
 	}
 }
 
-func (h *Hall) begin(c *Client, k *catch) {
+func (h *Hall) begin(c *Client, k *backlog) {
 	if c.asked != 0 {
 		c.askedLag = append(c.askedLag, lag{k.name, k.cursor})
 	}
-	c.catching = append(c.catching, k)
+	c.backlogs = append(c.backlogs, k)
 	h.behind[c] = true
-	for h.behind[c] && c.sink.Waiting() < maxCatching {
+	for h.behind[c] && c.sink.Waiting() < maxCatchUp {
 		h.step(c)
 	}
 }
 
-// Step gives the clients that are behind some more of what they have missed, those that read; it
-// returns how many are left.
+// Step sends some more missed messages to the clients that have read the last ones. It returns how
+// many clients are not done.
 func (h *Hall) Step() int {
 	for c := range h.behind {
-		if c.sink.Waiting() < maxCatching {
+		if c.sink.Waiting() < maxCatchUp {
 			h.step(c)
 		}
 	}
 	return len(h.behind)
 }
 
-// step gives one client one chunk of the text.
+// step sends a client the missed messages of one chunk.
 func (h *Hall) step(c *Client) {
-	if len(c.catching) == 0 {
+	if len(c.backlogs) == 0 {
 		delete(h.behind, c)
 		return
 	}
-	k := c.catching[0]
+	k := c.backlogs[0]
 	list := h.index[k.key]
 	i := sort.Search(len(list),
 		func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
@@ -200,7 +199,7 @@ func (h *Hall) step(c *Client) {
 		if k.member != nil {
 			k.member.behind = false
 		}
-		c.catching = c.catching[1:]
+		c.backlogs = c.backlogs[1:]
 		return
 	}
 	self := irc.Lower(c.user.nick)
@@ -213,20 +212,20 @@ func (h *Hall) step(c *Client) {
 		}
 	})
 	k.cursor = min(h.at, (uint64(list[i])+1)<<chunkBits)
-	if i == len(list)-1 && k.cursor == h.at { // it has had all that there is
+	if i == len(list)-1 && k.cursor == h.at { // that was the last chunk
 		if k.member != nil {
 			k.member.behind = false
 		}
-		c.catching = c.catching[1:]
+		c.backlogs = c.backlogs[1:]
 	}
 }
 
-// uncatch stops giving what was missed in a room that a client has left, or, for nil, in the inbox
-// of a nick that it no longer has.
-func (h *Hall) uncatch(c *Client, m *member) {
-	for i, k := range c.catching {
+// stopCatchUp stops sending missed messages: of a room that the client has left, or of the inbox
+// (nil) of a nick that it has changed.
+func (h *Hall) stopCatchUp(c *Client, m *member) {
+	for i, k := range c.backlogs {
 		if k.member == m {
-			c.catching = append(c.catching[:i:i], c.catching[i+1:]...)
+			c.backlogs = append(c.backlogs[:i:i], c.backlogs[i+1:]...)
 			return
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A lag is a room that somebody is behind in: what is newer than all it has had there does not
-// count as had. The inbox is the room *.
+// A lag is a room in which a client still gets missed messages. Only those before the offset at
+// were sent; newer ones do not count as received. The inbox is the room *.
 type lag struct {
 	room string
 	at   uint64
 }
 
-// Ask asks a client that was sent messages whether it has them, once at a time. The server calls it
-// every second or so.
+// Ask sends a PING to a client that was sent messages, unless one is not answered yet. Its answer
+// confirms them. The server calls Ask every second or so.
 func (h *Hall) Ask(c *Client) {
 	if c.user == nil || c.closed || c.asked != 0 || c.sent <= c.had {
 		return
@@ -26,17 +26,16 @@ func (h *Hall) Ask(c *Client) {
 	c.write([]byte("PING :" + strconv.FormatUint(c.asked, 36) + "\r\n"))
 }
 
-// lags lists what a client is behind in.
+// lags lists the rooms in which a client still gets missed messages.
 func (c *Client) lags() []lag {
 	var out []lag
-	for _, k := range c.catching {
+	for _, k := range c.backlogs {
 		out = append(out, lag{k.name, k.cursor})
 	}
 	return out
 }
 
-// pong is an answer to Ask if it names the place; any other word is as good as anything
-// that a client says.
+// pong takes the answer to Ask, which names the offset. Any other PONG changes nothing.
 func (h *Hall) pong(c *Client, m *irc.Message) Entry {
 	at, err := strconv.ParseUint(m.Last(), 36, 64)
 	if c.user != nil && err == nil && c.asked != 0 && at == c.asked {
@@ -45,7 +44,7 @@ func (h *Hall) pong(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// Marked is the entry that keeps what a client has had, if that has changed since the last call.
+// Marked returns an entry with the confirmed offset, if that has changed since the last call.
 func (h *Hall) Marked(c *Client) (Entry, bool) {
 	if !c.marked || c.user == nil || c.closed {
 		return Entry{}, false
@@ -63,7 +62,7 @@ func formatLags(lags []lag) string {
 	return b.String()
 }
 
-// parseLags reads " room@place ...": a name may hold @, a place does not.
+// parseLags parses " room@offset ...". The last @ counts, since a name may contain one.
 func parseLags(text string) map[string]uint64 {
 	out := map[string]uint64{}
 	for word := range strings.FieldsSeq(text) {
@@ -76,7 +75,7 @@ func parseLags(text string) map[string]uint64 {
 	return out
 }
 
-// mark notes what a user has had.
+// mark applies what a user has confirmed.
 func (h *Hall) mark(u *user, data []byte) {
 	place, rest, _ := strings.Cut(string(data), " ")
 	if at, err := strconv.ParseUint(place, 36, 64); err == nil {
@@ -84,7 +83,7 @@ func (h *Hall) mark(u *user, data []byte) {
 	}
 }
 
-// had moves the marks of all rooms to a place, but in those where the user lags.
+// had moves the marks of all rooms to an offset, except in rooms where the user lags.
 func (u *user) had(at uint64, lags map[string]uint64) {
 	move := func(m *mark, name string) {
 		if behind, ok := lags[name]; ok {
@@ -99,8 +98,9 @@ func (u *user) had(at uint64, lags map[string]uint64) {
 	}
 }
 
-// Ended is the entry for a connection that has ended: in order if all that was sent counts as had.
-// A client that has not registered is forgotten at once.
+// Ended returns the entry for a connection that has ended. If it has ended in order, everything
+// that was sent counts as received. A client that is not registered is removed at once, without an
+// entry.
 func (h *Hall) Ended(c *Client, inOrder bool, why string) (Entry, bool) {
 	if c.closed {
 		return Entry{}, false
@@ -118,19 +118,19 @@ func (h *Hall) Ended(c *Client, inOrder bool, why string) (Entry, bool) {
 	return Entry{Client: c.ID, Kind: End, Data: []byte(words + "\n" + why)}, true
 }
 
-// end takes a user out whose connection has ended.
+// end removes a user whose connection has ended.
 func (h *Hall) end(u *user, data []byte) {
 	words, why, _ := strings.Cut(string(data), "\n")
 	if strings.HasPrefix(words, "+") {
 		u.had(h.at, parseLags(words[1:]))
 	}
-	h.leave(u, limited(why, maxTopic))
+	h.leave(u, truncate(why, maxTopic))
 }
 
-// leave takes a user out of all rooms, of which it stays a member, and ends its connection.
+// leave disconnects a user, who stays an absent member of its rooms.
 func (h *Hall) leave(u *user, why string) {
 	o := h.newOut(u, "QUIT :"+why)
-	h.near(u, o.to)
+	h.eachNeighbour(u, o.to)
 	folded := irc.Lower(u.nick)
 	for _, in := range slices.Clone(u.rooms) {
 		if len(in.room.absent) < maxAbsent {

@@ -6,8 +6,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// message is PRIVMSG and NOTICE: into the text, then to all whom it is for. A NOTICE is never
-// answered with an error.
+// message applies PRIVMSG and NOTICE: it writes the message into the text and sends it. A NOTICE is
+// never answered with an error.
 func (h *Hall) message(u *user, m *irc.Message) {
 	c := u.client
 	if m.Command == "NOTICE" {
@@ -28,7 +28,7 @@ func (h *Hall) message(u *user, m *irc.Message) {
 	}
 	for i, target := range strings.Split(m.Params[0], ",") {
 		if i == maxTargets {
-			h.num(c, irc.ERR_TOOMANYTARGETS, shown(target)+" :Too many targets")
+			h.num(c, irc.ERR_TOOMANYTARGETS, middle(target)+" :Too many targets")
 			return
 		}
 		if target != "" {
@@ -39,7 +39,7 @@ func (h *Hall) message(u *user, m *irc.Message) {
 
 func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string) {
 	if target[0] == '#' {
-		if r := h.audible(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
+		if r := h.writable(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
 			o := h.tell(u, command, r.name, text, tags)
 			h.toRoom(r, u, o, 0)
 			h.echo(u, o)
@@ -49,7 +49,7 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	folded := irc.Lower(target)
 	to, k := h.nicks[folded], h.known[folded]
 	if to == nil && k == nil {
-		h.num(c, irc.ERR_NOSUCHNICK, shown(target)+" :No such nick/channel")
+		h.num(c, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
 		return
 	}
 	if to != nil {
@@ -71,10 +71,11 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	h.echo(u, o)
 }
 
-// audible is the room that a user may speak into, or nil after saying why not.
-func (h *Hall) audible(u *user, c *Client, target string) *room {
+// writable returns the room if the user may talk in it. Otherwise it answers with the reason and
+// returns nil.
+func (h *Hall) writable(u *user, c *Client, target string) *room {
 	if !irc.IsRoom(target) {
-		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(target)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(target)+" :No such channel")
 		return nil
 	}
 	r := h.rooms[irc.Lower(target)]
@@ -90,7 +91,7 @@ func (h *Hall) audible(u *user, c *Client, target string) *room {
 	return r
 }
 
-// fits says whether the line with the sender before it is short enough for all.
+// fits says whether the line is short enough with its source.
 func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
 	if len(":")+len(u.source)+1+len(command)+1+len(target)+2+len(text)+2 <= irc.MaxLine {
 		return true
@@ -99,7 +100,7 @@ func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
 	return false
 }
 
-// tell writes a message into the text. What it returns is good until the next call.
+// tell writes a message into the text. The line that it returns is valid until the next call.
 func (h *Hall) tell(u *user, command, target, text, tags string) *out {
 	b := append(h.told.body[:0], ':')
 	b = append(b, u.source...)
@@ -121,7 +122,7 @@ func (h *Hall) echo(u *user, o *out) {
 	}
 }
 
-// ownTags are the tags that clients may pass to one another.
+// ownTags returns the tags that clients may send to each other.
 func ownTags(tags map[string]string) string {
 	if len(tags) == 0 {
 		return ""
@@ -135,7 +136,8 @@ func ownTags(tags map[string]string) string {
 	return irc.FormatTags(own)
 }
 
-// tagmsg passes on tags alone: somebody types, or likes a message. It is not part of the text.
+// tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message. It is not
+// written into the text.
 func (h *Hall) tagmsg(u *user, m *irc.Message) {
 	tags := ownTags(m.Tags)
 	if tags == "" {
@@ -148,7 +150,7 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		o := h.newOut(u, "TAGMSG "+target)
 		o.tags = tags
 		if target[0] == '#' {
-			if r := h.audible(u, u.client, target); r != nil {
+			if r := h.writable(u, u.client, target); r != nil {
 				h.toRoom(r, u, o, messageTags)
 				h.echoTags(u, o)
 			}
@@ -156,7 +158,7 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		}
 		to := h.nicks[irc.Lower(target)]
 		if to == nil {
-			h.num(u.client, irc.ERR_NOSUCHNICK, shown(target)+" :No such nick/channel")
+			h.num(u.client, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
 			continue
 		}
 		if to.client != nil && to.client.caps&messageTags != 0 {
@@ -172,8 +174,8 @@ func (h *Hall) echoTags(u *user, o *out) {
 	}
 }
 
-// Refuse answers a line that the log has not taken; false says that it is no message, and may
-// happen all the same.
+// Refuse answers a line that the log has refused. It returns false if the line is no message; such
+// a line may still be applied.
 func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG":
@@ -182,7 +184,7 @@ func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
 	}
 	if m.Command != "NOTICE" {
 		for target := range strings.SplitSeq(m.Param(0), ",") {
-			h.num(c, irc.ERR_CANNOTSENDTOCHAN, shown(target)+" :Cannot send to channel: "+why)
+			h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(target)+" :Cannot send to channel: "+why)
 		}
 	}
 	return true

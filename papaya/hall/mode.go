@@ -8,18 +8,18 @@ import (
 	"interleave/papaya/irc"
 )
 
-// asksMode says whether a MODE only asks: for a user's own modes, of which there are none; for a
-// room's; for its bans.
+// asksMode says whether a MODE is a question: for a user's own modes (there are none), a room's
+// modes, or its bans.
 func asksMode(_ *Hall, m *irc.Message) bool {
 	word := strings.TrimLeft(m.Param(1), "+")
 	return len(m.Params) == 1 || m.Param(0) == "" || m.Param(0)[0] != '#' || len(m.Params) == 2 &&
 		(word == "b" || word == "")
 }
 
-// maxChanges is how many modes with a word one line may change, as other servers have it.
+// maxChanges is how many modes with a parameter one line may change, as on other servers.
 const maxChanges = 12
 
-// A change is what a MODE did, as it is told to the room.
+// A change is the effect of a MODE, as the room is told.
 type change struct {
 	letters, words string
 	sign           byte
@@ -38,7 +38,7 @@ func (ch *change) add(sign, letter byte, word string) {
 }
 
 func (h *Hall) setMode(u *user, m *irc.Message) {
-	r, in := h.mine(u, m.Param(0))
+	r, in := h.membership(u, m.Param(0))
 	if r == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 	if word == "" || strings.ContainsAny(word, " ") {
 		return
 	}
-	mask := irc.FullMask(limited(word, 100))
+	mask := irc.FullMask(truncate(word, 100))
 	at := slices.IndexFunc(r.bans, func(b ban) bool { return irc.Lower(b.mask) == irc.Lower(mask) })
 	switch {
 	case sign == '-' && at >= 0:
@@ -129,14 +129,14 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 	done.add(sign, 'b', mask)
 }
 
-// setRight makes somebody operator, or gives a voice. With an account it is for good.
+// setRight makes a member operator or gives it voice. An account keeps the right.
 func (h *Hall) setRight(u *user, r *room, sign, letter byte, word string, done *change) {
 	to := h.nicks[irc.Lower(word)].in(r)
 	if word == "" {
 		return
 	}
 	if to == nil {
-		h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(word)+" "+r.name+
+		h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(word)+" "+r.name+
 			" :They aren't on that channel")
 		return
 	}

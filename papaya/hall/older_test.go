@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestAStateOfAnOlderVersion: testdata/before-clocks.json is of a version that kept no clock of
-// each server, and had followed one that was an hour ahead. Nothing of it is lost, the time of the
-// log is put right, and nobody is given up for that.
+// TestAStateOfAnOlderVersion: testdata/before-clocks.json was saved by a version that kept no clock
+// of each server, and that had followed a clock an hour ahead. Nothing of it is lost, the time of
+// the log is corrected, and no server is declared lost.
 func TestAStateOfAnOlderVersion(t *testing.T) {
 	old, err := os.ReadFile("testdata/before-clocks.json")
 	if err != nil {
@@ -47,8 +47,8 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// TestAStateOfANewerVersion: what a later version has added to a state is refused wherever it
-// stands, and so is another format. Nobody reads the rest, saves it, and has lost that.
+// TestAStateOfANewerVersion: a state with an unknown key at any level is refused, and so is another
+// format. A program that ignored the key would save the state without it.
 func TestAStateOfANewerVersion(t *testing.T) {
 	state, err := os.ReadFile("testdata/before-clocks.json")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestAStateOfANewerVersion(t *testing.T) {
 	}
 }
 
-// without is a state less its format and one key of its servers, in one form.
+// without returns a state without its format and without one key of its servers.
 func without(t *testing.T, state []byte, key string) []byte {
 	var s map[string]any
 	if err := json.Unmarshal(state, &s); err != nil {

@@ -8,23 +8,22 @@ import (
 	"interleave/papaya/irc"
 )
 
-// What an administrator orders beside the chat. An order goes through the log, so that it holds
-// on all servers.
+// The verbs of administrators' orders. An order goes through the log, so all servers obey it.
 const (
-	EndNick    = "end"    // NICK WHY: its session ends
-	EndAccount = "logout" // ACCOUNT WHY: all its sessions end
-	// ACCOUNT WHY: so they do, and what the account had in rooms is nobody's: who comes with its
-	// name is another
+	EndNick    = "end"    // NICK WHY: ends the session
+	EndAccount = "logout" // ACCOUNT WHY: ends all sessions of the account
+	// Forget ACCOUNT WHY ends all sessions of the account and removes its rights in rooms. A later
+	// account of that name is another.
 	Forget      = "forget"
-	GiveRole    = "role"    // ACCOUNT LETTER: its sessions have another role
-	KickMember  = "kick"    // ROOM NICK WHY: it is no member any more
-	RemoveRoom  = "remove"  // ROOM WHY: so is nobody, and the room is gone
-	orderWords  = "\n"      // stands between the words of an order
-	noLongerIn  = "removed" // the reason where none is given
-	maxOrderWhy = 200       // bytes
+	GiveRole    = "role"    // ACCOUNT LETTER: gives its sessions another role
+	KickMember  = "kick"    // ROOM NICK WHY: removes a member
+	RemoveRoom  = "remove"  // ROOM WHY: removes all members, and so the room
+	orderWords  = "\n"      // separates the words of an order
+	noLongerIn  = "removed" // the default reason
+	maxOrderWhy = 200       // in bytes
 )
 
-// NewOrder is the entry of an order; number comes back by Config.Ordered when it was obeyed.
+// NewOrder makes the entry of an order. Config.Ordered gets the number when the order was obeyed.
 func NewOrder(number uint64, verb string, words ...string) Entry {
 	all := []string{verb}
 	for _, w := range words {
@@ -38,10 +37,10 @@ func NewOrder(number uint64, verb string, words ...string) Entry {
 	return Entry{Client: number, Kind: Order, Data: []byte(strings.Join(all, orderWords))}
 }
 
-// order does what was ordered. What is not there any more is no mistake.
+// order obeys an order. It is no error if the session, member or room is gone already.
 func (h *Hall) order(e Entry) {
 	words := strings.Split(string(e.Data), orderWords)
-	why := limited(words[len(words)-1], maxOrderWhy)
+	why := truncate(words[len(words)-1], maxOrderWhy)
 	words = append(words, "", "")
 	name := irc.Lower(words[1])
 	if why == "" {
@@ -73,7 +72,7 @@ func (h *Hall) order(e Entry) {
 				h.kickFrom(r, irc.Lower(m.user.nick), why)
 			}
 			clear(r.absent)
-			h.sweep(r)
+			h.removeEmpty(r)
 		}
 	}
 	if h.from.server == h.config.Server && h.config.Ordered != nil {
@@ -90,7 +89,8 @@ func (h *Hall) endAll(account, why string) {
 	}
 }
 
-// forgetAccount leaves nothing to an account of the same name that may come.
+// forgetAccount removes everything that an account has, so that a later account of that name gets
+// nothing of it.
 func (h *Hall) forgetAccount(account string) {
 	for nick, k := range h.known {
 		if k.account == account {
@@ -108,16 +108,16 @@ func (h *Hall) forgetAccount(account string) {
 				delete(r.absent, nick)
 			}
 		}
-		h.sweep(r)
+		h.removeEmpty(r)
 	}
 }
 
-// kickFrom takes a nick out of a room in the name of the server.
+// kickFrom removes a nick from a room in the name of the server.
 func (h *Hall) kickFrom(r *room, nick, why string) {
 	m := h.nicks[nick].in(r)
 	if m == nil {
 		delete(r.absent, nick)
-		h.sweep(r)
+		h.removeEmpty(r)
 		return
 	}
 	o := &out{body: append(cut([]byte(":"+h.config.Name+" KICK "+r.name+" "+m.user.nick+" :"+why)),
@@ -126,11 +126,11 @@ func (h *Hall) kickFrom(r *room, nick, why string) {
 	h.remove(m)
 }
 
-// A Session is somebody who is there, as administrators see it.
+// A Session is a user as administrators see it.
 type Session struct {
 	Nick    string    `json:"nick"`
 	Account string    `json:"account,omitempty"`
-	Role    string    `json:"role,omitempty"` // the letter
+	Role    string    `json:"role,omitempty"` // its letter
 	Host    string    `json:"host"`
 	Secure  bool      `json:"secure"`
 	Server  string    `json:"server"`
@@ -138,7 +138,7 @@ type Session struct {
 	Rooms   []string  `json:"rooms"`
 }
 
-// A Room is one as administrators see it.
+// A Room is a room as administrators see it.
 type Room struct {
 	Name    string    `json:"name"`
 	Here    int       `json:"here"`
@@ -149,7 +149,7 @@ type Room struct {
 	Since   time.Time `json:"since"`
 }
 
-// Sessions lists who is there, on all servers, by nick.
+// Sessions lists the users on all servers, by nick.
 func (h *Hall) Sessions() []Session {
 	out := make([]Session, 0, len(h.nicks))
 	for _, nick := range sorted(h.nicks) {

@@ -20,7 +20,7 @@ func (h *Hall) names(c *Client, m *irc.Message) Entry {
 		case i == maxTargets:
 			return Entry{}
 		case r == nil || r.hidden() && c.user.in(r) == nil:
-			h.num(c, irc.RPL_ENDOFNAMES, shown(name)+" :End of NAMES")
+			h.num(c, irc.RPL_ENDOFNAMES, middle(name)+" :End of NAMES")
 		default:
 			h.sendNames(c, r)
 		}
@@ -28,7 +28,7 @@ func (h *Hall) names(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// sendNames lists who is there, as many in a line as fit.
+// sendNames answers NAMES for a room, with as many nicks in a line as fit.
 func (h *Hall) sendNames(c *Client, r *room) {
 	head := "= " + r.name + " :"
 	limit := irc.MaxLine - 2 - len(":"+h.config.Name+" 353 "+c.Nick()+" ")
@@ -64,7 +64,7 @@ func (h *Hall) who(c *Client, m *irc.Message) Entry {
 	if target == "" {
 		target = "*"
 	}
-	h.num(c, irc.RPL_ENDOFWHO, shown(target)+" :End of WHO")
+	h.num(c, irc.RPL_ENDOFWHO, middle(target)+" :End of WHO")
 	return Entry{}
 }
 
@@ -81,8 +81,8 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	nick := m.Params[len(m.Params)-1]
 	u := h.nicks[irc.Lower(nick)]
 	if u == nil {
-		h.num(c, irc.ERR_NOSUCHNICK, shown(nick)+" :No such nick/channel")
-		h.num(c, irc.RPL_ENDOFWHOIS, shown(nick)+" :End of WHOIS")
+		h.num(c, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
+		h.num(c, irc.RPL_ENDOFWHOIS, middle(nick)+" :End of WHOIS")
 		return Entry{}
 	}
 	h.num(c, irc.RPL_WHOISUSER, fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
@@ -121,7 +121,7 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// list tells of all rooms that the client may join, or is in. Masks choose among them.
+// list answers LIST with the rooms that the client may join or is in. Masks may choose among them.
 func (h *Hall) list(c *Client, m *irc.Message) Entry {
 	masks := strings.Split(m.Param(0), ",")
 	h.num(c, irc.RPL_LISTSTART, "Channel :Users  Name")
@@ -183,14 +183,13 @@ func (h *Hall) version(c *Client, _ *irc.Message) Entry {
 	return Entry{}
 }
 
-// time is that of the last batch: the machine has no clock.
+// time answers TIME with the time of the last batch: a hall has no clock.
 func (h *Hall) time(c *Client, _ *irc.Message) Entry {
 	h.num(c, irc.RPL_TIME, h.config.Name+" :"+clock(h.now))
 	return Entry{}
 }
 
-// clock is a time as it stands in tags and in the text.
-// clockForm is how a time stands in the text and in tags.
+// clockForm is the form of times in the text and in tags.
 const clockForm = "2006-01-02T15:04:05.000Z"
 
 func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format(clockForm) }

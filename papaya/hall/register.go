@@ -9,9 +9,9 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Line takes a line of a client that has no entry on its way to the log, or whose command changes
-// nothing that others see. If an entry comes back, it is to be written to the log, and what it does
-// happens when it returns from there.
+// Line obeys a line of a client that has no entry in the log's queue, or a line that changes
+// nothing that others see. The caller must log the entry that it may return. The entry takes effect
+// when it comes back from the log.
 func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 	if c.closed {
 		return Entry{}, false
@@ -25,7 +25,7 @@ func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 	return e, true
 }
 
-// Logged says whether a line changes what others see, so that it goes through the log.
+// Logged says whether a line changes what others see, so that it must go through the log.
 func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 	if c.user == nil {
 		return false
@@ -34,8 +34,7 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 	return cmd != nil && cmd.apply != nil && !cmd.asking(h, m) && len(m.Params) >= cmd.words
 }
 
-// Awaited says whether the client is told when a line has come into the log, so that it may be
-// waiting for that.
+// Awaited says whether the client gets a reply when the line is logged, so that it may be waiting.
 func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":
@@ -44,8 +43,7 @@ func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	return true
 }
 
-// obey does what a line says. The entry that it returns, if its Kind is set, is to be
-// written to the log.
+// obey obeys a line. If the entry that it returns has a Kind, the caller must log it.
 func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 	cmd := command(m.Command)
 	switch {
@@ -89,7 +87,7 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// offers lists what a client may ask for. From version 302 on, words may have values.
+// offers lists the capabilities for CAP LS. From version 302 on they have values.
 func (h *Hall) offers(version int, accounts bool) string {
 	var out []string
 	for _, n := range capNames {
@@ -116,7 +114,7 @@ func (c caps) String() string {
 	return strings.Join(out, " ")
 }
 
-// change grants all words or none.
+// change grants all capabilities of a request, or none.
 func (c caps) change(words []string, accounts bool) (caps, bool) {
 words:
 	for _, w := range words {
@@ -151,8 +149,8 @@ func (h *Hall) nickUnregistered(c *Client, m *irc.Message) Entry {
 	case nick == "":
 		h.num(c, irc.ERR_NONICKNAMEGIVEN, ":No nickname given")
 	case !mayBeNick(nick):
-		h.num(c, irc.ERR_ERRONEUSNICKNAME, shown(nick)+" :Erroneous nickname")
-	// who may still log in is asked again at the end
+		h.num(c, irc.ERR_ERRONEUSNICKNAME, middle(nick)+" :Erroneous nickname")
+	// A client may log in before CAP END, so the owner of the nick is checked again then.
 	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil):
 		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 	case !c.entering:
@@ -162,15 +160,15 @@ func (h *Hall) nickUnregistered(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// shown is a word as it may stand in the middle of an answer.
-func shown(word string) string {
+// middle returns a word as a parameter that is not the last (RFC 2812, 2.3.1: middle).
+func middle(word string) string {
 	if word == "" || word[0] == ':' || strings.Contains(word, " ") {
 		return "*"
 	}
 	return word
 }
 
-// taken says whether a nick is in use by another, or belongs to another account.
+// taken says whether another user has the nick, or another account owns it.
 func (h *Hall) taken(nick, account string, self *user) bool {
 	folded := irc.Lower(nick)
 	if other := h.nicks[folded]; other != nil && other != self {
@@ -186,11 +184,11 @@ func (h *Hall) userCommand(c *Client, m *irc.Message) Entry {
 		return Entry{}
 	}
 	c.name = userName(m.Param(0))
-	c.real = limited(m.Param(3), maxReal)
+	c.real = truncate(m.Param(3), maxReal)
 	return h.register(c)
 }
 
-// userName has no letters that would end it in nick!user@host.
+// userName removes characters that would end the user name in nick!user@host.
 func userName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '@' || r == '!' || r == ':' || r == 127 {
@@ -198,14 +196,14 @@ func userName(s string) string {
 		}
 		return r
 	}, s)
-	if s = limited(s, irc.MaxUser); s == "" {
+	if s = truncate(s, irc.MaxUser); s == "" {
 		return "user"
 	}
 	return s
 }
 
-// limited cuts a text to so many bytes, at the end of a letter of UTF-8.
-func limited(s string, n int) string {
+// truncate shortens a text to n bytes, but not within a character.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -217,7 +215,7 @@ func limited(s string, n int) string {
 	return s[:n]
 }
 
-// register asks for the client's entry, once all is there that it needs.
+// register returns the entry that registers the client, when everything that it needs is there.
 func (h *Hall) register(c *Client) Entry {
 	if c.user != nil || c.entering || c.nick == "" || c.name == "" || c.negotiating || c.signing {
 		return Entry{}
@@ -245,7 +243,7 @@ func (h *Hall) register(c *Client) Entry {
 	return Entry{Kind: Enter, Data: []byte(words)}
 }
 
-// enter makes a user of a client, unless somebody was faster to take the nick.
+// enter registers a user, unless another user has taken the nick in the meantime.
 func (h *Hall) enter(e Entry) {
 	words := strings.Split(string(e.Data), "\n")
 	if len(words) < 6 || h.users[h.from][e.Client] != nil {
@@ -253,7 +251,7 @@ func (h *Hall) enter(e Entry) {
 	}
 	var c *Client
 	if h.from.server == h.config.Server {
-		c = h.clients[e.Client] // nil if it has gone meanwhile: its End is on the way
+		c = h.clients[e.Client] // nil if its connection has ended: its End follows
 	}
 	if h.taken(words[0], words[4], nil) {
 		if c != nil {
@@ -277,11 +275,11 @@ func (h *Hall) enter(e Entry) {
 		c.user, c.entering = u, false
 		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
 		h.welcome(c)
-		h.greet(u)
+		h.catchUpInbox(u)
 	}
 }
 
-// takeNick gives a user its nick, and what waits there for it.
+// takeNick gives a user its nick, and the messages that wait for the nick.
 func (h *Hall) takeNick(u *user) {
 	folded := irc.Lower(u.nick)
 	h.nicks[folded] = u
@@ -299,8 +297,8 @@ func (h *Hall) takeNick(u *user) {
 	u.inbox = mark{at: k.mark, lag: k.mark < h.at}
 }
 
-// claim makes a nick an account's, if it is nobody's yet. What was said to it before
-// was for others.
+// claim makes an account the owner of a nick that has none. Older messages to the nick were for
+// other users.
 func (k *known) claim(account string, at uint64) {
 	if k.account == "" && account != "" {
 		k.account, k.since = irc.Lower(account), at
@@ -314,7 +312,7 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_CREATED, ":This server was started "+
 		h.config.Created.UTC().Format(time.DateTime+" UTC"))
 	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" o biklmntov bklov")
-	// One line, 13 tokens: some clients stop at what the contract's core says.
+	// One line with 13 tokens: some clients read only one.
 	search := ""
 	if h.config.Search != nil {
 		search = " SEARCH"
@@ -367,8 +365,8 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// maxSASL is in bytes of base64: a name and a password of which nobody has longer ones. Pieces have
-// 400, and a shorter one is the last.
+// maxSASL is in bytes of base64, more than the longest name and password need. A piece of 400 bytes
+// is followed by another.
 const maxSASL = 2000
 
 func (h *Hall) sasl(c *Client, word string) {
@@ -414,13 +412,15 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 	}
 	switch {
 	case h.config.Sign == nil:
-		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "This server has no accounts")
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", middle(name),
+			"This server has no accounts")
 	case c.Open:
-		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "Passwords need TLS")
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", middle(name), "Passwords need TLS")
 	case c.signing:
-		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "One thing at a time")
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", middle(name), "One thing at a time")
 	case !irc.IsNick(name):
-		h.fail(c, "REGISTER", "BAD_ACCOUNT_NAME", shown(name), "An account is named like a nick")
+		h.fail(c, "REGISTER", "BAD_ACCOUNT_NAME", middle(name),
+			"The name of an account must be a valid nick")
 	default:
 		invitation := m.Param(1)
 		if invitation == "*" {
@@ -432,8 +432,8 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// Signed is the answer to a question about an account; why is empty if it is the client's. The
-// entry, if there is one, is for the log.
+// Signed takes the outcome of a login. why is empty if it has succeeded. The caller must log the
+// entry, if there is one.
 func (h *Hall) Signed(c *Client, account string, role Role, why string,
 	registering bool) (Entry, bool) {
 	c.signing = false
@@ -472,7 +472,7 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string,
 	return e, e.Kind != 0
 }
 
-// account makes a user one that has logged in.
+// account applies a login to a user.
 func (h *Hall) account(u *user, words string) {
 	account, role, _ := strings.Cut(words, "\n")
 	u.account, u.role = account, parseRole(role)
@@ -480,7 +480,7 @@ func (h *Hall) account(u *user, words string) {
 		k.claim(account, h.at)
 	}
 	o := h.newOut(u, "ACCOUNT "+account)
-	h.near(u, func(c *Client) {
+	h.eachNeighbour(u, func(c *Client) {
 		if c.caps&accountNotify != 0 {
 			o.to(c)
 		}

@@ -6,22 +6,22 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A Role is what an account may do in the chat beside talking. It goes through the log with those
-// who come in, so that all servers agree.
+// A Role is what an account may do in the chat beside talking. It is in the entry that registers a
+// user, so all servers agree.
 type Role byte
 
-// The roles. Who has no account is a member.
+// The roles. A user without an account is a Member.
 const (
 	Member   Role = 0
-	Guest    Role = 'g' // talks in rooms that are there
-	Operator Role = 'o' // is operator of every room it comes into, and comes into all
-	Admin    Role = 'a' // and ends sessions
+	Guest    Role = 'g' // may talk in rooms that exist, but not make any
+	Operator Role = 'o' // may join every room, as an operator
+	Admin    Role = 'a' // may also end sessions
 )
 
-// runs says whether somebody with this role runs rooms.
+// runs says whether the role makes its user operator of every room.
 func (r Role) runs() bool { return r == Operator || r == Admin }
 
-// String is the role's letter, nothing for a member.
+// String returns the role's letter, or nothing for a member.
 func (r Role) String() string {
 	if r == Member {
 		return ""
@@ -29,7 +29,7 @@ func (r Role) String() string {
 	return string(rune(r))
 }
 
-// parseRole reads a letter; what is not known, of a later version say, is a guest's.
+// parseRole parses a letter. An unknown one, perhaps of a later version, gives a guest's rights.
 func parseRole(s string) Role {
 	if s == "" {
 		return Member
@@ -40,16 +40,16 @@ func parseRole(s string) Role {
 	return Guest
 }
 
-// kill ends the session of a nick.
+// kill ends the session of a nick (KILL).
 func (h *Hall) kill(u *user, m *irc.Message) {
 	victim := h.nicks[irc.Lower(m.Param(0))]
 	switch {
 	case u.role != Admin:
 		h.num(u.client, irc.ERR_NOPRIVILEGES, ":Permission Denied- You're not an administrator")
 	case victim == nil:
-		h.num(u.client, irc.ERR_NOSUCHNICK, shown(m.Param(0))+" :No such nick/channel")
+		h.num(u.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
 	default:
-		why := limited(m.Param(1), maxTopic)
+		why := truncate(m.Param(1), maxTopic)
 		h.newOut(u, "KILL "+victim.nick+" :"+why).to(victim.client)
 		h.leave(victim, fmt.Sprintf("Killed (%s (%s))", u.nick, why))
 	}

@@ -10,10 +10,10 @@ import (
 	"interleave/papaya/irc"
 )
 
-// sorted lists the keys of a map in their order, for what must be done alike on all servers.
+// sorted returns the keys of a map in order. All servers must go through a map in the same order.
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// in is the user's place in a room, or nil.
+// in returns the user's membership of a room, or nil.
 func (u *user) in(r *room) *member {
 	if u == nil || r == nil {
 		return nil
@@ -35,8 +35,7 @@ func (r *room) banned(u *user) bool {
 	return false
 }
 
-// hidden says whether a room is to be kept from those who are not in it: they may not join
-// it as they are.
+// hidden says whether users outside must not see the room: they may not join it as they are.
 func (r *room) hidden() bool { return r.modes['i'] || r.key != "" }
 
 func (h *Hall) join(u *user, m *irc.Message) {
@@ -57,7 +56,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	r := h.rooms[folded]
 	switch {
 	case !irc.IsRoom(name):
-		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(name)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(name)+" :No such channel")
 		return
 	case u.in(r) != nil:
 		return
@@ -88,7 +87,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) ||
 		h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
 	in.voice = right == 'v'
-	if number, why := h.barred(r, u, in, key); number != "" {
+	if number, why := h.joinError(r, u, in, key); number != "" {
 		h.num(c, number, r.name+" :Cannot join channel ("+why+")")
 		return
 	}
@@ -112,8 +111,8 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	}
 }
 
-// barred is the numeric for a room that does not let a user in.
-func (h *Hall) barred(r *room, u *user, m *member, key string) (number, why string) {
+// joinError returns the numeric for a user that may not join a room.
+func (h *Hall) joinError(r *room, u *user, m *member, key string) (number, why string) {
 	invited := r.invited[irc.Lower(u.nick)]
 	switch {
 	case m.op:
@@ -163,7 +162,7 @@ func (m *member) rights() string {
 	return "v"
 }
 
-// prefix is what stands before a nick in NAMES.
+// prefix returns the prefix of a nick in NAMES.
 func (m *member) prefix(c *Client) string {
 	switch {
 	case m.op && m.voice && c.caps&multiPrefix != 0:
@@ -176,13 +175,14 @@ func (m *member) prefix(c *Client) string {
 	return ""
 }
 
-// mine is the room of a name if the user is in it, or nil after saying 403 or 442.
-func (h *Hall) mine(u *user, name string) (*room, *member) {
+// membership returns the room of a name and the user's membership. It returns nil after an answer
+// of 403 or 442.
+func (h *Hall) membership(u *user, name string) (*room, *member) {
 	r := h.rooms[irc.Lower(name)]
 	m := u.in(r)
 	switch {
 	case r == nil:
-		h.num(u.client, irc.ERR_NOSUCHCHANNEL, shown(name)+" :No such channel")
+		h.num(u.client, irc.ERR_NOSUCHCHANNEL, middle(name)+" :No such channel")
 	case m == nil:
 		h.num(u.client, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	default:
@@ -193,7 +193,7 @@ func (h *Hall) mine(u *user, name string) (*room, *member) {
 
 func (h *Hall) part(u *user, m *irc.Message) {
 	for name := range strings.SplitSeq(m.Params[0], ",") {
-		r, in := h.mine(u, name)
+		r, in := h.membership(u, name)
 		if r == nil {
 			continue
 		}
@@ -206,7 +206,7 @@ func (h *Hall) part(u *user, m *irc.Message) {
 	}
 }
 
-// tellAll sends a line to all in a room, the one who did it too.
+// tellAll sends a line to everybody in a room, including the user that has caused it.
 func (h *Hall) tellAll(r *room, o *out) {
 	s := h.share(r, o)
 	for _, m := range r.here {
@@ -214,20 +214,20 @@ func (h *Hall) tellAll(r *room, o *out) {
 	}
 }
 
-// remove takes a member out, and the room with the last one.
+// remove removes a member, and the room with its last member.
 func (h *Hall) remove(m *member) {
 	r, u := m.room, m.user
 	r.here = slices.DeleteFunc(r.here, func(o *member) bool { return o == m })
 	u.rooms = slices.DeleteFunc(u.rooms, func(o *member) bool { return o == m })
 	if u.client != nil {
-		h.uncatch(u.client, m)
+		h.stopCatchUp(u.client, m)
 	}
-	h.sweep(r)
+	h.removeEmpty(r)
 }
 
-// sweep forgets a room that has no member left, and what was said in it: the next of its name
-// is another room.
-func (h *Hall) sweep(r *room) {
+// removeEmpty removes a room without members. A later room of that name is another, and does not
+// get its messages.
+func (h *Hall) removeEmpty(r *room) {
 	if len(r.here) == 0 && len(r.absent) == 0 {
 		delete(h.rooms, irc.Lower(r.name))
 		delete(h.index, irc.Lower(r.name))
@@ -238,7 +238,7 @@ func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 	r := h.rooms[irc.Lower(m.Param(0))]
 	switch {
 	case r == nil || r.hidden() && c.user.in(r) == nil:
-		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(m.Param(0))+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(m.Param(0))+" :No such channel")
 	case c.user.in(r) == nil:
 		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	case r.topic == "":
@@ -254,7 +254,7 @@ func (h *Hall) tellTopic(c *Client, r *room) {
 }
 
 func (h *Hall) setTopic(u *user, m *irc.Message) {
-	r, in := h.mine(u, m.Param(0))
+	r, in := h.membership(u, m.Param(0))
 	if r == nil {
 		return
 	}
@@ -262,7 +262,7 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	}
-	text := limited(m.Param(1), maxTopic)
+	text := truncate(m.Param(1), maxTopic)
 	if !h.fits(u, u.client, "TOPIC", r.name, text) {
 		return
 	}
@@ -272,7 +272,7 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 }
 
 func (h *Hall) kick(u *user, m *irc.Message) {
-	r, in := h.mine(u, m.Param(0))
+	r, in := h.membership(u, m.Param(0))
 	if r == nil {
 		return
 	}
@@ -290,9 +290,9 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
 		case to == nil && !away:
-			h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(nick)+" "+r.name+
+			h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
 				" :They aren't on that channel")
-		case to == nil: // who is away is a member all the same
+		case to == nil: // an absent user is a member, too
 			delete(r.absent, folded)
 			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
 		default:
@@ -305,10 +305,10 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 func (h *Hall) invite(u *user, m *irc.Message) {
 	to := h.nicks[irc.Lower(m.Param(0))]
 	if to == nil {
-		h.num(u.client, irc.ERR_NOSUCHNICK, shown(m.Param(0))+" :No such nick/channel")
+		h.num(u.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
 		return
 	}
-	r, in := h.mine(u, m.Param(1))
+	r, in := h.membership(u, m.Param(1))
 	switch {
 	case r == nil:
 		return
@@ -328,7 +328,7 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 	h.toRoom(r, u, o, inviteNotify)
 }
 
-// mode answers what a room's or one's own modes are, and who is banned.
+// mode answers MODE questions: the modes of a room or of the user, and bans.
 func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	target := m.Param(0)
 	if target == "" || target[0] != '#' {
@@ -343,7 +343,7 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	in := c.user.in(r)
 	switch {
 	case r == nil || r.hidden() && in == nil:
-		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(target)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(target)+" :No such channel")
 	case len(m.Params) > 1 && in == nil:
 		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	case len(m.Params) > 1:
@@ -359,7 +359,7 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// modeLine lists the modes; the key is for members only.
+// modeLine returns the modes of a room; the key is for members only.
 func (r *room) modeLine(inside bool) string {
 	line, words := "+", ""
 	for _, letter := range []byte("imnt") {

@@ -2,34 +2,34 @@ package hall
 
 import "interleave/papaya/irc"
 
-// A Run is what several clients are sent alike: lines of one batch in one room, in one form, one
-// behind the other. It only grows, so a part of it may be written from while lines are added behind
-// that part, and nobody copies it for each client.
+// A Run is the bytes that several clients get alike: the lines of one batch in one room, in one
+// form. It only grows, so a part can be written to sockets while lines are added behind it. It is
+// not copied for each client.
 type Run struct{ lines []byte }
 
-// maxRun is in bytes: what one client that does not read keeps from the collector is a run.
+// maxRun is in bytes. A slow client keeps the whole run in memory that its part belongs to.
 const maxRun = 256 << 10
 
-// Add puts a line behind the others, and says where it stands.
+// Add appends a line, and returns its place.
 func (r *Run) Add(line []byte) (from, to int) {
 	from = len(r.lines)
 	r.lines = append(r.lines, line...)
 	return from, len(r.lines)
 }
 
-// Part is the lines from one place to another.
+// Part returns the bytes from one place to another.
 func (r *Run) Part(from, to int) []byte { return r.lines[from:to:to] }
 
-// Size is what a part of the run keeps in memory.
+// Size returns how much memory a part of the run keeps in use.
 func (r *Run) Size() int { return cap(r.lines) }
 
-// runs are a room's, one for each form, of one batch.
+// runs are the runs of one room and one batch, one for each form.
 type runs struct {
 	batch uint64
 	each  [looks + 1]*Run
 }
 
-// add puts a line into the run of a form.
+// add appends a line to the run of a form.
 func (r *runs) add(o *out, look caps) (run *Run, from, to int) {
 	run = r.each[look]
 	if run == nil || len(run.lines) > maxRun {
@@ -41,7 +41,7 @@ func (r *runs) add(o *out, look caps) (run *Run, from, to int) {
 	return run, from, len(run.lines)
 }
 
-// A shared line goes to many in a room.
+// A shared line goes to many clients of a room.
 type shared struct {
 	o    *out
 	runs *runs
@@ -52,8 +52,8 @@ type shared struct {
 }
 
 func (h *Hall) share(r *room, o *out) shared {
-	if r.runs.batch != h.turn {
-		r.runs = runs{batch: h.turn}
+	if r.runs.batch != h.batchNumber {
+		r.runs = runs{batch: h.batchNumber}
 		h.shared = append(h.shared, r)
 	}
 	return shared{o: o, runs: &r.runs}
@@ -74,8 +74,8 @@ func (s *shared) to(c *Client) {
 	}
 }
 
-// toRoom sends a line to all of this server that are in the room and have all of want, but not to
-// the one who says it.
+// toRoom sends a line to the clients of this server that are in the room and have all capabilities
+// of want, except to the user who has sent it.
 func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	s := h.share(r, o)
 	for _, m := range r.here {
@@ -86,7 +86,7 @@ func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	}
 }
 
-// Reached calls each for every name, folded, that a message to this client may be for: its
+// Reached calls each with every folded name to which a message for this client may be sent: its
 // nick and its rooms.
 func (h *Hall) Reached(c *Client, each func(name string)) {
 	if c.user == nil {

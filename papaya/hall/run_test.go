@@ -9,8 +9,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A listener keeps what it is sent, parts of runs as they are.
-type listener struct {
+// A bufferSink is a sink that keeps its lines, and parts of runs as such.
+type bufferSink struct {
 	Client
 	parts []part
 }
@@ -20,11 +20,11 @@ type part struct {
 	from, to int
 }
 
-func (l *listener) Write([]byte) {}
-func (l *listener) Waiting() int { return 0 }
-func (l *listener) End()         {}
+func (l *bufferSink) Write([]byte) {}
+func (l *bufferSink) Waiting() int { return 0 }
+func (l *bufferSink) End()         {}
 
-func (l *listener) Share(run *Run, from, to int) {
+func (l *bufferSink) Share(run *Run, from, to int) {
 	if n := len(l.parts) - 1; n >= 0 && l.parts[n].run == run && l.parts[n].to == from {
 		l.parts[n].to = to
 		return
@@ -32,14 +32,14 @@ func (l *listener) Share(run *Run, from, to int) {
 	l.parts = append(l.parts, part{run, from, to})
 }
 
-// crowd is a hall with n clients in #tea; every fourth one in each of four forms.
-func crowd(t testing.TB, n int) (*Hall, []*listener) {
+// crowd makes a hall with n clients in #tea, whose capabilities give four forms of lines.
+func crowd(t testing.TB, n int) (*Hall, []*bufferSink) {
 	h := New(Config{Server: "a", Name: "chat", Text: &memory{},
 		Password: func() (string, bool) { return "", false }}, 0)
-	var all []*listener
+	var all []*bufferSink
 	h.Begin(Batch{Server: "a", Run: 1, Number: 1})
 	for i := range n {
-		l := &listener{Client: Client{ID: uint64(i + 1), Host: "host"}}
+		l := &bufferSink{Client: Client{ID: uint64(i + 1), Host: "host"}}
 		h.Connect(&l.Client, l)
 		l.caps = []caps{0, serverTime, messageTags | serverTime, messageTags}[i%4]
 		h.Apply(Entry{Client: l.ID, Kind: Enter,
@@ -54,8 +54,8 @@ func crowd(t testing.TB, n int) (*Hall, []*listener) {
 	return h, all
 }
 
-// TestWhatAllAreSentIsThereOnce says some messages in two batches and looks what each client has
-// heard, and of how many copies.
+// TestWhatAllAreSentIsThereOnce sends messages in two batches, and checks what each client gets and
+// in how many copies.
 func TestWhatAllAreSentIsThereOnce(t *testing.T) {
 	h, all := crowd(t, 12)
 	for _, l := range all {
@@ -96,7 +96,7 @@ func TestWhatAllAreSentIsThereOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkRoom is one message to a room of 64, all with the same form.
+// BenchmarkRoom sends one message to a room of 64 clients with the same form.
 func BenchmarkRoom(b *testing.B) {
 	h, all := crowd(b, 64)
 	for _, l := range all {

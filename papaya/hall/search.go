@@ -10,41 +10,40 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Limits of one search: messages in its answer, and words. Both are guesses.
+// Limits of one search: messages in its answer, and words in its question. Both are guesses.
 const (
 	maxHits  = 50
 	maxWords = 16
 )
 
-// A Query is a search that a client may make. Run reads the text beside the goroutine that calls
-// the hall; it needs nothing of the hall's.
+// A Query is a search that the client is allowed to make. Run reads the text in another goroutine,
+// and uses nothing of the hall.
 type Query struct {
 	target string
 	label  string
-	words  []string // in small letters
-	chunks []uint32 // of the text, in which there may be something
+	words  []string // in lower case
+	chunks []uint32 // the chunks of the text that may have matches
 	want   func(said) bool
 	since  uint64
 
 	hits  []said
-	more  bool // there are more than these
-	short bool // it was ended before all was read
+	more  bool // there are older matches
+	short bool // ctx ended before everything was read
 }
 
-// search begins a search in what the client may read: its rooms, and what was said between it
-// and somebody else.
+// search starts a search in a room of the client, or in its conversation with a nick.
 func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	target, words := m.Params[0], strings.Fields(strings.ToLower(strings.Join(m.Params[1:], " ")))
 	keys, want := h.readable(c, target)
 	switch {
 	case h.config.Search == nil:
-		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", shown(target), "This server has no search")
+		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "This server has no search")
 	case len(words) == 0 || len(words) > maxWords:
-		h.fail(c, "SEARCH", "INVALID_PARAMS", shown(target), "Nothing is asked so")
+		h.fail(c, "SEARCH", "INVALID_PARAMS", middle(target), "Invalid parameters")
 	case keys == nil:
-		h.fail(c, "SEARCH", "INVALID_TARGET", shown(target), "You may not read that")
+		h.fail(c, "SEARCH", "INVALID_TARGET", middle(target), "You may not read that")
 	case c.searching:
-		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", shown(target), "One search at a time")
+		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
 		c.searching = true
 		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words,
@@ -53,8 +52,8 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// since is where what the client may read of a target begins; a later room of the same name
-// begins elsewhere.
+// since returns the offset from which on the client may read messages of a target. It tells a room
+// from a later room of the same name.
 func (h *Hall) since(c *Client, target string) uint64 {
 	if r := h.rooms[irc.Lower(target)]; r != nil {
 		return r.since
@@ -65,9 +64,9 @@ func (h *Hall) since(c *Client, target string) uint64 {
 	return 0
 }
 
-// Run looks through the text, the newest first, until ctx ends.
+// Run searches the text, the newest messages first, until ctx ends.
 func (q *Query) Run(ctx context.Context, text Text) {
-	buffer, maybe := make([]byte, chunkBuffer), glance(q.words)
+	buffer, maybe := make([]byte, chunkBuffer), prefilter(q.words)
 	for i := len(q.chunks) - 1; i >= 0 && len(q.hits) <= maxHits; i-- {
 		if ctx.Err() != nil {
 			q.short = true
@@ -89,16 +88,16 @@ func (q *Query) Run(ctx context.Context, text Text) {
 	}
 }
 
-// match says whether all words stand in what was said.
+// match says whether a message contains all words.
 func (q *Query) match(s said) bool {
 	_, text, _ := strings.Cut(string(s.body[1:]), " :")
 	text = strings.ToLower(text)
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// glance is a first look at a line that is cheap: whether it may hold the words. Lines and words
+// prefilter returns a cheap first test: whether a line may contain the words. Lines and words
 // beyond ASCII are left to match.
-func glance(words []string) func([]byte) bool {
+func prefilter(words []string) func([]byte) bool {
 	low := make([]byte, 0, 2*irc.MaxLine)
 	return func(line []byte) bool {
 		low = low[:0]
@@ -116,8 +115,8 @@ func glance(words []string) func([]byte) bool {
 	}
 }
 
-// sendHits sends what was found as a batch; who does not know batches would take it for said now,
-// and gets it as notices of the server.
+// sendHits sends the matches as a batch. A client without batches would take them for new messages,
+// so it gets notices of the server.
 func (h *Hall) sendHits(c *Client, q *Query) {
 	if c.caps&inBatch != 0 {
 		h.sendBatch(c, "papaya/search", q.target, q.hits)
@@ -126,14 +125,14 @@ func (h *Hall) sendHits(c *Client, q *Query) {
 	for _, s := range q.hits {
 		_, text, _ := strings.Cut(string(s.body[1:]), " :")
 		nick, _, _ := irc.SplitMask(s.source)
-		h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+shown(q.target)+" <"+nick+"> "+text)
+		h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+middle(q.target)+" <"+nick+"> "+text)
 	}
 	if len(q.hits) == 0 {
-		h.say(c, "NOTICE "+c.Nick()+" :nothing was found in "+shown(q.target))
+		h.say(c, "NOTICE "+c.Nick()+" :nothing was found in "+middle(q.target))
 	}
 }
 
-// Found answers a search that has run, if the client may still read what it asked for.
+// Found answers a search that has run, if the client may still read its target.
 func (h *Hall) Found(c *Client, q *Query) {
 	c.searching = false
 	if c.closed || c.user == nil {
@@ -141,16 +140,16 @@ func (h *Hall) Found(c *Client, q *Query) {
 	}
 	h.labelled(c, q.label, func() {
 		if keys, _ := h.readable(c, q.target); keys == nil || h.since(c, q.target) != q.since {
-			h.fail(c, "SEARCH", "INVALID_TARGET", shown(q.target), "You may not read that")
+			h.fail(c, "SEARCH", "INVALID_TARGET", middle(q.target), "You may not read that")
 			return
 		}
 		h.sendHits(c, q)
 		switch {
 		case q.short:
-			h.say(c, "NOTE SEARCH NOT_ALL "+shown(q.target)+
-				" :It took too long: what is older was not looked at")
+			h.say(c, "NOTE SEARCH NOT_ALL "+middle(q.target)+
+				" :It took too long: older messages were not searched")
 		case q.more:
-			h.say(c, "NOTE SEARCH MORE "+shown(q.target)+" :There is more, which is older")
+			h.say(c, "NOTE SEARCH MORE "+middle(q.target)+" :There are older matches")
 		}
 	})
 }

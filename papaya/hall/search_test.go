@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestSearchThatTakesLong holds searches back: a client has one at a time, and what it finds is for
-// who may still read it then.
+// TestSearchThatTakesLong delays searches. A client has one at a time, and gets matches only if it
+// may still read the target.
 func TestSearchThatTakesLong(t *testing.T) {
-	p := play{t: t, halls: map[string]*stage{}, people: map[string]*person{}}
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
 	p.add("a")
 	h := p.halls["a"].hall
 	var held []*Query
@@ -62,12 +62,12 @@ func TestSearchThatTakesLong(t *testing.T) {
 	p.script.Reset()
 	h.Found(&p.people["ann"].Client, held[0])
 	if got := p.script.String(); got != "" {
-		t.Errorf("who has gone hears %q", got)
+		t.Errorf("a client that has gone receives %q", got)
 	}
 }
 
-// FuzzGlance holds the first look to the second: what matches may never be passed over by it.
-func FuzzGlance(f *testing.F) {
+// FuzzPrefilter: a line that matches must pass the first test.
+func FuzzPrefilter(f *testing.F) {
 	for _, seed := range [][2]string{{"kettle", "The KETTLE is on"}, {"k", "\u212a"},
 		{"grün", "GRÜN"}, {"is on", "on it is"}, {"ſ", "S"}, {"a", "\xff A"}} {
 		f.Add(seed[0], seed[1])
@@ -75,7 +75,7 @@ func FuzzGlance(f *testing.F) {
 	f.Fuzz(func(t *testing.T, words, text string) {
 		q := Query{words: strings.Fields(strings.ToLower(words))}
 		line := []byte(":ann!ann@host PRIVMSG #tea :" + text)
-		if q.match(said{body: line}) && !glance(q.words)(line) {
+		if q.match(said{body: line}) && !prefilter(q.words)(line) {
 			t.Errorf("%q is passed over, though it has %q", text, q.words)
 		}
 	})

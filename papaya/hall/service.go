@@ -7,18 +7,18 @@ import (
 	"interleave/papaya/irc"
 )
 
-// services are the nicks under which other networks have accounts. People tell them passwords out
-// of habit, so nobody may have such a nick here, and what is said to them is not kept.
+// services are the nicks under which other networks have their accounts. People send passwords to
+// them out of habit. So no user may have such a nick, and messages to them are not kept.
 var services = []string{"nickserv", "chanserv", "authserv", "userserv", "memoserv", "operserv",
 	"hostserv"}
 
 func isService(nick string) bool { return slices.Contains(services, irc.Lower(nick)) }
 
-// mayBeNick says whether somebody may be called so.
+// mayBeNick says whether a user may have a nick.
 func mayBeNick(nick string) bool { return irc.IsNick(nick) && !isService(nick) }
 
-// isToNobody says whether a message is for nobody: a service, or nicks that were never here. Such a
-// one does not go into the log: it may be a password for a service that was misspelt.
+// isToNobody says whether a message is only for services, or for nicks that were never used. Such a
+// message is not logged: it may be a password for a misspelt service.
 func (h *Hall) isToNobody(m *irc.Message) bool {
 	to, text := m.Param(0), m.Param(1)
 	if to == "" || to[0] == '#' || text == "" {
@@ -36,9 +36,9 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 	return true
 }
 
-// toNobody answers such a message.
+// toNobody answers such a message with an error.
 func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
-	if m.Command == "NOTICE" { // which is never answered with an error
+	if m.Command == "NOTICE" { // a NOTICE is never answered with an error
 		return Entry{}
 	}
 	for i, one := range strings.Split(m.Param(0), ",") {
@@ -47,9 +47,9 @@ func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
 			return Entry{}
 		case isService(one):
 			h.say(c, "NOTICE "+c.Nick()+" :There is no "+one+
-				" here, and nothing of what you said was kept. Accounts: SASL, or REGISTER")
+				" here, and your message was not kept. For an account use SASL or REGISTER")
 		case one != "":
-			h.num(c, irc.ERR_NOSUCHNICK, shown(one)+" :No such nick/channel")
+			h.num(c, irc.ERR_NOSUCHNICK, middle(one)+" :No such nick/channel")
 		}
 	}
 	return Entry{}

@@ -10,9 +10,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// The form of the state as it is kept: what all batches up to one have come to. The same
-// batches give the same bytes. Who does not know a key refuses the state, so that it is not
-// saved again without.
+// The saved form of the state after a batch. The same batches give the same bytes. A program
+// refuses a state with an unknown key, since it would save the state again without that key.
 type (
 	savedHall struct {
 		Format  int
@@ -77,8 +76,8 @@ type (
 	}
 )
 
-// raw is a name or text of any bytes. JSON has only letters, so each byte is written as the letter
-// of that number.
+// raw is a name or text of any bytes. JSON strings are Unicode, so each byte is written as the
+// character of that number.
 type raw string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -95,7 +94,7 @@ func (r *raw) UnmarshalText(text []byte) error {
 	out := make([]byte, 0, len(text))
 	for _, letter := range string(text) {
 		if letter > 0xFF {
-			return fmt.Errorf("%q holds a letter that is no byte", text)
+			return fmt.Errorf("%q has a character that is no byte", text)
 		}
 		out = append(out, byte(letter))
 	}
@@ -103,12 +102,12 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateFormat is another where keys that were there mean something else. Programs that knew 1 alone
-// passed over keys they did not know, so what has more of them is 2.
+// stateFormat changes when known keys change their meaning. Programs that knew only format 1
+// ignored unknown keys, so a state with newer keys has format 2.
 const stateFormat = 2
 
-// key is a name as a key of a map, which encoding/json writes without asking its type; unkey
-// is the way back.
+// key returns a name as a map key, because encoding/json does not call MarshalText for keys of
+// strings. unkey is its inverse.
 func key(name string) string {
 	text, _ := raw(name).MarshalText() // it never fails
 	return string(text)
@@ -117,12 +116,12 @@ func key(name string) string {
 func unkey(key string) string {
 	var r raw
 	if r.UnmarshalText([]byte(key)) != nil {
-		return key // not written by us
+		return key // not written by this program
 	}
 	return string(r)
 }
 
-// Save writes the state.
+// Save returns the state in its saved form.
 func (h *Hall) Save() ([]byte, error) {
 	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
 		Known: map[string]savedKnown{}, Index: map[string][]uint32{}}
@@ -174,7 +173,7 @@ func (r *room) save() savedRoom {
 	return out
 }
 
-// Load makes a hall of a state.
+// Load makes a hall from a saved state.
 func Load(config Config, state []byte) (*Hall, error) {
 	var s savedHall
 	if err := json.Unmarshal(state, &struct{ Format *int }{&s.Format}); err != nil {
@@ -249,7 +248,7 @@ func (h *Hall) load(v savedRoom) error {
 	for _, m := range v.Here {
 		u := h.nicks[irc.Lower(string(m.Nick))]
 		if u == nil {
-			return fmt.Errorf("reading the state: room %s: nobody is called %s", v.Name, m.Nick)
+			return fmt.Errorf("reading the state: room %s: there is no user %s", v.Name, m.Nick)
 		}
 		in := &member{user: u, room: r, mark: mark{m.Mark.At, m.Mark.Lag}, op: m.Op, voice: m.Voice}
 		r.here = append(r.here, in)

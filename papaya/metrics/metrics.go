@@ -1,8 +1,8 @@
-// Package metrics holds figures of a running server and writes them in the text format of
+// Package metrics has the metrics of a running server, and writes them in the text format of
 // Prometheus (exposition 0.0.4).
 //
-// Counting is one atomic addition; nothing is registered globally, so that two servers in one
-// process do not mix.
+// Counting is one atomic addition. Nothing is registered globally, so two servers in one process do
+// not mix.
 package metrics
 
 import (
@@ -17,30 +17,30 @@ import (
 	"time"
 )
 
-// ContentType is what an HTTP answer with Write's text is labelled as.
+// ContentType is the content type of Write's text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// A Set is the figures of one server. Any goroutine may use it.
+// A Set is the metrics of one server. Any goroutine may use it.
 type Set struct {
 	mu      sync.Mutex
-	figures []figure // by name
+	metrics []metric // by name
 }
 
-type figure struct {
+type metric struct {
 	name, help, kind string
 	write            func(b *bytes.Buffer, name string)
 }
 
-// Counter is a number that only grows.
+// A Counter only grows.
 type Counter struct{ n atomic.Uint64 }
 
 // Add counts n more.
 func (c *Counter) Add(n uint64) { c.n.Add(n) }
 
-// Value is the count.
+// Value returns the count.
 func (c *Counter) Value() uint64 { return c.n.Load() }
 
-// Counter makes a counter. Its name ends in _total, by the custom of Prometheus.
+// Counter adds a counter. By Prometheus' convention its name ends in _total.
 func (s *Set) Counter(name, help string) *Counter {
 	c := &Counter{}
 	s.add(name, help, "counter",
@@ -48,20 +48,20 @@ func (s *Set) Counter(name, help string) *Counter {
 	return c
 }
 
-// Gauge adds a figure that goes up and down, asked for when somebody looks.
+// Gauge adds a metric that goes up and down. Write calls value.
 func (s *Set) Gauge(name, help string, value func() float64) {
 	s.add(name, help, "gauge",
 		func(b *bytes.Buffer, name string) { fmt.Fprintf(b, "%s %s\n", name, number(value())) })
 }
 
-// Counters is a counter for each value of one label; values are few and known to the program, never
-// what a client sent.
+// Counters are a counter for each value of one label. The program defines the values; clients must
+// not, since each takes memory.
 type Counters struct {
 	mu   sync.Mutex
 	each map[string]*Counter
 }
 
-// Of is the counter of a value.
+// Of returns the counter of a value.
 func (c *Counters) Of(value string) *Counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *Counters) Of(value string) *Counter {
 	return n
 }
 
-// Counters makes counters that differ in a label; values that are named here are there from
-// the start, at 0.
+// Counters adds counters that differ in a label. The values that are passed here exist from the
+// start, at 0.
 func (s *Set) Counters(name, help, label string, values ...string) *Counters {
 	c := &Counters{each: map[string]*Counter{}}
 	for _, v := range values {
@@ -90,15 +90,15 @@ func (s *Set) Counters(name, help, label string, values ...string) *Counters {
 	return c
 }
 
-// bounds are the upper ends of a histogram's buckets in seconds: from the write of a fast disk to
-// what nobody waits for.
+// bounds are the upper bounds of a histogram's buckets in seconds, from the write to a fast disk to
+// a time that nobody waits for.
 var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 	10}
 
 // A Histogram counts durations by bucket.
 type Histogram struct {
-	buckets [15]atomic.Uint64 // one for each bound, and the rest
-	sum     atomic.Int64      // of nanoseconds
+	buckets [15]atomic.Uint64 // one for each bound, and one for the rest
+	sum     atomic.Int64      // in nanoseconds
 }
 
 // Observe counts one duration.
@@ -108,7 +108,7 @@ func (h *Histogram) Observe(d time.Duration) {
 	h.sum.Add(int64(d))
 }
 
-// Histogram makes a histogram of durations. Its name ends in _seconds.
+// Histogram adds a histogram of durations. Its name ends in _seconds.
 func (s *Set) Histogram(name, help string) *Histogram {
 	h := &Histogram{}
 	s.add(name, help, "histogram", func(b *bytes.Buffer, name string) {
@@ -125,25 +125,25 @@ func (s *Set) Histogram(name, help string) *Histogram {
 	return h
 }
 
-// add keeps the figures in order. A name that is there already is a mistake of the program.
+// add inserts a metric by its name. A name that exists already is a mistake in the program.
 func (s *Set) add(name, help, kind string, write func(*bytes.Buffer, string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, found := slices.BinarySearchFunc(s.figures, name,
-		func(f figure, name string) int { return strings.Compare(f.name, name) })
+	at, found := slices.BinarySearchFunc(s.metrics, name,
+		func(f metric, name string) int { return strings.Compare(f.name, name) })
 	if found {
 		panic("metrics: " + name + " is there twice")
 	}
-	s.figures = slices.Insert(s.figures, at, figure{name, help, kind, write})
+	s.metrics = slices.Insert(s.metrics, at, metric{name, help, kind, write})
 }
 
-// Write writes all figures, by name.
+// Write writes all metrics, by name.
 func (s *Set) Write(w io.Writer) error {
 	s.mu.Lock()
-	figures := slices.Clone(s.figures)
+	metrics := slices.Clone(s.metrics)
 	s.mu.Unlock()
 	var b bytes.Buffer
-	for _, f := range figures {
+	for _, f := range metrics {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.name, help.Replace(f.help), f.name,
 			f.kind)
 		f.write(&b, f.name)

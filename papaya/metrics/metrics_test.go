@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 	c.Add(3)
 	l.Of("ok").Add(1)
 	l.Of("od\"d").Add(2)
-	h.Observe(time.Millisecond) // a bound belongs to its bucket
+	h.Observe(time.Millisecond) // the upper bound belongs to its bucket
 	h.Observe(3 * time.Second)
 	h.Observe(time.Minute)
 	var b strings.Builder

@@ -9,20 +9,21 @@ import (
 	"interleave/papaya/hall"
 )
 
-// An Admin is how an administrator speaks with a server that runs, from any goroutine. The zero
-// value is for Config.Admin.
+// An Admin passes an administrator's questions and orders to a running server. Any goroutine may
+// call it. The zero value is for Config.Admin.
 type Admin struct {
 	mu      sync.Mutex
 	server  *server       // nil before Run
-	gone    chan struct{} // closed when the server hears nothing more
+	gone    chan struct{} // closed when the server takes no more events
 	last    uint64
-	waiting map[uint64]chan struct{} // orders that are on their way
+	waiting map[uint64]chan struct{} // orders that the log has not returned yet
 }
 
-// ErrNotServing is what an Admin answers before the server runs and after it has ended.
+// ErrNotServing is returned before the server runs and after it has ended.
 var ErrNotServing = errors.New("the server does not serve")
 
-// attach says which server it is; what it returns is called when that one hears nothing more.
+// attach connects the Admin with a server. The caller calls detach when the server takes no more
+// events.
 func (a *Admin) attach(s *server) (detach func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,8 +32,8 @@ func (a *Admin) attach(s *server) (detach func()) {
 	return func() { close(gone) }
 }
 
-// ask runs a question on the goroutine that owns the hall; an entry that comes of it
-// goes to the log.
+// ask runs a question on the goroutine that owns the hall. The server logs the entry that it may
+// return.
 func (a *Admin) ask(ctx context.Context, question func(h *hall.Hall) (hall.Entry, bool)) error {
 	a.mu.Lock()
 	s, gone := a.server, a.gone
@@ -66,7 +67,7 @@ func wait(ctx context.Context, done, gone <-chan struct{}) error {
 	}
 }
 
-// Sessions lists who is there, on all servers of the log.
+// Sessions lists the sessions on all servers of the log.
 func (a *Admin) Sessions(ctx context.Context) (list []hall.Session, err error) {
 	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
 		bool) {
@@ -86,8 +87,7 @@ func (a *Admin) Rooms(ctx context.Context) (list []hall.Room, err error) {
 	return list, err
 }
 
-// Order writes an order to the log (hall.EndNick and those beside it), and returns when this
-// server has obeyed it.
+// Order logs an order (hall.EndNick and the others), and returns when this server has obeyed it.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	done := make(chan struct{})
 	a.mu.Lock()
@@ -110,7 +110,7 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	return nil
 }
 
-// obeyed hears that an order was obeyed.
+// obeyed takes note that an order was obeyed.
 func (a *Admin) obeyed(number uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,15 +12,16 @@ import (
 	"interleave/papaya/hall"
 )
 
-// TestOrders is what an administrator sees and orders, and that it holds after a start.
+// TestOrders: an administrator lists sessions and rooms and gives orders, which still hold after a
+// restart.
 func TestOrders(t *testing.T) {
 	var admin Admin
 	if err := admin.Order(t.Context(), hall.EndNick, "ann", ""); !errors.Is(err, ErrNotServing) {
 		t.Errorf("before the start: %v", err)
 	}
 	folder := t.TempDir()
-	h := open(t, folder, func(c *Config) { c.Admin = &admin })
-	ann, bob := h.connect().Register("ann", "#tea", "#pot"), h.connect().Register("bob", "#tea")
+	srv := open(t, folder, func(c *Config) { c.Admin = &admin })
+	ann, bob := srv.connect().Register("ann", "#tea", "#pot"), srv.connect().Register("bob", "#tea")
 	sessions, err := admin.Sessions(t.Context())
 	if err != nil || len(sessions) != 2 || sessions[0].Nick != "ann" ||
 		strings.Join(sessions[0].Rooms, " ") != "#tea #pot" || sessions[1].Host != "127.0.0.1" {
@@ -40,7 +41,7 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	ann.Expect("KICK #pot ann :closed")
-	h.end()
+	srv.end()
 	late, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := admin.Rooms(late); !errors.Is(err, ErrNotServing) {
@@ -53,18 +54,18 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestFlood is a client that says more than it may: nothing of it is read for a while, nothing is
-// lost, and others do not notice.
+// TestFlood: a client that sends more than it may is not read from for a while. No line is lost,
+// and other clients are not affected.
 func TestFlood(t *testing.T) {
 	var lines, rests atomic.Int64
 	account := make(chan string, 1)
-	h := open(t, t.TempDir(), func(c *Config) {
+	srv := open(t, t.TempDir(), func(c *Config) {
 		c.Say = func(_ net.Addr, who string, n int) time.Duration {
 			select {
 			case account <- who:
 			default:
 			}
-			if n > sayAtOnce {
+			if n > linesAtOnce {
 				t.Errorf("%d lines at once", n)
 			}
 			if lines.Add(int64(n)) > 100 && rests.Load() < 3 {
@@ -74,7 +75,7 @@ func TestFlood(t *testing.T) {
 			return 0
 		}
 	})
-	ann, bob := h.connect().Register("ann", "#tea"), h.connect().Register("bob", "#tea")
+	ann, bob := srv.connect().Register("ann", "#tea"), srv.connect().Register("bob", "#tea")
 	ann.Send("%s", strings.TrimSuffix(strings.Repeat("PRIVMSG #tea :again\r\n", 200), "\r\n"))
 	for range 200 {
 		bob.Expect("again")

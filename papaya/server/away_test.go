@@ -19,7 +19,7 @@ import (
 	"interleave/papaya/log"
 )
 
-// startNATS is one node with JetStream inside the test.
+// startNATS starts a node with JetStream in the test's process.
 func startNATS(t *testing.T) (url string) {
 	t.Helper()
 	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1",
@@ -36,7 +36,7 @@ func startNATS(t *testing.T) (url string) {
 	return s.ClientURL()
 }
 
-// A member is one server of the cluster.
+// A member is a server of a cluster.
 type member struct {
 	name, folder, at string
 	said             lockedBuffer
@@ -44,7 +44,7 @@ type member struct {
 	ended            chan error
 }
 
-// begin starts a member; change may put something before its log.
+// begin starts a member. change may wrap its log.
 func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
 	t.Helper()
 	text, err := log.OpenText(m.folder)
@@ -85,7 +85,7 @@ func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
 	}
 }
 
-// end stops a member, which saves the state.
+// end stops a member, which then saves its state.
 func (m *member) end(t *testing.T) error {
 	t.Helper()
 	m.stop()
@@ -98,7 +98,7 @@ func (m *member) end(t *testing.T) error {
 	}
 }
 
-// say has somebody say n lines in #tea, and waits until they are acknowledged.
+// say connects a client that sends n messages to #tea, and waits until they are acknowledged.
 func (m *member) say(t *testing.T, nick string, n int) {
 	t.Helper()
 	c := irctest.Dial(t, m.at)
@@ -120,8 +120,8 @@ func (m *member) log(t *testing.T) string {
 	return string(text)
 }
 
-// TestAServerThatWasAwayIsGivenTheText has a server away while the others save the state: what it
-// lacks is in no batch that it will read.
+// TestAServerThatWasAwayIsGivenTheText: while a server is away, the others save the state. The
+// batches that it can read lack lines of its text.
 func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	url := startNATS(t)
 	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
@@ -130,12 +130,12 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	if err := a.end(t); err != nil {
 		t.Fatal(err)
 	}
-	b.begin(t, url, nil) // a new one, while nobody can be asked
+	b.begin(t, url, nil) // a new server, while no other runs
 	if !strings.Contains(b.said.String(), "the text lacks lines") {
 		t.Errorf("the first server of this text is away, and nothing is said of it:\n%s",
 			b.said.String())
 	}
-	b.say(t, "between", 2000) // three answers
+	b.say(t, "between", 2000) // three answers of AskText
 	if err := b.end(t); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	}
 }
 
-// A forgetful log leaves one batch out.
+// A forgetful log skips a batch.
 type forgetful struct {
 	log.Log
 	after uint64
@@ -174,7 +174,7 @@ func (f forgetful) Follow(ctx context.Context, after uint64,
 	})
 }
 
-// TestAServerThatTheLogHasLeftBehindEnds: it does not go on as if nothing had been.
+// TestAServerThatTheLogHasLeftBehindEnds: a server that misses a batch must not go on.
 func TestAServerThatTheLogHasLeftBehindEnds(t *testing.T) {
 	url := startNATS(t)
 	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
@@ -196,15 +196,15 @@ func TestAServerThatTheLogHasLeftBehindEnds(t *testing.T) {
 	}
 }
 
-// TestTheStreamForgetsWhatStatesStandFor: in the files of one server alone is nothing that came
-// before the state it has begun with.
+// TestTheStreamForgetsWhatStatesStandFor: the files of a single server have nothing that is older
+// than the state from which it has started.
 func TestTheStreamForgetsWhatStatesStandFor(t *testing.T) {
 	folder := t.TempDir()
 	for n := range 3 { // each end saves the state
-		h := open(t, folder, nil)
-		m := &member{at: h.at[0]}
+		srv := open(t, folder, nil)
+		m := &member{at: srv.at[0]}
 		m.say(t, fmt.Sprintf("nick%d", n), 2)
-		h.end()
+		srv.end()
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "log"))
 	if err != nil || strings.Count(string(text), "PRIVMSG #tea :nick") != 6 {

@@ -8,50 +8,50 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Backpressure: the next lines of a client that talks faster than others read wait a little.
-// Without it a flood would have every client cut off that is merely busy. What is said to
-// others goes on.
+// Backpressure: the next lines of a client that writes faster than others read wait a little.
+// Without it, a flood would disconnect every client that is only busy. Lines for other rooms do not
+// wait.
 const (
-	// lateShare of the limit of what may be unread is what makes a client late; one that has less
-	// than keptUp has kept up.
-	lateShare, keptUp = 4, 16
-	// pauseFor is how long a batch to a client that is late waits at most, and pausesFor how long
-	// all batches to it do until it has kept up again: a client that never reads delays others no
-	// longer than that. Guesses: a process that has to share its processor waits some of the first.
+	// A client becomes slow when more than the limit / slowShare is unread. It has kept up when
+	// less than the limit / keptUp is unread.
+	slowShare, keptUp = 4, 16
+	// pauseFor is how long a batch waits for a slow client at most. pausesFor bounds all such waits
+	// for one client until it has kept up again, so a client that never reads delays others no
+	// longer than that. Both are guesses: a client may need some milliseconds until it gets a core.
 	pauseFor  = 20 * time.Millisecond
 	pausesFor = 500 * time.Millisecond
-	// lookAgain is how soon lines that wait are looked at again.
-	lookAgain = time.Millisecond
-	// smallBatch is what goes to clients that are late at once, as a share of the limit.
+	// retryAfter is how soon waiting lines are tried again.
+	retryAfter = time.Millisecond
+	// smallBatch bounds a batch for slow clients, as a share of the limit.
 	smallBatch = 32
 )
 
-// watch notes whether a client is late.
+// watch notes whether a client has become slow.
 func (s *server) watch(c *conn, waiting int) {
 	limit := s.config.Limits.Unread
 	switch {
 	case waiting < limit/keptUp:
 		c.waited = 0
-	case waiting > limit/lateShare && !c.late && c.waited < pausesFor:
-		c.late, c.lateAt = true, s.moment
-		s.late = append(s.late, c)
+	case waiting > limit/slowShare && !c.slow && c.waited < pausesFor:
+		c.slow, c.slowAt = true, s.now
+		s.slow = append(s.slow, c)
 	}
 }
 
-// admitLines moves the lines that may go into the next batch before those that wait for readers,
-// and says how many they are and how large the batch may be.
+// admitLines moves the lines that may go into the next batch before the lines that wait for slow
+// clients. It returns how many they are and how large the batch may be.
 func (s *server) admitLines() (n, size int) {
-	if s.moment < s.log.again {
+	if s.now < s.log.retryAt {
 		return 0, 0
 	}
-	to, size := s.lateTargets()
+	to, size := s.slowTargets()
 	held := map[*conn]bool{}
 	var ready, wait []item
 	logged := false
 	for _, i := range s.log.queue {
 		if i.conn != nil && (held[i.conn] || i.entry.Kind == hall.Said && reaches(&i.message, to)) {
-			held[i.conn] = true // what it says after that waits too: it stays in order
-			i.came = s.moment
+			held[i.conn] = true // its later lines wait too, to stay in order
+			i.came = s.now
 			wait = append(wait, i)
 			continue
 		}
@@ -59,7 +59,7 @@ func (s *server) admitLines() (n, size int) {
 		ready = append(ready, i)
 	}
 	if len(wait) > 0 {
-		s.log.again = s.moment + lookAgain
+		s.log.retryAt = s.now + retryAfter
 	}
 	if !logged {
 		s.log.queue = wait
@@ -72,35 +72,35 @@ func (s *server) admitLines() (n, size int) {
 	return len(ready), size
 }
 
-// lateTargets has the rooms and nicks of the clients that are late. One that has read, or has been
-// waited for long enough, is no longer.
-func (s *server) lateTargets() (to map[string]bool, size int) {
+// slowTargets returns the nicks and rooms of the slow clients. A client that has read enough, or
+// for which others have waited long enough, is not slow any more.
+func (s *server) slowTargets() (to map[string]bool, size int) {
 	limit := s.config.Limits.Unread
 	to, size = map[string]bool{}, s.maxBatch()
-	late := s.late[:0]
-	for _, c := range s.late {
-		took := s.moment - c.lateAt
-		behind := c.Waiting() > limit/lateShare
+	slow := s.slow[:0]
+	for _, c := range s.slow {
+		took := s.now - c.slowAt
+		behind := c.Waiting() > limit/slowShare
 		if behind && took < pauseFor && !c.ending {
-			late = append(late, c)
+			slow = append(slow, c)
 			s.hall.Reached(&c.Client, func(name string) { to[name] = true })
 			continue
 		}
 		if behind {
 			size = min(size, max(limit/smallBatch, irc.MaxLine))
 		}
-		c.late = false
+		c.slow = false
 		c.waited += took
-		if f := s.config.Metrics.Held; f != nil {
+		if f := s.config.Metrics.Paused; f != nil {
 			f(took)
 		}
 	}
-	clear(s.late[len(late):])
-	s.late = late
+	clear(s.slow[len(slow):])
+	s.slow = slow
 	return to, size
 }
 
-// reaches says whether a message is for one of these.
+// reaches says whether a message is for one of the names.
 func reaches(m *irc.Message, to map[string]bool) bool {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":

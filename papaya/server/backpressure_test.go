@@ -16,10 +16,10 @@ import (
 	"interleave/papaya/log"
 )
 
-// The tests here run in a bubble: time passes only while everybody waits for it, so what they say
-// of time does not depend on the machine.
+// These tests run in a bubble of testing/synctest. Time passes only while all goroutines wait, so
+// the measured times do not depend on the machine.
 
-// A slowLog takes a batch in a fixed time, and keeps nothing.
+// A slowLog takes the same time for each batch, and stores nothing.
 type slowLog struct {
 	log.Log
 	took     time.Duration
@@ -40,14 +40,14 @@ func (l *slowLog) LoadState(context.Context) (uint64, []byte, error) { return 0,
 func (l *slowLog) Forget(context.Context, uint64) error              { return nil }
 func (l *slowLog) SaveState(context.Context, uint64, []byte) error   { return nil }
 
-// pipes is a listener without a network: what is written waits until it is read.
-type pipes struct {
+// A pipeListener has no network: a write waits until it is read.
+type pipeListener struct {
 	come   chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.come:
 		return c, nil
@@ -56,10 +56,10 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// inBubble runs a server whose log takes so long for each batch.
+// inBubble runs a server with a slowLog.
 func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 	test func(dial func(nick, room string) visitor)) {
 	t.Helper()
@@ -69,7 +69,7 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
+		p := &pipeListener{come: make(chan net.Conn), closed: make(chan struct{})}
 		ready, ended := make(chan struct{}), make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		var open []net.Conn
@@ -117,8 +117,8 @@ func (v visitor) until(words string) error {
 	return err
 }
 
-// TestBatchingDelaysNobody is the gate for "never more than 2 ms": what a line waits while the
-// log could take it.
+// TestBatchingDelaysNobody checks "never more than 2 ms": how long a line waits while the log could
+// take it.
 func TestBatchingDelaysNobody(t *testing.T) {
 	const took, limit = 5 * time.Millisecond, 2 * time.Millisecond
 	var mu sync.Mutex
@@ -141,7 +141,7 @@ func TestBatchingDelaysNobody(t *testing.T) {
 		var all sync.WaitGroup
 		for n := range 16 {
 			v := dial(fmt.Sprintf("t%d", n), "#tea")
-			all.Go(func() { // some at once, some between, in no step with the log
+			all.Go(func() { // some clients at the same time, and some between two batches
 				for i := range 100 {
 					time.Sleep(time.Duration(1+(7*n+13*i)%23) * 300 * time.Microsecond)
 					if err := errors.Join(v.say(fmt.Sprintf("PRIVMSG #tea :%d\r\nPING said%d", i,
@@ -167,17 +167,17 @@ func TestBatchingDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestWhoTalksWaitsForWhoReads has some clients flood a room in which one reads, another reads
-// nothing, and others talk elsewhere.
+// TestWhoTalksWaitsForWhoReads: some clients flood a room, in which one client reads and another
+// does not. Other clients talk in another room.
 func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 	var cut, held int
 	var mu sync.Mutex
 	metrics := Metrics{
-		Cut:  func(string) { mu.Lock(); cut++; mu.Unlock() },
-		Held: func(time.Duration) { mu.Lock(); held++; mu.Unlock() },
+		Cut:    func(string) { mu.Lock(); cut++; mu.Unlock() },
+		Paused: func(time.Duration) { mu.Lock(); held++; mu.Unlock() },
 	}
-	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Almost three times what may
-	// be unread in all.
+	// Together they send 7 MB/s: in each batch one line of 440 bytes from each. That is almost
+	// three times the limit of unread bytes.
 	const talkers, each = 16, 100
 	inBubble(t, time.Millisecond, Limits{Unread: 256 << 10}, metrics,
 		func(dial func(nick, room string) visitor) {
@@ -202,12 +202,12 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 					}
 				})
 			}
-			all.Go(func() { // 2 MB/s
+			all.Go(func() { // reads 2 MB/s
 				got := 0
 				for n := 0; got < talkers*each; n++ {
 					l, err := reader.Next()
 					if err != nil {
-						t.Errorf("who reads was cut off after %d lines: %v", got, err)
+						t.Errorf("the client that reads was cut off after %d lines: %v", got, err)
 						return
 					}
 					if strings.Contains(l, " PRIVMSG ") {
@@ -218,7 +218,7 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 					}
 				}
 			})
-			all.Go(func() { // they are not in the room that is flooded
+			all.Go(func() { // these two are not in the flooded room
 				for i := range 100 {
 					began := time.Now()
 					if err := errors.Join(a.say(fmt.Sprintf("PRIVMSG #other :%d.", i)),
@@ -234,7 +234,7 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 			})
 			all.Wait()
 			_, err := never.Rest()
-			t.Logf("who never reads: %v", err)
+			t.Logf("the client that never reads: %v", err)
 		})
 	mu.Lock()
 	defer mu.Unlock()

@@ -5,26 +5,26 @@ import (
 	"runtime/metrics"
 )
 
-// Go's collector finds what a burst has needed (ten thousand clients that join a room at once, say)
-// only when as much again has been used. The memory of a server that is quiet then stays large for
-// minutes. So garbage is collected once after a burst, and given back to the machine.
+// After a burst, such as ten thousand clients that join a room at once, Go's collector frees the
+// memory only when as much again has been allocated. A server that is quiet then keeps it for
+// minutes. So the server collects garbage once after a burst, and returns the memory to the system.
 
-// A burst has allocated burstBytes, and is over when no look, of which there is one a second, has
-// seen more than quietBytes for quietLooks. Guesses.
+// A burst has allocated burstBytes since the last collection. It is over when quietLooks looks in a
+// row, one each second, have each seen less than quietBytes allocated. Guesses.
 const (
 	burstBytes = 64 << 20
 	quietBytes = 1 << 20
 	quietLooks = 3
 )
 
-// A burstCollector knows when to collect.
+// A burstCollector decides when to collect.
 type burstCollector struct {
-	done  uint64 // what had been allocated when it was collected last
-	last  uint64 // and at the last look
-	quiet int    // looks
+	done  uint64 // allocated in all at the last collection
+	last  uint64 // allocated in all at the last look
+	quiet int    // quiet looks in a row
 }
 
-// look hears how much has been allocated since the start, and says whether a burst is over.
+// look takes how much has been allocated since the start, and says whether a burst is over.
 func (r *burstCollector) look(allocated uint64) bool {
 	if allocated-r.last > quietBytes {
 		r.quiet = 0
@@ -39,7 +39,7 @@ func (r *burstCollector) look(allocated uint64) bool {
 	return true
 }
 
-// afterBurst gives memory back if a burst is over.
+// afterBurst returns memory to the system if a burst is over.
 func (r *burstCollector) afterBurst() {
 	allocs := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(allocs)

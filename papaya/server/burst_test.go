@@ -2,14 +2,14 @@ package server
 
 import "testing"
 
-// TestRest looks once a second at a server that has had a burst, is busy, or says
-// something now and then.
+// TestRest: one look in a second at a server that has had a burst, is busy, or is active now and
+// then.
 func TestRest(t *testing.T) {
 	const mib = 1 << 20
 	for _, test := range []struct {
 		name      string
 		allocated []uint64 // in each second, in MiB
-		want      int      // at which look it is collected, from 1; 0: never
+		want      int      // the look after which memory is collected, from 1; 0: none
 	}{
 		{"nothing", []uint64{0, 0, 0, 0, 0, 0}, 0},
 		{"a burst", []uint64{100, 0, 0, 0, 0, 0}, 4},

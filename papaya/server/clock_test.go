@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestClockIsSet: the clock of the system says when something was said, and nothing else. It is set
-// while the server runs, and while it does not: nobody is ended, and what is said is acknowledged
-// and has the time of the moment.
+// TestClockIsSet: the system's clock gives the times of messages, and nothing else. It is set while
+// the server runs, and while it does not. No client is disconnected, and every message is
+// acknowledged and has the current time.
 func TestClockIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	var wrong atomic.Int64
@@ -20,16 +20,16 @@ func TestClockIsSet(t *testing.T) {
 	for _, set := range [][]time.Duration{{year, year + time.Hour}, {0, time.Hour, -time.Hour,
 		-year, 0}} {
 		wrong.Store(int64(set[0]))
-		h := open(t, folder, func(c *Config) {
+		srv := open(t, folder, func(c *Config) {
 			c.Now = func() time.Time { return time.Now().Round(0).Add(time.Duration(wrong.Load())) }
 		})
-		m := &member{at: h.at[0]}
+		m := &member{at: srv.at[0]}
 		for n, w := range set {
 			wrong.Store(int64(w))
 			m.say(t, fmt.Sprintf("nick%d", n), 1)
 			want = append(want, w)
 		}
-		h.end()
+		srv.end()
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "log"))
 	if err != nil {

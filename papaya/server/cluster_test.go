@@ -27,7 +27,7 @@ import (
 	"interleave/papaya/log"
 )
 
-// TestMain makes the test's program also the processes that TestCluster kills.
+// TestMain makes this program also the processes of TestCluster.
 func TestMain(m *testing.M) {
 	switch os.Getenv("PAPAYA_ROLE") {
 	case "nats":
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runNATS is one node: NAME FOLDER PORT ROUTES-PORT ALL-ROUTES.
+// runNATS is a node of NATS: NAME FOLDER PORT ROUTES-PORT ALL-ROUTES.
 func runNATS(args []string) {
 	var port, routes int
 	_, err := fmt.Sscan(args[2]+" "+args[3], &port, &routes)
@@ -61,12 +61,12 @@ func runNATS(args []string) {
 	s.WaitForShutdown()
 }
 
-// startAgain is the status of a server that wants to be started again, as service managers do: the
-// log cannot be opened yet, or the other servers have given this one up. A machine that is busy
-// enough can bring that about (EX_TEMPFAIL of sysexits.h).
+// startAgain is the exit status of a server that asks to be restarted, as a service manager would
+// do. The log cannot be opened yet, or the other servers have declared this one lost, which a busy
+// machine can cause (EX_TEMPFAIL of sysexits.h).
 const startAgain = 75
 
-// runPapaya is one server: NAME FOLDER ADDRESS NATS-URL.
+// runPapaya is a server: NAME FOLDER ADDRESS NATS-URL.
 func runPapaya(args []string) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -92,16 +92,16 @@ func runPapaya(args []string) {
 	}
 }
 
-// A process is one that the test kills and starts again. One that ends by itself is a failure,
-// unless it asks for a new start.
+// A process is killed and started by the test. If it ends by itself, the test fails, unless it asks
+// for a restart.
 type process struct {
 	role string
 	args []string
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
-	wanted  bool          // to run: its end is not the test's doing
-	ended   chan struct{} // the process has ended, and is not started again
+	wanted  bool          // it should run: the test has not stopped it
+	ended   chan struct{} // closed when the process has ended and is not restarted
 	trouble error         // why it has ended by itself
 }
 
@@ -115,7 +115,7 @@ func (p *process) start(t *testing.T) {
 	}
 }
 
-// launch starts the program and watches it. The caller holds mu.
+// launch starts the program and waits for its end in another goroutine. The caller holds mu.
 func (p *process) launch() error {
 	cmd := exec.Command(os.Args[0], p.args...)
 	cmd.Env = append(os.Environ(), "PAPAYA_ROLE="+p.role)
@@ -127,7 +127,8 @@ func (p *process) launch() error {
 	defer said.Close()
 	cmd.Stderr = said
 	started := make(chan error)
-	// on one thread, to its end: the process is killed with the thread that has started it
+	// The goroutine keeps its thread: the process is killed when the thread that has started it
+	// ends.
 	go func() {
 		runtime.LockOSThread()
 		err := cmd.Start()
@@ -140,7 +141,7 @@ func (p *process) launch() error {
 	return <-started
 }
 
-// watch takes note of the end of the process, and starts it again if it asks for that.
+// watch notes the end of the process, or restarts it if it asks for that.
 func (p *process) watch(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,18 +156,18 @@ func (p *process) watch(err error) {
 	close(p.ended)
 }
 
-// stop sends a signal and returns what is closed at the end of the process.
+// stop sends a signal, and returns a channel that is closed when the process has ended.
 func (p *process) stop(signal syscall.Signal) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wanted = false
-	_ = p.cmd.Process.Signal(signal) // it may have ended
+	_ = p.cmd.Process.Signal(signal) // it may have ended already
 	return p.ended
 }
 
 func (p *process) kill() { <-p.stop(syscall.SIGKILL) }
 
-// term ends a server as an administrator does: it saves the state that the others have, too.
+// term ends a server as an administrator does, so that it saves its state.
 func (p *process) term(t *testing.T) {
 	t.Helper()
 	select {
@@ -177,26 +178,25 @@ func (p *process) term(t *testing.T) {
 	}
 }
 
-// failed is why the process has ended by itself, nil if it has not.
+// failed returns why the process has ended by itself, or nil.
 func (p *process) failed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.trouble
 }
 
-// A talker says numbered messages, one after another, for as long as the test lasts, over whatever
-// server is there.
+// A talker sends numbered messages as long as the test lasts, over any server that runs.
 type talker struct {
 	nick      string
-	addresses []string // its own first
+	addresses []string // the first is preferred
 	sent      int
-	acked     []string     // what was echoed
-	progress  atomic.Int64 // how many those are, for the test
-	heard     []string     // all that it was shown, since it is connected
+	acked     []string     // messages whose echo has come
+	progress  atomic.Int64 // how many; read by the test
+	heard     []string     // all messages since it has connected
 	trouble   error
 }
 
-// talk is one connection: it ends with it, or with ctx.
+// talk serves one connection, until it ends or ctx does.
 func (k *talker) talk(ctx context.Context, address string) error {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -220,7 +220,8 @@ func (k *talker) talk(ctx context.Context, address string) error {
 		case strings.HasPrefix(l, "PING "):
 			fmt.Fprintf(c, "PONG %s\r\n", l[5:])
 		case strings.Contains(l, " 433 "):
-			return errors.New(l) // one's own ghost, until its server is known to be lost
+			// its old connection, until the others notice that the server is lost
+			return errors.New(l)
 		case strings.Contains(l, " 404 "):
 			last = ""
 			time.Sleep(50 * time.Millisecond)
@@ -233,7 +234,7 @@ func (k *talker) talk(ctx context.Context, address string) error {
 			if text == last {
 				k.acked = append(k.acked, text)
 				k.progress.Add(1)
-				time.Sleep(15 * time.Millisecond) // a load, but not a flood
+				time.Sleep(15 * time.Millisecond) // a load, but no flood
 				next()
 			}
 		}
@@ -253,7 +254,7 @@ func (k *talker) run(ctx context.Context) {
 	}
 }
 
-// A cluster is three nodes of NATS, three servers, and those who talk over them.
+// A cluster is three nodes of NATS, three servers, and clients.
 type cluster struct {
 	t         *testing.T
 	root      string
@@ -285,7 +286,8 @@ func newCluster(t *testing.T) *cluster {
 			&process{role: "papaya", args: []string{name, filepath.Join(c.root, name),
 				c.addresses[n], strings.Join(urls, ",")}})
 	}
-	// one waits for its server, the other goes to the next: each server always has one
+	// Of two clients, one waits for its server and the other goes to the next. Each server so has a
+	// client.
 	for n := range 3 {
 		c.talkers = append(c.talkers, &talker{nick: fmt.Sprintf("stays%d", n),
 			addresses: c.addresses[n : n+1]},
@@ -295,7 +297,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// until waits for something that the processes do. None of them may end by itself meanwhile.
+// until waits for a condition. No process may end by itself meanwhile.
 func (c *cluster) until(what string, done func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -317,8 +319,8 @@ func (c *cluster) until(what string, done func() bool) {
 	}
 }
 
-// allTalk waits until each talker has been acknowledged n messages more: all are connected, and the
-// log takes what they say.
+// allTalk waits until each talker has n more acknowledged messages. All are then connected, and the
+// log works.
 func (c *cluster) allTalk(n int64) {
 	c.t.Helper()
 	for _, k := range c.talkers {
@@ -327,7 +329,7 @@ func (c *cluster) allTalk(n int64) {
 	}
 }
 
-// someTalk waits until n messages more have been acknowledged, whoever has said them.
+// someTalk waits until the talkers together have n more acknowledged messages.
 func (c *cluster) someTalk(n int64) {
 	c.t.Helper()
 	all := func() (sum int64) {
@@ -340,8 +342,8 @@ func (c *cluster) someTalk(n int64) {
 	c.until("the rest talks on", func() bool { return all() >= before+n })
 }
 
-// TestCluster has three servers over three nodes of NATS, kills one of each in turn and restarts
-// another server while all talk, and looks what is in the logs.
+// TestCluster kills each of three servers and three nodes of NATS in turn, and restarts another
+// server, while clients talk. Then it compares the logs.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP: it takes half a minute")
@@ -363,8 +365,8 @@ func TestCluster(t *testing.T) {
 		for _, p := range []*process{c.nodes[n], c.servers[n]} {
 			c.allTalk(some)
 			p.kill()
-			if p != c.nodes[0] { // this one is back before others can have been elected
-				// the others go on while it is away, with another leader if it was one
+			if p != c.nodes[0] { // this one is back before another can be elected
+				// The others go on meanwhile, with another leader if necessary.
 				c.someTalk(6 * some)
 			}
 			p.start(t)
@@ -381,7 +383,7 @@ func TestCluster(t *testing.T) {
 	check(t, c.settled(), c.talkers)
 }
 
-// reach waits until a server takes clients.
+// reach waits until a server accepts clients.
 func (c *cluster) reach(n int) {
 	c.t.Helper()
 	c.until("a server answers at "+c.addresses[n], func() bool { return greeted(c.addresses[n]) })
@@ -399,7 +401,7 @@ func greeted(address string) bool {
 	return err == nil
 }
 
-// settled returns what was said, once the three logs are alike.
+// settled waits until the three logs are equal, and returns their messages.
 func (c *cluster) settled() (said []string) {
 	c.t.Helper()
 	var logs [3]string
@@ -420,7 +422,7 @@ func (c *cluster) settled() (said []string) {
 	return said
 }
 
-// check holds what was acknowledged and heard against the log.
+// check compares the messages that were acknowledged and received with the log.
 func check(t *testing.T, said []string, talkers []*talker) {
 	t.Helper()
 	at := map[string]int{}

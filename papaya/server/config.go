@@ -1,5 +1,5 @@
-// Package server is the edge of Papaya: listeners, a goroutine for each client, and the one
-// goroutine that owns the hall.
+// Package server connects Papaya's hall with the network: it has the listeners, a goroutine for
+// each client, and the one goroutine that owns the hall.
 package server
 
 import (
@@ -15,50 +15,52 @@ import (
 	"interleave/papaya/log"
 )
 
-// A Config is all that a server is told. What is left at zero has the value that defaults gives it.
+// A Config says how a server runs. A field that is zero gets its value from defaults.
 type Config struct {
-	Name    string // of the server, in every numeric: "chat"
-	Network string // in 005 and 001
-	MOTD    string // several lines; none: 422
-	Version string // of the program
-	Founder bool   // who makes a room is its operator, without an account too
-	Ready   func() // is called when connections are accepted
+	Name    string // the server's name in every numeric: "chat"
+	Network string // the network's name in 005 and 001
+	MOTD    string // the message of the day, of several lines; empty: 422
+	Version string // the program's version
+	Founder bool   // a client without an account may be operator of the room that it makes
+	Ready   func() // called when connections are accepted; may be nil
 
 	Plain []string // addresses of listeners for plain IRC
-	TLS   []string // for IRC over TLS, with TLSConfig
-	// for HTTP: WebSocket at /socket, WebHandler for all else; over TLS where TLSConfig is there
+	TLS   []string // addresses of listeners for IRC over TLS, with TLSConfig
+	// addresses of listeners for HTTP, over TLS if TLSConfig is set. A WebSocket is at /socket;
+	// WebHandler serves all other paths.
 	Web []string
 
-	// its GetCertificate may reload; client certificates are asked for
+	// TLSConfig asks for client certificates. Its GetCertificate may load a new certificate.
 	TLSConfig  *tls.Config
 	WebHandler http.Handler                                        // nil: 404
 	Listen     func(network, address string) (net.Listener, error) // nil: net.Listen
-	// hosts of pages that may open a WebSocket, beside the server's own
+	// Origins are the hosts of pages that may open a WebSocket, beside the server's own host.
 	Origins []string
 
-	Data   string    // the folder, in which password is looked for
+	Data   string    // the data folder, which may have a file named password
 	Text   *log.Text // opened by the caller, before Log: it holds the folder's lock
 	Log    log.Log   // opened by the caller, who closes both after Run
-	Shared bool      // the log has other servers
-	Unique string    // this server's name among them; it survives restarts
+	Shared bool      // other servers use the same log
+	Unique string    // this server's name among them; restarts do not change it
 
-	Accounts Accounts // nil: nobody has one
-	// limits by address; nil: everybody may. Loopback is not asked about
+	Accounts Accounts // nil: nobody has an account
+	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
-	// Say counts lines of an account, or of an address where there is none, and says how long no
-	// more is read of who has said them; nil: no limit.
+	// Say counts the lines of an account, or of an address without an account. It returns how long
+	// the server must not read from that client; nil: no limit.
 	Say func(address net.Addr, account string, lines int) (wait time.Duration)
-	// Admin is where administrators ask; may be nil.
+	// Admin passes on the orders of administrators; may be nil.
 	Admin *Admin
 
 	Limits  Limits
 	Metrics Metrics
-	// says when something was said; nil: time.Now. What takes its time has a clock that nobody sets
+	// Now gives the time of a message; nil: time.Now. Timers use the monotonic clock, which nobody
+	// sets.
 	Now    func() time.Time
 	Logger *slog.Logger // nil: silent
 }
 
-// defaults gives what is left at zero its value.
+// defaults fills in the fields that are zero.
 func (c Config) defaults() Config {
 	set := func(s *string, value string) {
 		if *s == "" {
@@ -95,52 +97,53 @@ func (c Config) defaults() Config {
 	return c
 }
 
-// Limits bound what one client can take.
+// Limits bound what one client may use.
 type Limits struct {
-	Register time.Duration // until a client has registered: 30 s
-	Silent   time.Duration // until a client that says nothing is asked whether it is there: 90 s
-	Answer   time.Duration // until one that was asked is ended: 30 s
-	Unread   int           // bytes that wait for a client that does not read: 1 MiB
-	Rooms    int           // that one client is in: 100
-	Clients  int           // connections in all: 0 is as many as there are descriptors
+	Register time.Duration // time to register: 30 s
+	Silent   time.Duration // silence after which a client is sent a PING: 90 s
+	Answer   time.Duration // time to answer that PING: 30 s
+	Unread   int           // unsent bytes of a client that does not read: 1 MiB
+	Rooms    int           // rooms of one client: 100
+	Clients  int           // connections in all; 0: as many as there are file descriptors
 }
 
-// Metrics hears what happens, from many goroutines; each may be nil.
+// Metrics are called by many goroutines when something happens; each may be nil.
 type Metrics struct {
 	Connected    func()
 	Disconnected func()
-	Lines        func(n int) // said by clients
-	Deliveries   func(n int) // lines to clients
-	// stored in the log: entries, size, time until it was on the disk
+	Lines        func(n int) // lines that clients have sent
+	Deliveries   func(n int) // lines that were queued for clients
+	// Batches reports a batch that the log has stored: its entries, its size, and the time until it
+	// was on the disk.
 	Batches func(n, bytes int, took time.Duration)
-	// a batch was handed to the log: since its oldest line had come, and of that what the
-	// log did not need
+	// Gathered reports a batch that was given to the log: how long its oldest line has waited, and
+	// how much of that wait the log did not cause.
 	Gathered func(waited, added time.Duration)
-	// lines to a client that is behind have waited for it
-	Held    func(took time.Duration)
-	Refused func(reason error)  // a batch that the log did not take
-	Cut     func(reason string) // a client that was ended
+	// Paused reports that lines have waited for a slow client.
+	Paused  func(took time.Duration)
+	Refused func(reason error)  // a batch that the log has refused
+	Cut     func(reason string) // a client that the server has disconnected
 }
 
-// ErrNotYours is what Accounts answers to a wrong name, password, certificate or invitation. Any
-// other error is trouble, and is told to the client as such.
+// ErrNotYours reports a wrong name, password, certificate or invitation. The client is told any
+// other error as a failure of the server.
 var ErrNotYours = errors.New("wrong name or password")
 
-// A Person is who has logged in.
+// A Person is an account that a client has logged in to.
 type Person struct {
-	Account string // its name, as it is written
+	Account string // the account's name as it was written when it was made
 	Role    hall.Role
 }
 
-// Accounts knows who may be whom. Calls may take long (a hash is slow on purpose), and come from
-// many goroutines.
+// Accounts checks logins. A call may take long, since a password hash is slow on purpose. Many
+// goroutines call it.
 type Accounts interface {
 	// Verify finds the account of a name and a password.
 	Verify(ctx context.Context, name, password string, from net.Addr) (Person, error)
-	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in
-	// hex. The name is that of the account which the client asks for, or empty.
+	// Certificate finds the account of a client certificate by the SHA-256 of its DER form, in hex.
+	// The name is the account that the client asks for; it may be empty.
 	Certificate(ctx context.Context, fingerprint, name string) (Person, error)
-	// Register makes an account; invitation is empty where none was given.
+	// Register makes an account. The invitation is empty if the client gave none.
 	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)
 	// Required says whether a client needs an account to register its connection.
 	Required() bool

@@ -12,53 +12,54 @@ import (
 	"interleave/papaya/hall"
 )
 
-// chunkSize is in bytes: what is read of one client at once, and may be on its way to the log.
+// chunkSize is in bytes: the most that is read from a client at once, and so the most of one client
+// that may be in the outbox.
 const chunkSize = 16 << 10
 
-// lastWords is how long a client that is ended has to take what was written for it.
-const lastWords = time.Second
+// closeTimeout is how long a client that is being disconnected has to take its last lines.
+const closeTimeout = time.Second
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// A conn is one client: a goroutine that reads, and one that writes while there is
+// A conn is one client. It has a goroutine that reads, and another one only while there is
 // something to write.
 type conn struct {
 	hall.Client
 	server *server
 	net    net.Conn
-	// of a connection that is the kernel's, else nil: several pieces can be written at once, so
-	// lines of a room need not be copied
+	// raw is nil unless the connection is a kernel socket. The server writes several pieces to such
+	// a socket at once, so lines of a room need not be copied.
 	raw    syscall.RawConn
 	leave  func()
-	resume chan struct{} // the reader may go on: all it has read is done
-	wait   time.Duration // how long the reader rests, once it may go on
+	resume chan struct{} // the reader may go on: its lines are done
+	wait   time.Duration // how long the reader must pause then
 
-	// Of the owner of the hall.
-	stage   *sendQueue // what the hall has said since the last flush; nil if nothing
-	late    bool       // lines to it wait until it has read more, or it has not for some time
-	lateAt  time.Duration
-	waited  time.Duration // for it, since it was last seen to keep up
+	// The goroutine that owns the hall uses these fields.
+	stage   *sendQueue // lines since the last flush; nil if there are none
+	slow    bool       // lines to this client wait until it has read more, or for pauseFor
+	slowAt  time.Duration
+	waited  time.Duration // the time that others have waited for this client since it last kept up
 	dirty   bool
-	pending int // lines on their way to the log, and those behind them
+	pending int // its lines in the outbox
 	began   time.Time
-	queued  int // of them, those for the log that do not fly yet
+	queued  int // those of them that are for the log and not in flight yet
 	heard   time.Time
-	probed  bool // it was silent, and asked whether it is there
-	ending  bool // no line of it counts any more
-	last    bool // nothing comes behind what is staged
+	probed  bool // it was silent and has been sent a PING
+	ending  bool // its further lines are ignored
+	last    bool // nothing follows what is staged
 	reading bool // its reader waits for resume
 
 	mu       sync.Mutex
 	out      *sendQueue
-	inFlight int // bytes that are being written
+	inFlight int // bytes that are being written now
 	writing  bool
-	ended    bool // to be closed behind what is written
-	shut     bool // it was cut off, so nothing is added
+	ended    bool // to be closed after the last write
+	shut     bool // it was too slow: nothing more is queued
 	cut      bool // nothing more is written
 	done     bool // the reader has ended
 }
 
-// Write implements hall.Sink. It is called by the owner of the hall, as Share, Waiting and End are.
+// Write implements hall.Sink. Only the goroutine that owns the hall calls the methods of hall.Sink.
 func (c *conn) Write(line []byte) {
 	c.staged().write(line)
 }
@@ -72,7 +73,7 @@ func (c *conn) Share(run *hall.Run, from, to int) {
 	}
 }
 
-// staged is where a line for this client goes.
+// staged returns the queue to which a line for this client is added.
 func (c *conn) staged() *sendQueue {
 	if c.stage == nil {
 		c.stage = newSendQueue()
@@ -103,13 +104,13 @@ func (c *conn) End() {
 	c.wake()
 }
 
-// flush hands over what was staged to the writer, and says how much waits for the client; false if
-// it has not read for too long, and was cut off.
+// flush moves the staged lines to the send queue, and returns how many bytes wait for the client.
+// ok is false if the client has read too little for too long: it is then cut off.
 func (c *conn) flush(limit int) (waiting int, ok bool) {
 	start := false
 	defer func() {
 		if start {
-			c.server.hand(c)
+			c.server.scheduleWrite(c)
 		}
 	}()
 	c.dirty = false
@@ -139,11 +140,11 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 	if waiting > limit {
 		c.out.release()
 		c.out = newSendQueue()
-		c.out.write([]byte("ERROR :You do not read what is sent to you\r\n"))
+		c.out.write([]byte("ERROR :You read too slowly\r\n"))
 		c.ended, c.shut, ok = true, true, false
 	}
 	if c.ended {
-		_ = c.net.SetWriteDeadline(time.Now().Add(lastWords))
+		_ = c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
 	}
 	if !c.writing && (c.out != nil || c.ended) {
 		c.writing, start = true, true
@@ -151,8 +152,9 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 	return waiting, ok
 }
 
-// finish closes the connection. A reader that is still there takes what the client may be sending,
-// for a while: a close with bytes unread would take from the client what was sent to it last.
+// finish closes the connection. If the reader still runs, finish closes only the sending side, and
+// the reader takes what the client is sending. A close with unread bytes would reset the
+// connection, and the client would lose its last lines.
 func (c *conn) finish() {
 	half, ok := c.net.(interface{ CloseWrite() error })
 	if c.done || c.cut || !ok || half.CloseWrite() != nil {
@@ -161,7 +163,7 @@ func (c *conn) finish() {
 		return
 	}
 	c.cut = true
-	_ = c.net.SetReadDeadline(time.Now().Add(lastWords))
+	_ = c.net.SetReadDeadline(time.Now().Add(closeTimeout))
 }
 
 // wake lets the reader go on.
@@ -172,9 +174,9 @@ func (c *conn) wake() {
 	}
 }
 
-// read reads until the client has ended or says too much, and tells the owner of the hall. Nothing
-// it calls before it waits needs more than a stack of 2 KiB, which most of ten thousand clients who
-// say little then never outgrow.
+// read reads until the connection ends, and submits the lines. Before it waits it calls nothing
+// that needs more than 2 KiB of stack. The stacks of ten thousand idle clients therefore do not
+// grow.
 func (c *conn) read() {
 	var split splitter
 	r := reader{}
@@ -188,14 +190,14 @@ func (c *conn) read() {
 			r.give()
 		}
 		if len(lines) > 0 {
-			c.say(lines)
+			c.submit(lines)
 		}
 	}
-	c.over(errors.Is(err, io.EOF))
+	c.readerDone(errors.Is(err, io.EOF))
 }
 
-// over tells the owner of the hall that the client has ended.
-func (c *conn) over(inOrder bool) {
+// readerDone tells the goroutine that owns the hall that the connection has ended.
+func (c *conn) readerDone(inOrder bool) {
 	c.server.events <- event{conn: c, end: true, inOrder: inOrder}
 	c.mu.Lock()
 	c.done = true
@@ -208,31 +210,31 @@ func (c *conn) over(inOrder bool) {
 	}
 }
 
-// sayAtOnce is how many lines of a client go to the owner of the hall together where
-// lines are counted.
-const sayAtOnce = 8
+// linesAtOnce is how many lines of a client are submitted together if Config.Say counts them.
+const linesAtOnce = 8
 
-// say hands over what was read, and rests if that was more than the client may say.
-func (c *conn) say(lines []line) {
+// submit hands lines to the goroutine that owns the hall, and pauses if the client has sent more
+// than it may.
+func (c *conn) submit(lines []line) {
 	for len(lines) > 0 {
 		n := len(lines)
 		if c.server.config.Say != nil {
-			n = min(n, sayAtOnce)
+			n = min(n, linesAtOnce)
 		}
 		c.server.events <- event{conn: c, lines: lines[:n]}
 		<-c.resume
 		lines = lines[n:]
 		if c.wait > 0 {
-			c.sleep(c.wait)
+			c.pause(c.wait)
 		}
 	}
 }
 
-// restStep is how soon a reader that rests sees that its connection has ended.
-const restStep = 250 * time.Millisecond
+// pauseStep is how soon a reader that pauses notices that its connection has ended.
+const pauseStep = 250 * time.Millisecond
 
-// sleep waits, but not for longer than the connection is there.
-func (c *conn) sleep(d time.Duration) {
+// pause waits for d, or until the connection has ended.
+func (c *conn) pause(d time.Duration) {
 	for d > 0 {
 		c.mu.Lock()
 		over := c.ended || c.cut
@@ -240,12 +242,13 @@ func (c *conn) sleep(d time.Duration) {
 		if over {
 			return
 		}
-		time.Sleep(min(d, restStep))
-		d -= restStep
+		time.Sleep(min(d, pauseStep))
+		d -= pauseStep
 	}
 }
 
-// A reader reads what there is. It holds a buffer only once there is something to read.
+// A reader reads what the kernel has received. It takes a buffer from the pool only when there is
+// something to read.
 type reader struct {
 	chunk  *[chunkSize]byte
 	n      int
@@ -253,11 +256,11 @@ type reader struct {
 	try    func(uintptr) bool
 }
 
-// wait waits until there is something to read, and reads it into a chunk; the error comes with what
-// was read before it, or io.EOF.
+// wait waits for data and reads it into a chunk. An error may come together with data; it is io.EOF
+// at the end.
 func (r *reader) wait(raw syscall.RawConn) error {
 	if r.try == nil {
-		r.try = r.read // once, not for each time
+		r.try = r.read // one allocation, not one for each read
 	}
 	if err := raw.Read(r.try); err != nil {
 		return err
@@ -282,14 +285,14 @@ func (r *reader) read(fd uintptr) bool {
 	}
 }
 
-// give gives the chunk back.
+// give returns the chunk to the pool.
 func (r *reader) give() {
 	chunks.Put(r.chunk)
 	r.chunk = nil
 }
 
-// readNow reads from a descriptor that does not block, so the scheduler need not hear of it: each
-// time it does, it wakes a thread to watch.
+// readNow reads from a non-blocking descriptor. It does not tell the scheduler, which would wake
+// another thread for each call.
 func readNow(fd uintptr, b []byte) (int, error) {
 	n, _, failed := syscall.RawSyscall(syscall.SYS_READ, fd,
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
@@ -299,8 +302,8 @@ func readNow(fd uintptr, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// readSmall is for connections that say nothing before they have read: of TLS, of WebSockets, of a
-// stack that is not the kernel's.
+// readSmall reads from a connection that is no kernel socket: TLS, a WebSocket, GoNet. Such a
+// connection cannot say beforehand whether there is something to read, so the buffer is small.
 func (c *conn) readSmall(split *splitter) ([]line, error) {
 	var small [512]byte
 	n, err := c.net.Read(small[:])

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStacks: a client's goroutine reads and parses on the 2 KiB of stack that every goroutine
-// begins with. Of ten thousand who listen, twice that is the largest part of what they hold.
+// TestStacks: a client's goroutine reads and parses within the 2 KiB of stack that every goroutine
+// begins with. With ten thousand idle clients, a larger stack would be most of their memory.
 func TestStacks(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -19,7 +19,7 @@ func TestStacks(t *testing.T) {
 			}
 		}
 	}
-	// a collection may choose larger stacks for new goroutines
+	// A collection may change the stack size of new goroutines.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	const clients = 300
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +69,7 @@ func TestStacks(t *testing.T) {
 			t.Error("a client says something after its end")
 		}
 	}
-	// A few grow where the allocator has to look further.
+	// The stacks of a few grow when the allocator takes a longer path.
 	if got := (after.StackInuse - before.StackInuse) / clients; got > 3<<10 {
 		t.Errorf("a client's stack has %d bytes in the mean, want 2048 and a little", got)
 	} else {

@@ -10,46 +10,47 @@ import (
 	"interleave/papaya/irc"
 )
 
-// tick is how often silent clients, marks and signs of life are looked after.
+// tick is the period of the checks for silent clients, marks and heartbeats.
 const tick = 500 * time.Millisecond
 
-// deal owns the hall and all clients, and ends some time after ctx, when the clients have
-// their last words.
+// deal owns the hall and all clients. It ends after ctx has ended and the clients have been sent
+// their last lines.
 func (s *server) deal(ctx context.Context, listeners []listener) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	s.log.empty = true // the first batch says that this server has nobody of before
-	s.launch()
+	s.log.empty = true // the first batch says that all clients of earlier runs are gone
+	s.sendBatch()
 	stop := ctx.Done()
 	var deadline <-chan time.Time
 	for {
 		var catching <-chan time.Time
-		if behind := s.hall.Step(); s.log.held > 0 {
-			catching = time.After(s.log.held)
-		} else if behind > 0 || len(s.late) > 0 {
-			// who is behind gets more, and who waits goes on, as soon as there is room
+		if behind := s.hall.Step(); s.log.delay > 0 {
+			catching = time.After(s.log.delay)
+		} else if behind > 0 || len(s.slow) > 0 {
+			// Clients that are behind get more, and lines that wait go on, as soon as there is
+			// room.
 			catching = time.After(time.Millisecond)
 		}
 		s.flush()
 		select {
 		case e := <-s.events:
-			s.hear(e)
-			if s.log.flying == nil && len(s.log.queue) > 0 {
-				runtime.Gosched() // readers that have something, too, say it before a batch goes
+			s.handle(e)
+			if s.log.inFlight == nil && len(s.log.queue) > 0 {
+				runtime.Gosched() // other readers may submit lines for the same batch
 			}
 			for range len(s.events) {
-				s.hear(<-s.events)
+				s.handle(<-s.events)
 			}
 		case <-s.written:
 		case a := <-s.batches:
-			s.come(a)
+			s.receive(a)
 			if s.lost != nil {
 				return errors.Join(s.lost, s.close())
 			}
 		case r := <-s.results:
 			s.stored(r)
 		case now := <-ticker.C:
-			s.look(now)
+			s.checkClients(now)
 			s.saveSome(now)
 			if s.hall.Lost(s.config.Unique, s.run) {
 				return errors.Join(errLost, s.close())
@@ -65,25 +66,25 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			for _, c := range s.conns {
 				s.mark(c)
 			}
-			deadline = time.After(lastBatches)
+			deadline = time.After(drainTimeout)
 		}
-		if !s.begun && s.log.flying == nil && stop != nil {
+		if !s.begun && s.log.inFlight == nil && stop != nil {
 			s.begin(listeners)
 		}
-		s.moment = time.Since(s.start)
-		s.launch()
-		if stop == nil && s.log.flying == nil && len(s.log.queue) == 0 {
+		s.now = time.Since(s.start)
+		s.sendBatch()
+		if stop == nil && s.log.inFlight == nil && len(s.log.queue) == 0 {
 			return s.close()
 		}
 	}
 }
 
-// lastBatches is how long what was said before the end may take to come into the log.
-const lastBatches = 700 * time.Millisecond
+// drainTimeout bounds how long the server waits at its end for batches to be stored.
+const drainTimeout = 700 * time.Millisecond
 
-// hear takes one event.
-func (s *server) hear(e event) {
-	s.moment = time.Since(s.start)
+// handle works on one event.
+func (s *server) handle(e event) {
+	s.now = time.Since(s.start)
 	c := e.conn
 	switch {
 	case e.arrives:
@@ -135,7 +136,7 @@ func (s *server) arrive(c *conn) {
 	}
 }
 
-// end takes a client out: after what it has said, if that is still on its way.
+// end disconnects a client, after its lines that are still in the outbox.
 func (s *server) end(c *conn, inOrder bool, why string) {
 	if c.ending {
 		return
@@ -147,12 +148,13 @@ func (s *server) end(c *conn, inOrder bool, why string) {
 	s.push(item{conn: c, end: &ending{inOrder, why}})
 }
 
-// obey takes one line of a client. Behind lines that are on their way to the log it waits.
+// obey takes one line of a client. The line waits behind lines of the same client that are in the
+// outbox.
 func (s *server) obey(c *conn, l line) {
 	switch {
 	case c.ending:
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
-		if s.log.flying != nil && time.Since(s.log.since) > doubtAfter &&
+		if s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
 			s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
 			return
 		}
@@ -165,7 +167,7 @@ func (s *server) obey(c *conn, l line) {
 	}
 }
 
-// do obeys a line that needs no log.
+// do obeys a line that the log does not need.
 func (s *server) do(c *conn, l line) {
 	switch l.fault {
 	case tooLong:
@@ -173,7 +175,8 @@ func (s *server) do(c *conn, l line) {
 	case hasNUL:
 		s.end(c, true, "A line with NUL in it")
 	default:
-		if s.hall.Logged(&c.Client, &l.Message) { // it has registered since the line came
+		// the client has registered since it sent the line
+		if s.hall.Logged(&c.Client, &l.Message) {
 			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID,
 				Kind: hall.Said, Data: text(&l.Message)}})
 			return
@@ -185,8 +188,7 @@ func (s *server) do(c *conn, l line) {
 	}
 }
 
-// text is a message as it goes into the log: without its source, and with the client's
-// own tags only.
+// text returns a message as it is logged: without its source, and with the client's own tags only.
 func text(m *irc.Message) []byte {
 	own := *m
 	own.Source, own.Tags = "", nil
@@ -201,33 +203,33 @@ func text(m *irc.Message) []byte {
 	return own.Append(nil)
 }
 
-// The state is saved after so many batches or bytes, and not more often than so, and after
-// saveLate if anything has happened: so a start has little to read, and the stream may forget what
-// is older. The text is synced as often as state is looked after: it is mended from the stream
-// where that was too late.
+// The state is saved after so many batches or bytes, but at most once in saveEvery or saveFull, and
+// after saveLate if anything has changed. A start then has few batches to read, and the log may
+// drop older ones. The text is synced once in syncEvery. After a crash its last lines are written
+// again from the log.
 const (
 	saveBatches = 20000
 	saveBytes   = 64 << 20
 	saveEvery   = time.Minute
-	saveFull    = 5 * time.Second // where it is the bytes that are too many
+	saveFull    = 5 * time.Second // instead of saveEvery, if there are too many bytes
 	saveLate    = time.Hour
 	syncEvery   = time.Second
 )
 
-// keepFor is how long the stream keeps what a state that was saved stands for: another server of
-// the cluster that loses its way to the log for less has what it needs. One that is alone needs
-// none of it, but a backup that is being made may: of that the last state's is kept.
-const keepFor = time.Hour
+// retainFor is how long the log keeps the batches before a saved state. A server of the cluster
+// that cannot reach the log for less than that finds what it needs. A single server needs them only
+// for a backup that is being made, for which the batches since the last state but one are enough.
+const retainFor = time.Hour
 
-// A saving is a state that was saved.
-type saving struct {
+// A snapshot is a state that was saved.
+type snapshot struct {
 	sequence uint64
 	at       time.Time
 }
 
-// keep syncs the text, saves the state and gives memory back, beside the goroutine
-// that owns the hall.
-func (s *server) keep(ctx context.Context) {
+// saveLoop syncs the text, saves states and returns memory to the system. It runs beside the
+// goroutine that owns the hall.
+func (s *server) saveLoop(ctx context.Context) {
 	ticker := time.NewTicker(syncEvery)
 	defer ticker.Stop()
 	var rest burstCollector
@@ -243,12 +245,12 @@ func (s *server) keep(ctx context.Context) {
 			err = s.write(state.sequence, state.data)
 		}
 		if err != nil {
-			s.config.Logger.Error("the state could not be kept", "reason", err)
+			s.config.Logger.Error("the text or the state could not be saved", "reason", err)
 		}
 	}
 }
 
-// saveSome hands the state to keep, if it has changed a lot and the last one is written.
+// saveSome gives the state to saveLoop if much has changed and saveLoop is idle.
 func (s *server) saveSome(now time.Time) {
 	n, since := s.applied-s.saved, now.Sub(s.savedAt)
 	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) &&
@@ -267,26 +269,26 @@ func (s *server) saveSome(now time.Time) {
 	}
 }
 
-// signOfLife is how often a server that shares the log says something, and lostAfter how long one
-// may say nothing until the others take its clients for gone: a node of NATS that dies may take
-// some seconds to be replaced. Both are guesses.
+// heartbeat is how often a server that shares the log writes an empty batch. lostAfter is how long
+// a server may write nothing before the others disconnect its clients: a failing node of NATS may
+// take some seconds to be replaced. Both are guesses.
 const (
-	signOfLife = 5 * time.Second
-	lostAfter  = 20 * time.Second
+	heartbeat = 5 * time.Second
+	lostAfter = 20 * time.Second
 )
 
-// errLost ends a server whose clients the others have taken for gone, after a time without a
-// way to the log.
+// errLost ends a server that could not write to the log for so long that the others have
+// disconnected its clients.
 var errLost = errors.New("the other servers have given this one up: start it again")
 
-// errAway ends a server that was without a way to the log for longer than that keeps batches.
-// Started again, it begins with the state that others have saved.
+// errAway ends a server that could not read the log for longer than retainFor. After a restart it
+// begins with a state that the others have saved.
 var errAway = errors.New("the log no longer has what this server missed: start it again")
 
-// look is what is done now and then.
-func (s *server) look(now time.Time) {
+// checkClients does what is due once in tick: heartbeats, PINGs, timeouts and marks.
+func (s *server) checkClients(now time.Time) {
 	limits := s.config.Limits
-	if s.config.Shared && s.begun && s.log.flying == nil && now.Sub(s.log.since) > signOfLife {
+	if s.config.Shared && s.begun && s.log.inFlight == nil && now.Sub(s.log.since) > heartbeat {
 		s.log.empty = true
 		for _, e := range s.hall.Silent(lostAfter) {
 			s.push(item{entry: e})
@@ -312,7 +314,8 @@ func (s *server) look(now time.Time) {
 	}
 }
 
-// flush hands everything that was said to the writers. Who has not read for too long is ended.
+// flush hands all staged lines to the writers. A client that has read too little for too long is
+// disconnected.
 func (s *server) flush() {
 	for i := 0; i < len(s.dirty); i++ {
 		c := s.dirty[i]
@@ -331,15 +334,15 @@ func (s *server) flush() {
 	s.delivered = 0
 }
 
-// close gives all clients their last words.
+// close sends all clients their last lines and closes the connections.
 func (s *server) close() error {
 	for _, c := range s.conns {
-		s.hall.Farewell(&c.Client, "The server stops")
+		s.hall.Disconnect(&c.Client, "The server stops")
 	}
 	s.flush()
 	written := make(chan struct{})
 	go func() { s.writers.Wait(); close(written) }()
-	late := time.After(lastWords)
+	late := time.After(closeTimeout)
 	for open := true; open; {
 		select {
 		case e := <-s.events:
@@ -361,13 +364,13 @@ func (s *server) close() error {
 			s.ignore(e)
 		case <-gone:
 			return nil
-		case <-time.After(lastWords):
+		case <-time.After(closeTimeout):
 			return nil
 		}
 	}
 }
 
-// ignore lets a reader that still has something to say come to its end.
+// ignore lets a reader that submits an event go on to its end.
 func (s *server) ignore(e event) {
 	switch {
 	case e.arrives:
@@ -377,7 +380,7 @@ func (s *server) ignore(e event) {
 	}
 }
 
-// save writes the state, of which the text must be on the disk first.
+// save writes the state after the text is on the disk.
 func (s *server) save() error {
 	if s.hall == nil || s.applied == s.saved {
 		return nil
@@ -390,7 +393,7 @@ func (s *server) save() error {
 	return s.write(s.applied, state)
 }
 
-// write saves a state, and has the stream forget what is older than those before it.
+// write saves a state, and has the log drop the batches that older states have made unnecessary.
 func (s *server) write(sequence uint64, state []byte) error {
 	if err := s.config.Text.Sync(); err != nil {
 		return err
@@ -402,16 +405,16 @@ func (s *server) write(sequence uint64, state []byte) error {
 	}
 	now := time.Now()
 	old := 0
-	for old < len(s.savings) && (!s.config.Shared || now.Sub(s.savings[old].at) > keepFor) {
+	for old < len(s.snapshots) && (!s.config.Shared || now.Sub(s.snapshots[old].at) > retainFor) {
 		old++
 	}
 	var err error
 	if old > 0 {
-		if last := s.savings[old-1].sequence; last > 0 {
+		if last := s.snapshots[old-1].sequence; last > 0 {
 			err = s.config.Log.Forget(ctx, last)
 		}
-		s.savings = s.savings[old:]
+		s.snapshots = s.snapshots[old:]
 	}
-	s.savings = append(s.savings, saving{sequence, now})
+	s.snapshots = append(s.snapshots, snapshot{sequence, now})
 	return err
 }

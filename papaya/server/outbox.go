@@ -11,41 +11,40 @@ import (
 	"interleave/papaya/log"
 )
 
-// maxBatch is in bytes of entries. Larger batches save nothing more, and what they bring at once
-// has to find room with each client that it is for.
+// maxBatch is in bytes of entries. A larger batch saves nothing more, and its lines need room in
+// the send queue of every client that gets them.
 const maxBatch = 128 << 10
 
-// appendTimeout is how long a log may look for a leader before messages are refused; doubtAfter
-// how long one that has not answered may leave clients waiting before new messages are refused.
-// Both are guesses.
+// appendTimeout is how long an append may take before it is tried again. doubtAfter is how long an
+// append may take before new messages are refused. Both are guesses.
 const (
 	appendTimeout = 5 * time.Second
 	doubtAfter    = 3 * time.Second
 )
 
-// outbox is what is on its way to the log: one batch that flies, and lines that wait for
-// the next. What a client asks after it has said something waits here, too, so that its
-// answers come in order.
+// outbox is what is on its way to the log: one batch in flight, and the lines that wait for the
+// next. A line that the log does not need waits here, too, behind other lines of its client, so
+// that the answers come in order.
 type outbox struct {
-	queue   []item
-	flying  []item
-	spare   []item // empty: room for the next that flies
-	number  uint64 // of the batch that flies, or flew last
-	batch   hall.Batch
-	bytes   int
-	since   time.Time
-	acked   bool // it is in the log
-	applied bool // and has come back
-	empty   bool // a batch without entries is wanted: a sign of life
-	failed  time.Time
-	held    time.Duration // so long yet a batch waits for more
-	// one of the lines that wait is of a client that waits, too: for an answer
+	queue    []item
+	inFlight []item
+	spare    []item // empty: memory for the next batch
+	number   uint64 // of the batch that is or was last in flight
+	batch    hall.Batch
+	bytes    int
+	since    time.Time
+	acked    bool // the log has stored it
+	applied  bool // the hall has applied it
+	empty    bool // send a batch without entries: a heartbeat
+	failed   time.Time
+	delay    time.Duration // how long the next batch still waits for more lines
+	// One of the waiting lines comes from a client that waits for an answer.
 	awaited bool
-	free    time.Duration // when the last batch had landed
-	again   time.Duration // when lines that wait for readers are looked at again
+	doneAt  time.Duration // when the last batch was done
+	retryAt time.Duration // when lines that wait for slow clients are tried again
 }
 
-// An item is a line: with an entry it is for the log, without it is obeyed when its turn comes.
+// An item is a line. If it has an entry it is for the log, otherwise it is obeyed in its turn.
 type item struct {
 	conn    *conn
 	message irc.Message
@@ -53,10 +52,10 @@ type item struct {
 	entry   hall.Entry
 	end     *ending
 	came    time.Duration
-	done    bool // the entry was applied without the log; it is written for later starts
+	done    bool // applied already, without the log; it is written for later starts
 }
 
-// ending is the end of a connection, which waits its turn as lines do.
+// ending is the end of a connection. It waits its turn as lines do.
 type ending struct {
 	inOrder bool
 	why     string
@@ -70,17 +69,17 @@ func (s *server) push(i item) {
 			i.conn.queued++
 		}
 	}
-	i.came = s.moment
+	i.came = s.now
 	s.log.awaited = s.log.awaited || i.conn == nil || i.entry.Kind != hall.Said ||
 		s.hall.Awaited(&i.conn.Client, &i.message)
 	s.log.queue = append(s.log.queue, i)
 }
 
-// launch sends the next batch to the log, if none flies. Lines that need no log are obeyed as far
-// as nothing of the log is before them. What a batch gathers is what has come while the last one
-// was on its way, and while what that has brought was written.
-func (s *server) launch() {
-	for s.log.flying == nil {
+// sendBatch sends the next batch to the log if none is in flight. Before that it obeys the lines at
+// the head of the queue that the log does not need. A batch has all lines that have come while the
+// last one was in flight, and while its lines were written to clients.
+func (s *server) sendBatch() {
+	for s.log.inFlight == nil {
 		n := 0
 		for n < len(s.log.queue) && s.log.queue[n].entry.Kind == 0 {
 			n++
@@ -94,65 +93,66 @@ func (s *server) launch() {
 			s.complete(i)
 		}
 	}
-	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil &&
+	if s.log.inFlight != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil &&
 		s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
-	if s.log.held = s.gathers(); s.log.held > 0 {
+	if s.log.delay = s.batchDelay(); s.log.delay > 0 {
 		return
 	}
-	if len(s.late) == 0 {
-		s.launchSome(len(s.log.queue), s.maxBatch())
+	if len(s.slow) == 0 {
+		s.sendItems(len(s.log.queue), s.maxBatch())
 	} else if n, size := s.admitLines(); n > 0 || s.log.empty {
-		s.launchSome(n, size)
+		s.sendItems(n, size)
 	}
 }
 
 const (
-	// gatherFor is how long a batch waits at most: while clients are written to, who answer what
-	// they are just being told, and after the last batch, if nobody waits for an answer. A batch
-	// costs 200 us of CPU however small it is (papayachat-cpu-chat).
-	gatherFor = time.Millisecond
-	// gatherLeast is the shortest wait that is worth it: Go's timers make a millisecond of any (the
-	// poller's unit), so a shorter one would come to more than two with what was waited before.
-	gatherLeast = gatherFor / 10
-	// enough is in lines: a batch of so many does not wait for more.
+	// maxDelay is how long a batch may wait for more lines. It waits while clients are being
+	// written to, since many answer what they read. It also waits after the last batch if nobody
+	// waits for an answer. Each batch costs 200 us of CPU, however small it is
+	// (papayachat-cpu-chat).
+	maxDelay = time.Millisecond
+	// minDelay is the shortest delay that is used. Go's timers round every delay up to a
+	// millisecond (the poller's unit), so the sum of all delays would exceed two.
+	minDelay = maxDelay / 10
+	// enough is in lines: a batch of that many does not wait for more.
 	enough = 1024
 )
 
-// gathers says how long a batch is to wait yet, since more may come soon. Nobody who waits for an
-// answer waits for those who merely talk.
-func (s *server) gathers() (wait time.Duration) {
+// batchDelay returns how long the next batch should still wait for more lines. Lines of clients
+// that wait for an answer are not delayed by clients that only talk.
+func (s *server) batchDelay() (wait time.Duration) {
 	if len(s.log.queue) == 0 {
 		return 0
 	}
 	if s.unwritten.Load() > 0 {
-		wait = s.log.queue[0].came + gatherFor - s.moment
+		wait = s.log.queue[0].came + maxDelay - s.now
 	}
 	if !s.log.awaited && len(s.log.queue) < enough {
-		wait = max(wait, s.log.free+gatherFor-s.moment)
+		wait = max(wait, s.log.doneAt+maxDelay-s.now)
 	}
-	if wait < gatherLeast {
+	if wait < minDelay {
 		return 0
 	}
 	return wait
 }
 
-// maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a
-// client up alone.
+// maxBatch returns the size limit of a batch in bytes. It is smaller than the constant if the limit
+// of unread bytes is low, so that one batch cannot fill a send queue.
 func (s *server) maxBatch() int {
 	return min(maxBatch, max(s.config.Limits.Unread/8, irc.MaxLine))
 }
 
-// launchSome sends a batch of the first n lines that wait, as far as it has room for them.
-func (s *server) launchSome(n, size int) {
+// sendItems sends a batch of the first n items, or of as many as fit into size bytes.
+func (s *server) sendItems(n, size int) {
 	s.log.number++
 	now := time.Now()
 	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
 		Time: s.config.Now().UnixMilli()}
-	// like the last one
+	// as large as the last batch, and a quarter more
 	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch)
-	oldest := s.moment
+	oldest := s.now
 	for k := range n {
 		if len(data) >= size {
 			n = k
@@ -169,7 +169,7 @@ func (s *server) launchSome(n, size int) {
 	if s.log.spare == nil {
 		s.log.spare = make([]item, 0, n)
 	}
-	s.log.flying = append(s.log.spare, s.log.queue[:n]...)
+	s.log.inFlight = append(s.log.spare, s.log.queue[:n]...)
 	s.log.queue, s.log.spare = without(s.log.queue, n), nil
 	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now,
 		len(data)
@@ -177,14 +177,14 @@ func (s *server) launchSome(n, size int) {
 	s.appends <- data
 	if f := s.config.Metrics.Gathered; f != nil {
 		done := time.Since(s.start)
-		f(done-oldest, done-max(oldest, s.log.free))
+		f(done-oldest, done-max(oldest, s.log.doneAt))
 	}
 }
 
-// maxSpare bounds in items what is kept to be used again.
+// maxSpare bounds, in items, the memory that is kept for the next batch.
 const maxSpare = 4096
 
-// without removes the first n items, and keeps the room for others if it is not large.
+// without removes the first n items. It keeps the memory unless it is large.
 func without(items []item, n int) []item {
 	left := copy(items, items[n:])
 	clear(items[left:])
@@ -194,8 +194,7 @@ func without(items []item, n int) []item {
 	return items[:left]
 }
 
-// onlyDone says whether all that waits was applied without the log already, so that
-// nobody is in a hurry.
+// onlyDone says whether every waiting item was applied already, so that the batch is not urgent.
 func (s *server) onlyDone() bool {
 	for _, i := range s.log.queue {
 		if !i.done {
@@ -205,8 +204,9 @@ func (s *server) onlyDone() bool {
 	return !s.log.empty
 }
 
-// append is the goroutine that writes to the log, one batch after another. A batch of which nobody
-// knows whether it was stored is tried until somebody does: readers know it by its number.
+// append is the goroutine that writes to the log, one batch after another. After an error it does
+// not know whether the batch was stored, and tries again. Readers tell a repeated batch by its
+// number.
 func (s *server) append(ctx context.Context) {
 	for {
 		select {
@@ -219,7 +219,7 @@ func (s *server) append(ctx context.Context) {
 	}
 }
 
-// A result is how Append went.
+// A result is the outcome of an append.
 type result struct {
 	sequence uint64
 	err      error
@@ -241,20 +241,20 @@ func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
 	}
 }
 
-// stored hears how Append went. A server that is alone need not wait until its own batch comes
-// back: no other is before it.
+// stored takes the outcome of an append. A single server applies its batch at once, since no other
+// server's batch can be before it.
 func (s *server) stored(r result) {
-	s.moment = time.Since(s.start)
+	s.now = time.Since(s.start)
 	err := r.err
 	if err == nil {
 		s.log.acked = true
 		if f := s.config.Metrics.Batches; f != nil {
-			f(len(s.log.flying), s.log.bytes, time.Since(s.log.since))
+			f(len(s.log.inFlight), s.log.bytes, time.Since(s.log.since))
 		}
 		if !s.config.Shared {
 			s.apply(r.sequence)
 		}
-		s.landed()
+		s.batchDone()
 		return
 	}
 	s.config.Logger.Warn("the log refuses a batch", "reason", err)
@@ -262,19 +262,19 @@ func (s *server) stored(r result) {
 		f(err)
 	}
 	if !s.begun && s.config.Shared {
-		s.log.flying, s.log.empty, s.log.free = nil, true, s.moment
+		s.log.inFlight, s.log.empty, s.log.doneAt = nil, true, s.now
 		return
 	}
-	if !s.begun { // the state says what the first batch would have done
+	if !s.begun { // the state contains what the first batch would have done
 		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
 			Time: s.config.Now().UnixMilli()})
 	}
-	items := s.log.flying
-	s.log.flying, s.log.failed, s.log.free = nil, time.Now(), s.moment
+	items := s.log.inFlight
+	s.log.inFlight, s.log.failed, s.log.doneAt = nil, time.Now(), s.now
 	s.refuse(items, plainReason(err))
 }
 
-// plainReason is the innermost cause: "no space left on device".
+// plainReason returns the innermost cause: "no space left on device".
 func plainReason(err error) string {
 	var inner interface{ Unwrap() []error }
 	if errors.As(err, &inner) {
@@ -291,8 +291,8 @@ func plainReason(err error) string {
 	}
 }
 
-// refuse answers messages that the log has not taken. All else happens: at once where this server
-// is alone, else when the log is there again, since others have a say in it.
+// refuse answers the messages that the log has refused. All other items still take effect: at once
+// on a single server, and when the log works again in a cluster, where the order is shared.
 func (s *server) refuse(items []item, why string) {
 	var again []item
 	for _, i := range items {
@@ -324,17 +324,17 @@ func (s *server) refuse(items []item, why string) {
 	s.log.queue = append(again, s.log.queue...)
 }
 
-// maxAgain bounds what is kept for the log while it cannot be written.
+// maxAgain bounds, in items, what is kept until the log can be written again.
 const maxAgain = 10000
 
-// come applies a batch that the log has handed over.
-func (s *server) come(a arrived) {
+// receive applies a batch that has come from the log.
+func (s *server) receive(a arrived) {
 	if a.sequence != s.applied+1 {
 		s.lost = fmt.Errorf("%w: it has %d after %d", errAway, a.sequence, s.applied)
 		return
 	}
 	b, _, err := hall.ReadBatch(a.data)
-	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.flying == nil ||
+	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.inFlight == nil ||
 		b.Number != s.log.number || s.log.applied {
 		if err := s.replay(a.sequence, a.data); err != nil {
 			s.config.Logger.Error("a batch of the log could not be applied", "reason", err)
@@ -343,16 +343,16 @@ func (s *server) come(a arrived) {
 		return
 	}
 	s.apply(a.sequence)
-	s.landed()
+	s.batchDone()
 }
 
-// apply does what the batch that flies says, now that it is in the log.
+// apply applies the entries of the batch in flight, which the log has stored.
 func (s *server) apply(sequence uint64) {
 	s.applied = sequence
 	s.unsaved += s.log.bytes
 	fresh := s.hall.Begin(s.log.batch)
-	for n := range s.log.flying {
-		i := &s.log.flying[n]
+	for n := range s.log.inFlight {
+		i := &s.log.inFlight[n]
 		switch {
 		case i.entry.Kind == 0:
 			s.complete(*i)
@@ -379,17 +379,17 @@ func said(i *item) *irc.Message {
 	return nil
 }
 
-// landed makes room for the next batch once one is in the log and has come back.
-func (s *server) landed() {
+// batchDone makes room for the next batch when the last one is stored and applied.
+func (s *server) batchDone() {
 	if s.log.acked && s.log.applied {
-		s.log.spare, s.log.flying = without(s.log.flying, len(s.log.flying)), nil
-		s.log.free = s.moment
+		s.log.spare, s.log.inFlight = without(s.log.inFlight, len(s.log.inFlight)), nil
+		s.log.doneAt = s.now
 	}
 }
 
-// complete obeys an item that needs no log, whose turn has come; unless what the client has
-// said before it has turned out to need the log, as all does that was said while it was
-// still registering.
+// complete obeys an item whose turn has come and which needs no log. It queues the item again if
+// earlier lines of the same client have turned out to need the log. This happens to lines that were
+// sent before the client was registered.
 func (s *server) complete(i item) {
 	if i.conn.queued > 0 {
 		s.log.queue = append(s.log.queue, i)
@@ -406,7 +406,7 @@ func (s *server) complete(i item) {
 	s.unpend(i.conn)
 }
 
-// mark writes to the log what a client has had, if it has said so since the last time.
+// mark logs how far a client has read, if that has changed.
 func (s *server) mark(c *conn) {
 	if e, ok := s.hall.Marked(&c.Client); ok {
 		s.push(item{conn: c, entry: e})

@@ -2,12 +2,12 @@ package server
 
 import (
 	"time"
-	_ "unsafe" // for the names below
+	_ "unsafe" // for go:linkname
 )
 
-// The periods of Raft in NATS, which has no option for them. Its own tests shorten them in the same
-// way, to these values: an election that takes 4 to 9 s takes 1.5 to 3.5. A version of NATS without
-// these names does not link.
+// The periods of Raft in NATS, which has no options for them. NATS' own tests set these values in
+// the same way. An election then takes 1.5 to 3.5 s, not 4 to 9. The test does not link with a
+// version of NATS that lacks these names.
 var (
 	//go:linkname natsHeartbeat github.com/nats-io/nats-server/v2/server.hbInterval
 	natsHeartbeat time.Duration
@@ -17,7 +17,7 @@ var (
 	natsElectionMost time.Duration
 )
 
-// electSoon shortens elections of the nodes in this process.
+// electSoon shortens the elections of nodes in this process.
 func electSoon() {
 	natsHeartbeat, natsElectionLeast, natsElectionMost = 50*time.Millisecond, 1500*time.Millisecond,
 		3500*time.Millisecond

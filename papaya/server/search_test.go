@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// TestSearch asks over the wire, across a start of the server and more of the text than
-// one page of it.
+// TestSearch sends SEARCH to a server, after a restart, with messages in several chunks of the
+// text.
 func TestSearch(t *testing.T) {
 	folder := t.TempDir()
-	h := open(t, folder, nil)
-	ann := h.connect().Register("ann", "#tea", "#private")
-	h.connect().Register("bob", "#tea")
-	for i := range 600 { // some pages of 64 KiB
+	srv := open(t, folder, nil)
+	ann := srv.connect().Register("ann", "#tea", "#private")
+	srv.connect().Register("bob", "#tea")
+	for i := range 600 { // several chunks of 64 KiB
 		ann.Send("PRIVMSG #tea :%d %s", i, strings.Repeat("filling ", 30))
 		if i%100 == 50 {
 			ann.Send("PRIVMSG #tea :the %dth Kettle", i)
@@ -22,9 +22,9 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	synced(ann)
-	h.end()
-	h = open(t, folder, nil)
-	ann, bob := h.connect(), h.connect()
+	srv.end()
+	srv = open(t, folder, nil)
+	ann, bob := srv.connect(), srv.connect()
 	ann.Send("CAP REQ :batch server-time message-tags labeled-response\r\nCAP END")
 	ann.Register("ann", "#tea", "#private")
 	synced(ann)
@@ -53,7 +53,8 @@ func TestSearch(t *testing.T) {
 	bob.Send("SEARCH #tea mine")
 	bob.ExpectLine("nothing was found in #tea")
 
-	// More than an answer holds: the newest, and that there is more.
+	// There are more matches than an answer may have: it has the newest, and says that there are
+	// more.
 	ann.Send("SEARCH #tea filling")
 	found = ann.Expect("NOTE SEARCH MORE #tea")
 	if len(found) != 53 || !strings.Contains(found[50], ":599 filling") {

@@ -7,32 +7,32 @@ import (
 	"interleave/papaya/hall"
 )
 
-// A sendQueue is what waits for one client: bytes of its own, and parts of runs, of which other
-// clients write the same bytes.
+// A sendQueue is what waits to be written to one client: bytes of its own, and parts of runs, which
+// several clients share.
 type sendQueue struct {
 	own    []byte
 	pieces []piece
 	size   int         // in bytes, of all pieces
-	gather net.Buffers // room for write
+	gather net.Buffers // reused by all
 }
 
-// A piece is a part of a run, or of own where run is nil.
+// A piece is a part of a run, or of the queue's own bytes if run is nil.
 type piece struct {
 	run      *hall.Run
 	from, to int
 }
 
-// spares are send queues to be used again. There are never so many that what a burst has needed
-// stays in memory: the rest goes to the collector.
+// spares are send queues that are used again. Their total size is bounded, so the memory that a
+// burst has needed is freed.
 var spares struct {
 	mu     sync.Mutex
 	queues []*sendQueue
 	bytes  int
 }
 
-// What a spare send queue may hold in bytes and pieces, and all of them in bytes; a send queue
-// begins with smallPile bytes. Guesses, of which the last lets a thousand clients be written to
-// without a new send queue.
+// The first two bound one spare send queue in bytes and pieces. maxSpares bounds all of them in
+// bytes. A new send queue has room for smallQueue bytes. All are guesses; with the third, a
+// thousand clients can be written to without allocating a queue.
 const (
 	maxPooled  = 16 << 10
 	maxPieces  = 256
@@ -49,32 +49,32 @@ func newSendQueue() *sendQueue {
 	}
 	p := spares.queues[n]
 	spares.queues, spares.queues[n] = spares.queues[:n], nil
-	spares.bytes -= p.room()
+	spares.bytes -= p.capacity()
 	return p
 }
 
-// pieceBytes is what a piece takes, and its place among those that are written at once.
+// pieceBytes is the memory for a piece, and for its element in gather.
 const pieceBytes = 32 + 24
 
-// room is what an empty send queue takes in memory.
-func (p *sendQueue) room() int { return cap(p.own) + cap(p.pieces)*pieceBytes }
+// capacity returns how much memory an empty send queue has.
+func (p *sendQueue) capacity() int { return cap(p.own) + cap(p.pieces)*pieceBytes }
 
-// release takes a send queue back; nil is fine.
+// release returns a send queue to the spares; nil is allowed.
 func (p *sendQueue) release() {
 	if p == nil || cap(p.own) > maxPooled || cap(p.pieces) > maxPieces {
 		return
 	}
-	clear(p.pieces) // runs are not kept
+	clear(p.pieces) // do not keep the runs alive
 	p.own, p.pieces, p.size = p.own[:0], p.pieces[:0], 0
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
-	if n := p.room(); spares.bytes+n <= maxSpares {
+	if n := p.capacity(); spares.bytes+n <= maxSpares {
 		spares.queues = append(spares.queues, p)
 		spares.bytes += n
 	}
 }
 
-// waiting is how many bytes are in the send queue, of which there may be none.
+// waiting returns how many bytes are in the send queue, which may be nil.
 func (p *sendQueue) waiting() int {
 	if p == nil {
 		return 0
@@ -89,7 +89,7 @@ func (p *sendQueue) write(b []byte) {
 	p.extend(nil, from, len(p.own))
 }
 
-// extend adds a part of a run, to the last piece where it goes on with it.
+// extend adds a part of a run. It lengthens the last piece if the part follows directly.
 func (p *sendQueue) extend(run *hall.Run, from, to int) {
 	p.size += to - from
 	if n := len(p.pieces) - 1; n >= 0 && p.pieces[n].run == run && p.pieces[n].to == from {
@@ -99,15 +99,15 @@ func (p *sendQueue) extend(run *hall.Run, from, to int) {
 	p.pieces = append(p.pieces, piece{run, from, to})
 }
 
-// A piece of a run is copied where it is not worth a place of its own: beside others if it is
-// small, and where it would keep a run in memory that is more than four times as large. So what
-// waits for a client takes four times of it at most.
+// A small piece of a run is copied if the queue has other pieces. A piece is also copied if its run
+// takes more than four times its size in memory. A send queue therefore never keeps more than four
+// times its size in memory.
 const (
 	smallPiece = 2 << 10
 	worthOf    = 4
 )
 
-// add moves what is in q behind what is in p.
+// add appends the content of q.
 func (p *sendQueue) add(q *sendQueue) {
 	only := len(p.pieces) == 0 && len(q.pieces) == 1
 	for _, c := range q.pieces {
@@ -120,7 +120,7 @@ func (p *sendQueue) add(q *sendQueue) {
 	}
 }
 
-// alone says whether a send queue has nothing of a run.
+// alone says whether a send queue has only bytes of its own.
 func (p *sendQueue) alone() bool {
 	return len(p.pieces) == 1 && p.pieces[0].run == nil
 }
@@ -132,7 +132,7 @@ func (p *sendQueue) bytes(c piece) []byte {
 	return c.run.Part(c.from, c.to)
 }
 
-// send writes everything: several pieces at once where the connection is the kernel's.
+// send writes everything. On a kernel socket it writes several pieces with one system call.
 func (p *sendQueue) send(c net.Conn) error {
 	if len(p.pieces) == 1 {
 		_, err := c.Write(p.bytes(p.pieces[0]))

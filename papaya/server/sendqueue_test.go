@@ -12,8 +12,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// TestSendQueues puts own lines and parts of runs on send queues in many ways, and
-// reads what is sent.
+// TestSendQueues adds single lines and parts of runs to send queues in many ways, and compares the
+// bytes that are sent.
 func TestSendQueues(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestSendQueues(t *testing.T) {
 		runs := []*hall.Run{{}, {}, {}}
 		var want []byte
 		all := newSendQueue()
-		for range r.IntN(4) + 1 { // flushes, while a writer is busy
+		for range r.IntN(4) + 1 { // each is a flush while a writer is busy
 			stage := newSendQueue()
 			lines := r.IntN(40) + 1
 			if seed == 200 {
@@ -53,7 +53,7 @@ func TestSendQueues(t *testing.T) {
 				if n < len(runs) {
 					from, to := runs[n].Add(line)
 					if r.IntN(5) == 0 {
-						continue // a line that this client does not get
+						continue // a line for other clients
 					}
 					stage.extend(runs[n], from, to)
 				} else {
@@ -79,7 +79,7 @@ func TestSendQueues(t *testing.T) {
 			t.Errorf("seed %d: %d bytes keep %d in memory", seed, all.size, kept)
 		}
 		sent := make(chan error, 1)
-		for range 1 + seed%2 { // without waiting, as far as that goes: nobody reads yet
+		for range 1 + seed%2 { // without blocking: nothing is read yet
 			if err := w.send(raw, all, w.try); err != nil {
 				t.Fatal(err)
 			}
@@ -106,15 +106,15 @@ func TestSendQueues(t *testing.T) {
 	}
 }
 
-// TestGathering holds a batch back while clients are written to, and not for longer than it may be.
+// TestGathering: a batch waits while clients are written to, but only for maxDelay.
 func TestGathering(t *testing.T) {
 	s := &server{appends: make(chan []byte, 1), start: time.Now()}
 	s.config = s.config.defaults()
 	launched := func() bool {
-		s.launch()
+		s.sendBatch()
 		select {
 		case <-s.appends:
-			s.log.flying = nil
+			s.log.inFlight = nil
 			return true
 		default:
 			return false
@@ -127,33 +127,33 @@ func TestGathering(t *testing.T) {
 	}
 	s.unwritten.Store(1)
 	say()
-	if s.moment = gatherFor - gatherLeast; launched() || s.log.held == 0 {
+	if s.now = maxDelay - minDelay; launched() || s.log.delay == 0 {
 		t.Error("a batch does not wait while somebody is written to")
 	}
 	s.unwritten.Store(0)
-	if !launched() || s.log.held > 0 {
+	if !launched() || s.log.delay > 0 {
 		t.Error("a batch waits when all is written")
 	}
 	s.unwritten.Store(1)
 	say()
-	if s.moment += gatherFor; !launched() {
-		t.Errorf("a batch waits for longer than %v", gatherFor)
+	if s.now += maxDelay; !launched() {
+		t.Errorf("a batch waits for longer than %v", maxDelay)
 	}
 }
 
-// TestManyTalk holds a batch back after another, unless who waits for an answer has said something.
+// TestManyTalk: a batch waits after the last one, unless a client waits for an answer.
 func TestManyTalk(t *testing.T) {
 	const step = 200 * time.Microsecond // five clients a millisecond
 	s := &server{appends: make(chan []byte, 1), start: time.Now(), hall: hall.New(hall.Config{}, 0)}
 	s.config = s.config.defaults()
 	hear := func(command string) (launched bool) {
-		s.moment += step
+		s.now += step
 		s.push(item{conn: &conn{}, message: irc.Message{Command: command},
 			entry: hall.Entry{Kind: hall.Said, Data: []byte(command)}})
-		s.launch()
+		s.sendBatch()
 		select {
 		case <-s.appends:
-			s.log.flying, s.log.free = nil, s.moment
+			s.log.inFlight, s.log.doneAt = nil, s.now
 			return true
 		default:
 			return false
@@ -165,23 +165,23 @@ func TestManyTalk(t *testing.T) {
 		return lines
 	}
 	for range 10 {
-		if got, want := batch(), int((gatherFor-gatherLeast)/step)+1; got != want {
+		if got, want := batch(), int((maxDelay-minDelay)/step)+1; got != want {
 			t.Errorf("a batch has %d lines where many talk, want %d: those of %v", got, want,
-				gatherFor)
+				maxDelay)
 		}
 	}
 	if !hear("JOIN") {
-		t.Error("who joins waits for those who talk")
+		t.Error("a JOIN waits for lines of others")
 	}
-	for range 10 { // a client a second
-		s.moment += time.Second
+	for range 10 { // one line in a second
+		s.now += time.Second
 		if !hear("PRIVMSG") {
 			t.Error("a batch waits where few talk")
 		}
 	}
 }
 
-// TestSpares gives back what ten thousand clients have been sent at once: little of it is kept.
+// TestSpares releases the send queues of ten thousand clients: only a bounded part is kept.
 func TestSpares(t *testing.T) {
 	var all []*sendQueue
 	for n := range 10_000 {
@@ -196,7 +196,7 @@ func TestSpares(t *testing.T) {
 	kept, bytes := 0, 0
 	for _, p := range spares.queues {
 		kept++
-		bytes += p.room()
+		bytes += p.capacity()
 	}
 	if bytes > maxSpares || bytes != spares.bytes || kept == 0 {
 		t.Errorf(
@@ -215,8 +215,8 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// TestLastLine: a client is ended in the middle of being written to. The one who writes must not
-// close before it has got its last line.
+// TestLastLine: a client is disconnected while it is being written to. The writer must send its
+// last line before it closes the connection.
 func TestLastLine(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
@@ -231,7 +231,7 @@ func TestLastLine(t *testing.T) {
 	}()
 	c.Write([]byte("ERROR :the end\r\n"))
 	c.End()
-	s.writers.Wait() // whoever writes has found nothing more
+	s.writers.Wait() // the writer has found nothing more to write
 	c.flush(1 << 20)
 	if got, want := <-said, "one\r\nERROR :the end\r\n"; got != want {
 		t.Errorf("the client got %q, want %q", got, want)

@@ -20,63 +20,63 @@ import (
 	"interleave/papaya/hall"
 )
 
-// server is the state of a Run. All of it belongs to the goroutine of deal, but for the channels.
+// server is the state of one Run. The goroutine of deal owns everything but the channels.
 type server struct {
-	config  Config
-	hall    *hall.Hall
-	run     int64    // which start of this server it is
-	applied uint64   // the sequence of the newest batch that the hall has seen
-	saved   uint64   // and of the state that was saved last
-	unsaved int      // bytes of batches since
-	savings []saving // of the goroutine that keeps them, and of Run when that has ended
-	lost    error    // why this server cannot go on
+	config    Config
+	hall      *hall.Hall
+	run       int64      // tells one start of this server from the next
+	applied   uint64     // the sequence of the newest batch that the hall has applied
+	saved     uint64     // the sequence of the newest state that was saved
+	unsaved   int        // bytes of the batches since then
+	snapshots []snapshot // owned by saveLoop, and by Run after saveLoop has ended
+	lost      error      // the reason why this server cannot go on
 
-	events  chan event   // from readers and those who sign in
+	events  chan event   // from readers, and from goroutines that check a login
 	batches chan arrived // from the log
-	results chan result  // of Append
-	appends chan []byte  // to the goroutine that appends
-	states  chan arrived // to the goroutine that keeps them
+	results chan result  // of the append goroutine
+	appends chan []byte  // to the append goroutine
+	states  chan arrived // to saveLoop
 
-	ready    chan *conn    // to those who write for all
-	written  chan struct{} // from them, when they have nothing to do
-	searches chan struct{} // has room for those that may read at once
+	ready    chan *conn    // to the deliver goroutines
+	written  chan struct{} // from the deliver goroutines, when they have nothing left to write
+	searches chan struct{} // bounds the searches that run at the same time
 	savedAt  time.Time
 	readers  sync.WaitGroup
 	writers  sync.WaitGroup
 
-	unwritten atomic.Int32 // clients that those who write for all still have to look at
+	unwritten atomic.Int32 // clients that the deliver goroutines have not looked at yet
 
 	begun     bool
 	conns     map[uint64]*conn
 	next      uint64
 	dirty     []*conn
 	delivered int
-	late      []*conn       // those for whom lines wait: backpressure.go
-	start     time.Time     // of the times that are kept as durations
-	moment    time.Duration // of what is being done
+	slow      []*conn       // slow clients, for which lines wait: see backpressure.go
+	start     time.Time     // the zero of the times that are kept as durations
+	now       time.Duration // the time of the event that deal works on
 	log       outbox
 }
 
-// An event is what a goroutine of a client, or one beside it, has for the owner of the hall.
+// An event is what another goroutine tells the goroutine that owns the hall.
 type event struct {
 	conn    *conn
 	arrives bool
 	lines   []line
 	end     bool
 	inOrder bool
-	do      func() (hall.Entry, bool) // the answer about an account
+	do      func() (hall.Entry, bool) // runs on the goroutine that owns the hall
 }
 
-// An arrived batch is one that the log has handed over.
+// An arrived batch comes from the log. The same type carries a state to saveLoop.
 type arrived struct {
 	sequence uint64
 	data     []byte
 }
 
-// eventQueue is in events: clients beyond it wait with what they have read. A guess.
+// eventQueue is in events. A reader waits while the queue is full. A guess.
 const eventQueue = 256
 
-// Run serves until ctx ends, then tells all clients and returns.
+// Run serves until ctx ends. Then it disconnects all clients and returns.
 func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
@@ -89,7 +89,7 @@ func Run(ctx context.Context, config Config) error {
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
-	// the clock may have been ahead when it was started last
+	// The clock may have been ahead at the last start.
 	s.run = max(s.run, s.hall.Run(config.Unique)+1)
 	listeners, err := s.listen()
 	if err != nil {
@@ -105,12 +105,12 @@ func Run(ctx context.Context, config Config) error {
 		all.Go(func() { s.follow(inner) })
 		all.Go(func() {
 			if err := config.Log.ShareText(inner, config.Text); err != nil {
-				config.Logger.Error("other servers cannot be given what they lack", "reason", err)
+				config.Logger.Error("the text cannot be shared with other servers", "reason", err)
 			}
 		})
 	}
 	all.Go(func() { s.append(inner) })
-	all.Go(func() { s.keep(inner) })
+	all.Go(func() { s.saveLoop(inner) })
 	for range min(runtime.GOMAXPROCS(0), maxWriters) {
 		all.Go(s.deliver)
 	}
@@ -121,8 +121,8 @@ func Run(ctx context.Context, config Config) error {
 	return errors.Join(err, s.save())
 }
 
-// recover makes the hall of the state that was saved and of the batches since, and the
-// text of those.
+// recover makes the hall from the last saved state and the batches after it. It writes the text of
+// these batches.
 func (s *server) recover(ctx context.Context) error {
 	sequence, state, err := s.config.Log.LoadState(ctx)
 	if err != nil {
@@ -139,18 +139,18 @@ func (s *server) recover(ctx context.Context) error {
 		}
 	} else {
 		at := uint64(0)
-		if last == 0 { // a text that comes from elsewhere is history, too
+		if last == 0 { // an imported text is history, too
 			at = s.config.Text.End()
 		}
 		s.hall = hall.New(config, at)
 	}
 	s.applied, s.saved, s.savedAt = sequence, sequence, time.Now()
-	s.savings = []saving{{sequence, s.savedAt}}
+	s.snapshots = []snapshot{{sequence, s.savedAt}}
 	if s.config.Shared {
 		s.fetch(ctx)
-	} else if sequence > 0 { // nobody is making a backup yet, so nothing before the state is wanted
+	} else if sequence > 0 { // no backup can be under way yet: nothing before the state is needed
 		if err := s.config.Log.Forget(ctx, sequence); err != nil {
-			s.config.Logger.Warn("the stream keeps what it need not", "reason", err)
+			s.config.Logger.Warn("old batches could not be dropped from the stream", "reason", err)
 		}
 	}
 	if last <= sequence {
@@ -158,7 +158,7 @@ func (s *server) recover(ctx context.Context) error {
 	}
 	enough := errors.New("all read")
 	err = s.config.Log.Follow(ctx, sequence, func(n uint64, data []byte) error {
-		// it kept less than it was told to: nothing can be done but to say so
+		// The log has dropped batches too early. The server can only report it.
 		if s.config.Shared && n != s.applied+1 {
 			s.config.Logger.Error("the log lacks batches", "after", s.applied, "before", n)
 		}
@@ -176,12 +176,12 @@ func (s *server) recover(ctx context.Context) error {
 	return err
 }
 
-// fetch asks the other servers for the lines between the end of this one's text and the saved
-// state. What nobody has is told.
+// fetch asks the other servers for the lines between the end of this server's text and the saved
+// state. It reports the lines that no server has.
 func (s *server) fetch(ctx context.Context) {
 	lacks := func(from, to uint64, err error) {
-		s.config.Logger.Error("the text lacks lines that were said while this server was away; "+
-			"what stands before them is kept beside it", "from", from, "to", to, "reason", err)
+		s.config.Logger.Error("the text lacks lines from a time when this server was away; the "+
+			"older part is kept in a file of its own", "from", from, "to", to, "reason", err)
 	}
 	have, want := s.config.Text.End(), s.hall.At()
 	for have < want {
@@ -202,7 +202,7 @@ func (s *server) fetch(ctx context.Context) {
 	}
 }
 
-// replay applies a batch that nobody here waits for.
+// replay applies a batch for which no client of this server waits.
 func (s *server) replay(sequence uint64, data []byte) error {
 	s.applied = sequence
 	s.unsaved += len(data)
@@ -245,23 +245,23 @@ func (s *server) hallConfig() hall.Config {
 	return config
 }
 
-// password is the first line of DATA/password.
+// password returns the first line of DATA/password.
 func (s *server) password() (string, bool) {
 	text, err := os.ReadFile(filepath.Join(s.config.Data, "password"))
 	if err != nil {
-		return "", !errors.Is(err, os.ErrNotExist) // one that cannot be read lets nobody in
+		return "", !errors.Is(err, os.ErrNotExist) // an unreadable file keeps everybody out
 	}
 	word, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSuffix(word, "\r"), true
 }
 
-// A listener is a socket that listens, and what accepts its connections.
+// A listener is a listening socket with the function that accepts its connections.
 type listener struct {
 	net.Listener
 	accept func(net.Listener)
 }
 
-// listen opens all addresses, and says which one is taken.
+// listen opens all listeners, or reports the address that cannot be opened.
 func (s *server) listen() ([]listener, error) {
 	var listeners []listener
 	add := func(addresses []string, secure bool, accept func(net.Listener)) error {
@@ -293,7 +293,8 @@ func (s *server) listen() ([]listener, error) {
 	return listeners, nil
 }
 
-// begin accepts clients, once the log has heard that this server has nobody of before.
+// begin accepts clients. The log then has this run's first batch, so all servers know that clients
+// of earlier runs are gone.
 func (s *server) begin(listeners []listener) {
 	s.begun = true
 	for _, d := range listeners {
@@ -304,8 +305,8 @@ func (s *server) begin(listeners []listener) {
 	}
 }
 
-// accept takes clients in until the listener is closed. Without a descriptor left it waits for one
-// to become free.
+// accept accepts clients until the listener is closed. When no file descriptor is left, it waits
+// and tries again.
 func (s *server) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -325,7 +326,7 @@ func (s *server) accept(l net.Listener) {
 	}
 }
 
-// handshake is done before a client counts, within the time that it has to register.
+// handshake does the TLS handshake before the client counts, within the time for registration.
 func (s *server) handshake(c *tls.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Limits.Register)
 	defer cancel()
@@ -344,7 +345,7 @@ func fingerprint(state tls.ConnectionState) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// take serves one client, to its end.
+// take serves one client until its connection has ended.
 func (s *server) take(client net.Conn, secure bool, print string) {
 	s.readers.Add(1)
 	defer s.readers.Done()
@@ -353,7 +354,7 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	if s.config.Enter != nil && !address.IsLoopback() {
 		var ok bool
 		if leave, ok = s.config.Enter(client.RemoteAddr()); !ok {
-			_ = client.SetWriteDeadline(time.Now().Add(lastWords))
+			_ = client.SetWriteDeadline(time.Now().Add(closeTimeout))
 			_, _ = client.Write([]byte("ERROR :Too many connections from your address\r\n"))
 			client.Close()
 			return
@@ -361,7 +362,7 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	}
 	c := &conn{server: s, net: client, leave: leave, resume: make(chan struct{}, 1)}
 	if sys, ok := client.(syscall.Conn); ok {
-		c.raw, _ = sys.SyscallConn() // one that has ended says so when it is read
+		c.raw, _ = sys.SyscallConn() // an error shows when the connection is read
 	}
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
 	c.Open = !secure && !address.IsLoopback()
@@ -369,8 +370,8 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	c.read()
 }
 
-// hostOf is a client's address as it stands in nick!user@host, where no word may begin
-// with a colon.
+// hostOf returns a client's address in the form of nick!user@host, in which no word may begin with
+// a colon.
 func hostOf(a net.Addr) (string, net.IP) {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {
@@ -396,6 +397,6 @@ func (s *server) follow(ctx context.Context) {
 		}
 	})
 	if ctx.Err() == nil {
-		s.config.Logger.Error("the log is not followed any more", "reason", err)
+		s.config.Logger.Error("the log cannot be followed", "reason", err)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"interleave/papaya/hall"
 )
 
-// signTimeout bounds one question about an account. A guess: a hash is made to take a tenth of a
-// second, and others wait too.
+// signTimeout bounds one login. A guess: a password hash takes a tenth of a second on purpose, and
+// may wait for others.
 const signTimeout = 20 * time.Second
 
-// signer asks Accounts beside the goroutine that owns the hall, and brings the answer back to it.
+// signer checks logins beside the goroutine that owns the hall, and returns the answer to it.
 type signer server
 
 func (g *signer) Plain(c *hall.Client, name, password string) {
@@ -35,7 +35,7 @@ func (g *signer) Register(c *hall.Client, name, password, invitation string) {
 
 func (g *signer) Required() bool { return g.config.Accounts.Required() }
 
-// ask runs one question; a client has one at a time.
+// ask checks one login. A client has at most one at a time.
 func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context,
 	*conn) (Person, error)) {
 	o := g.conns[c.ID]
@@ -54,8 +54,8 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 		case errors.Is(err, ErrNotYours) || registering:
 			why = err.Error()
 		default:
-			g.config.Logger.Error("an account could not be asked for", "reason", err)
-			why = "Accounts cannot be asked for at the moment"
+			g.config.Logger.Error("a login could not be checked", "reason", err)
+			why = "Logins cannot be checked at the moment"
 		}
 		g.events <- event{conn: o, do: func() (hall.Entry,
 			bool) {

@@ -9,7 +9,7 @@ import (
 	"interleave/papaya/irc"
 )
 
-// What may be wrong with a line.
+// A fault is what is wrong with a line.
 type fault byte
 
 const (
@@ -18,21 +18,21 @@ const (
 	hasNUL
 )
 
-// A line is what a client has said, read once.
+// A line is one line of a client, parsed once.
 type line struct {
 	irc.Message
 	fault fault
-	room  [4]string // for its parameters: most have no more
+	room  [4]string // memory for Params: most lines have no more
 }
 
-// A splitter makes lines of what comes, in whatever pieces. Between two calls it holds the
-// beginning of a line, which is bounded, and nothing while there is none.
+// A splitter cuts received bytes into lines. Between two calls it keeps the beginning of a line,
+// which is bounded, and no memory if there is none.
 type splitter struct {
 	rest     []byte
-	skipping bool // the line is too long already, and is passed over to its end
+	skipping bool // the line is too long: the rest of it is dropped
 }
 
-// maxWhole is in bytes: a line with tags before it, its end not included.
+// maxWhole is in bytes: a line with its tags, without its end.
 const maxWhole = irc.MaxClientTags + irc.MaxLine
 
 var lf = []byte{'\n'}
@@ -44,7 +44,7 @@ func (s *splitter) split(data []byte, lines []line) []line {
 		s.rest = nil
 	}
 	end := bytes.LastIndexByte(data, '\n') + 1
-	text := string(data[:end]) // one copy for all: the lines are parts of it
+	text := string(data[:end]) // one copy: the lines are parts of it
 	lines = slices.Grow(lines, bytes.Count(data[:end], lf))
 	for text != "" {
 		n := strings.IndexByte(text, '\n')
@@ -69,7 +69,7 @@ func (s *splitter) split(data []byte, lines []line) []line {
 	return lines
 }
 
-// read reads one line without its LF; false for an empty one.
+// read parses one line without its LF. It returns false for an empty line.
 func (l *line) read(text string) bool {
 	words := text
 	text = strings.TrimSuffix(text, "\r")

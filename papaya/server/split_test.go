@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// show is lines as the tests compare them.
+// show formats lines for comparison.
 func show(lines []line) string {
 	var out []string
 	for _, l := range lines {

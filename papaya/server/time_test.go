@@ -14,18 +14,19 @@ import (
 	"interleave/papaya/log"
 )
 
-// A hearer reads lines, and when each came.
-type hearer struct {
+// A recorder notes each line that it receives, and when. It is no irctest.Client, because it must
+// not give up after a while without lines.
+type recorder struct {
 	c     net.Conn
 	start time.Time
 	mu    sync.Mutex
-	heard []string // "90s PING :chat"; "120s (end)"
+	heard []string // for example "90s PING :chat", "120s (end)"
 }
 
-// listenAt connects somebody who answers PING, or does not.
-func listenAt(p *pipes, answer bool) *hearer {
+// record connects a recorder, which answers PING or does not.
+func record(p *pipeListener, answer bool) *recorder {
 	here, there := net.Pipe()
-	l := &hearer{c: here, start: time.Now()}
+	l := &recorder{c: here, start: time.Now()}
 	p.come <- there
 	go func() {
 		lines := bufio.NewScanner(here)
@@ -40,14 +41,14 @@ func listenAt(p *pipes, answer bool) *hearer {
 	return l
 }
 
-func (l *hearer) note(line string) {
+func (l *recorder) note(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.heard = append(l.heard, fmt.Sprintf("%v %s", time.Since(l.start).Truncate(time.Second), line))
 }
 
-// behind lists what was heard behind the last line with a word.
-func (l *hearer) behind(word string) string {
+// behind returns the entries after the last one with a word.
+func (l *recorder) behind(word string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
@@ -59,10 +60,10 @@ func (l *hearer) behind(word string) string {
 	return strings.Join(out, "; ")
 }
 
-func (l *hearer) say(format string, words ...any) { fmt.Fprintf(l.c, format+"\r\n", words...) }
+func (l *recorder) say(format string, words ...any) { fmt.Fprintf(l.c, format+"\r\n", words...) }
 
-// TestTimes plays the contract's times without waiting for them: 30 s to register, 90 s of silence,
-// 30 s for the answer.
+// TestTimes checks the protocol's times in fake time: 30 s to register, 90 s of silence, 30 s for
+// the answer.
 func TestTimes(t *testing.T) {
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer text.Close()
-		pipe := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
+		pipe := &pipeListener{come: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
@@ -79,18 +80,18 @@ func TestTimes(t *testing.T) {
 				Log:    &slowLog{},
 				Listen: func(string, string) (net.Listener, error) { return pipe, nil }})
 		}()
-		// never register
-		mute, drip := listenAt(pipe, true), listenAt(pipe, true)
-		// says who it is in part
-		half := listenAt(pipe, true)
-		// register
-		still, lives, talks := listenAt(pipe, false), listenAt(pipe, true), listenAt(pipe, true)
+		// These never register.
+		mute, drip := record(pipe, true), record(pipe, true)
+		// This one sends a part of its registration.
+		half := record(pipe, true)
+		// These register.
+		still, lives, talks := record(pipe, false), record(pipe, true), record(pipe, true)
 		half.say("NICK half")
-		for nick, l := range map[string]*hearer{"still": still, "lives": lives, "talks": talks} {
+		for nick, l := range map[string]*recorder{"still": still, "lives": lives, "talks": talks} {
 			l.say("NICK %s\r\nUSER u 0 * :%s", nick, nick)
 		}
 		go func() {
-			for i := 0; ; i++ { // a byte each second, and no end of line
+			for i := 0; ; i++ { // a byte each second, and no end of a line
 				if _, err := drip.c.Write([]byte("x")); err != nil {
 					return
 				}
@@ -105,7 +106,7 @@ func TestTimes(t *testing.T) {
 		}()
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		for name, l := range map[string]*hearer{"mute": mute, "drip": drip, "half": half} {
+		for name, l := range map[string]*recorder{"mute": mute, "drip": drip, "half": half} {
 			if got := l.behind(" 001 "); got != "" {
 				t.Errorf("%s hears before its time: %s", name, got)
 			}
@@ -114,13 +115,13 @@ func TestTimes(t *testing.T) {
 		synctest.Wait()
 		const late = "30s ERROR :You have not registered in time; 30s (end)"
 		const lost = "1m30s PING :chat; 2m0s ERROR :Ping timeout; 2m0s (end)"
-		// It is asked 90 s after its last word, and half a second more: the server looks around
+		// The PING comes 90 s after the last line, and half a second more, since the server checks
 		// twice a second.
 		const asked = "1m30s PING :chat; 3m1s PING :chat; 4m31s PING :chat; 6m2s PING :chat; " +
 			"7m32s PING :chat; 9m3s PING :chat"
 		for _, test := range []struct {
 			name, want string
-			l          *hearer
+			l          *recorder
 		}{
 			{"mute", late, mute}, {"drip", late, drip}, {"half", late, half},
 			{"still", lost, still}, {"talks", "", talks}, {"lives", asked, lives},

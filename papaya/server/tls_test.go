@@ -16,8 +16,8 @@ import (
 	"interleave/papaya/certificate"
 )
 
-// secure opens a server for TLS, with a certificate of its own.
-func secure(t *testing.T, change func(*Config)) (*house, *certificate.Source) {
+// secure starts a server for TLS with a self-signed certificate.
+func secure(t *testing.T, change func(*Config)) (*instance, *certificate.Source) {
 	t.Helper()
 	source, err := certificate.Open(certificate.Options{Folder: t.TempDir(),
 		Domains: []string{"tea.example"}})
@@ -32,11 +32,11 @@ func secure(t *testing.T, change func(*Config)) (*house, *certificate.Source) {
 	}), source
 }
 
-// hello is a ClientHello as RFC 5246 section 7.4.1.2 has it, of any version and with any ciphers,
-// also those that no client of today says.
+// hello builds a ClientHello (RFC 5246, 7.4.1.2) of any version with any cipher suites, including
+// those that no current client offers.
 func hello(version uint16, ciphers ...uint16) []byte {
 	put := binary.BigEndian.AppendUint16
-	// the random bytes are nobody's business here
+	// The random bytes do not matter.
 	body := append(put(nil, version), make([]byte, 32)...)
 	body = put(append(body, 0), uint16(2*len(ciphers)))
 	for _, c := range ciphers {
@@ -51,10 +51,10 @@ func hello(version uint16, ciphers ...uint16) []byte {
 	return append(put(put([]byte{22}, min(version, 0x0301)), uint16(len(message))), message...)
 }
 
-// TestVersionsAndCiphers says by hand what clients of all times say, and reads the first
-// record of the answer.
+// TestVersionsAndCiphers sends handshakes of clients of all times, and reads the first record of
+// the answer.
 func TestVersionsAndCiphers(t *testing.T) {
-	h, source := secure(t, nil)
+	srv, source := secure(t, nil)
 	good := []uint16{0xc02b, 0xc02f, 0xc02c, 0xcca9} // ECDHE with AES-GCM or ChaCha20
 	const handshake, alert = 22, 21
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestVersionsAndCiphers(t *testing.T) {
 		version uint16
 		ciphers []uint16
 		record  byte
-		// of the alert: 70 protocol_version, 40 handshake_failure (RFC 5246 section 7.2)
+		// The code of the alert: 70 protocol_version, 40 handshake_failure (RFC 5246, 7.2).
 		code byte
 	}{
 		{"SSL 3", 0x0300, []uint16{0x002f, 0x0005}, alert, 70},
@@ -77,7 +77,7 @@ func TestVersionsAndCiphers(t *testing.T) {
 		{"TLS 1.2", 0x0303, good, handshake, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := net.Dial("tcp", h.at[0])
+			c, err := net.Dial("tcp", srv.at[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,8 +106,8 @@ func TestVersionsAndCiphers(t *testing.T) {
 		})
 	}
 
-	// IRC on the port of TLS is refused as well, and who speaks TLS 1.3 is served after all that.
-	plain := irctest.Dial(t, h.at[0])
+	// IRC without TLS is refused on this port. After all that, a client with TLS 1.3 is served.
+	plain := irctest.Dial(t, srv.at[0])
 	plain.Send("NICK ann\r\nUSER ann 0 * :Ann")
 	for _, l := range plain.ExpectEnd() {
 		if strings.Contains(l, "001") {
@@ -120,7 +120,7 @@ func TestVersionsAndCiphers(t *testing.T) {
 		t.Fatal(err)
 	}
 	roots.AddCert(leaf)
-	ann := h.connectTLS(&tls.Config{ServerName: "tea.example", RootCAs: roots,
+	ann := srv.connectTLS(&tls.Config{ServerName: "tea.example", RootCAs: roots,
 		MinVersion: tls.VersionTLS13})
 	ann.Register("ann")
 	ann.Send("WHOIS ann")
@@ -136,10 +136,10 @@ func certificateOf(t *testing.T, source *certificate.Source) []byte {
 	return c.Certificate[0]
 }
 
-// noPassword is longer than any is: nobody is asked about it.
+// noPassword is too long for a password. The server refuses it without checking.
 var noPassword = strings.Repeat("x", 257)
 
-// people knows ann by her password or her certificate.
+// people has one account, ann, with a password or a certificate.
 type people struct{ print string }
 
 func (p people) Verify(_ context.Context, name, password string, _ net.Addr) (Person, error) {
@@ -166,19 +166,19 @@ func plainWord(name, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + name + "\x00" + password))
 }
 
-// TestLogins is SASL over TLS: PLAIN and EXTERNAL, right and wrong.
+// TestLogins tests SASL PLAIN and EXTERNAL over TLS, with right and wrong credentials.
 func TestLogins(t *testing.T) {
-	// a client's
+	// A client's certificate.
 	own, err := certificate.Open(certificate.Options{Folder: t.TempDir(), Domains: []string{"ann"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := secure(t, func(c *Config) { c.Accounts = people{own.Fingerprint()} })
+	srv, _ := secure(t, func(c *Config) { c.Accounts = people{own.Fingerprint()} })
 	mine, err := own.Config().GetCertificate(&tls.ClientHelloInfo{ServerName: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// the server's own certificate is asked about elsewhere
+	// Other tests check the server's certificate.
 	other := &tls.Config{InsecureSkipVerify: true}
 	with := &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{*mine}}
 	for _, test := range []struct {
@@ -209,7 +209,7 @@ func TestLogins(t *testing.T) {
 		{"another mechanism", other, []string{"SCRAM-SHA-256"}, " 904 "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := h.connectTLS(test.config)
+			g := srv.connectTLS(test.config)
 			g.Send("CAP REQ :sasl\r\nNICK ann\r\nUSER ann 0 * :Ann")
 			g.Expect("ACK")
 			for _, w := range test.words {
@@ -226,36 +226,36 @@ func TestLogins(t *testing.T) {
 			all := g.ExpectEnd()
 			if test.want != " 903 " &&
 				!strings.Contains(strings.Join(all, "\n"), "ACCOUNT_REQUIRED") {
-				t.Errorf("who has not logged in hears %q", all)
+				t.Errorf("a client without a login receives %q", all)
 			}
 		})
 	}
 }
 
-// A far listener lets clients seem to come from another machine.
-type far struct{ net.Listener }
+// A remoteListener gives clients the address of another machine.
+type remoteListener struct{ net.Listener }
 
-type farConn struct{ net.Conn }
+type remoteConn struct{ net.Conn }
 
-func (l far) Accept() (net.Conn, error) {
+func (l remoteListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	return farConn{c}, err
+	return remoteConn{c}, err
 }
 
-func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
+func (remoteConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
 // TestNoPasswordsWithoutTLS: over a network, a plain connection is neither offered nor granted a
 // login by password.
 func TestNoPasswordsWithoutTLS(t *testing.T) {
-	h := open(t, t.TempDir(), func(c *Config) {
+	srv := open(t, t.TempDir(), func(c *Config) {
 		c.Accounts = people{}
 		listen := c.Listen
 		c.Listen = func(network, address string) (net.Listener, error) {
 			l, err := listen(network, address)
-			return far{l}, err
+			return remoteListener{l}, err
 		}
 	})
-	g := h.connect()
+	g := srv.connect()
 	g.Send("CAP LS 302\r\nCAP REQ :sasl\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s\r\nREGISTER ann "+
 		"* secret-word\r\nNICK ann\r\nUSER ann 0 * :Ann\r\nCAP END",
 		plainWord("ann", "the kettle is on"))

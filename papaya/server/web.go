@@ -13,13 +13,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// subprotocol is IRC as text: one line in a frame, without its end (IRCv3, WebSocket).
+// subprotocol is IRC as text: each frame is one line without its end (IRCv3, WebSocket).
 const subprotocol = "text.ircv3.net"
 
-// maxHeader is in bytes of an HTTP request.
+// maxHeader bounds the header of an HTTP request in bytes.
 const maxHeader = 16 << 10
 
-// serveWeb serves browsers on one listener: a WebSocket at /socket, the page at all other places.
+// serveWeb serves browsers on one listener: a WebSocket at /socket, and WebHandler at all other
+// paths.
 func (s *server) serveWeb(l net.Listener) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/socket", s.socket)
@@ -32,7 +33,7 @@ func (s *server) serveWeb(l net.Listener) {
 	}
 	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) &&
 		!errors.Is(err, http.ErrServerClosed) {
-		s.config.Logger.Error("the web is not served any more", "reason", err)
+		s.config.Logger.Error("browsers are not served any more", "reason", err)
 	}
 }
 
@@ -40,7 +41,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol},
 		OriginPatterns: s.config.Origins})
 	if err != nil {
-		return // Accept has said why
+		return // Accept has answered with the reason
 	}
 	ws.SetReadLimit(maxWhole)
 	print := ""
@@ -57,9 +58,9 @@ func remoteOf(r *http.Request) net.Addr {
 	return &net.TCPAddr{}
 }
 
-// wsConn makes a stream of lines of a WebSocket: every frame is a line, every line a frame.
+// wsConn makes a stream of lines out of a WebSocket: each frame is a line, and each line a frame.
 type wsConn struct {
-	net.Conn // nil: what is not below is not called
+	net.Conn // nil: methods that are not below are not called
 	ws       *websocket.Conn
 	remote   net.Addr
 	rest     io.Reader
@@ -81,7 +82,7 @@ func (w *wsConn) Read(p []byte) (int, error) {
 				case websocket.StatusNormalClosure, websocket.StatusGoingAway,
 					websocket.StatusNoStatusRcvd:
 					return 0, io.EOF
-				default: // a stream that ends without a closing frame has not ended in order
+				default: // a stream without a closing frame has not ended in order
 					return 0, fmt.Errorf("the end of a WebSocket: %s", err.Error())
 				}
 			}
@@ -100,7 +101,7 @@ func (w *wsConn) Read(p []byte) (int, error) {
 	}
 }
 
-// frameTimeout is how long one line may take to a browser that does not read.
+// frameTimeout bounds the write of one line to a browser that does not read.
 const frameTimeout = time.Minute
 
 func (w *wsConn) Write(p []byte) (int, error) {
@@ -116,7 +117,8 @@ func (w *wsConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close says goodbye beside the caller, who holds a lock: a browser may take seconds to answer.
+// Close sends the closing frame in another goroutine: the caller holds a lock, and a browser may
+// take seconds to answer.
 func (w *wsConn) Close() error {
 	go func() { _ = w.ws.Close(websocket.StatusNormalClosure, "") }()
 	return nil

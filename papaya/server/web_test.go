@@ -9,15 +9,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// browse opens a WebSocket, as a page of an origin does, and says with which status of HTTP
-// it was answered.
-func (h *house) browse(ctx context.Context,
+// browse opens a WebSocket as a page of an origin does, and returns the status of the HTTP answer.
+func (srv *instance) browse(ctx context.Context,
 	origin string) (ws *websocket.Conn, status int, err error) {
 	o := &websocket.DialOptions{Subprotocols: []string{subprotocol}, HTTPHeader: http.Header{}}
 	if origin != "" {
 		o.HTTPHeader.Set("Origin", origin)
 	}
-	ws, response, err := websocket.Dial(ctx, "ws://"+h.at[1]+"/socket", o)
+	ws, response, err := websocket.Dial(ctx, "ws://"+srv.at[1]+"/socket", o)
 	if response != nil {
 		status = response.StatusCode
 		if err != nil {
@@ -27,7 +26,7 @@ func (h *house) browse(ctx context.Context,
 	return ws, status, err
 }
 
-// frames are those of one socket.
+// frames is an IRC client over a WebSocket.
 type frames struct {
 	t   *testing.T
 	ctx context.Context
@@ -43,7 +42,7 @@ func (f *frames) say(lines ...string) {
 	}
 }
 
-// hear reads to a frame that holds a text; each frame is one line without its end.
+// hear reads up to a frame with a text. Each frame must be one line without its end.
 func (f *frames) hear(text string) string {
 	f.t.Helper()
 	for {
@@ -59,7 +58,7 @@ func (f *frames) hear(text string) string {
 	}
 }
 
-// closed reads to the end and says with which status the server has closed.
+// closed reads to the end, and returns the status with which the server has closed.
 func (f *frames) closed() websocket.StatusCode {
 	f.t.Helper()
 	for {
@@ -72,16 +71,16 @@ func (f *frames) closed() websocket.StatusCode {
 	}
 }
 
-// TestWebSocket is what browsers do, and what nobody should.
+// TestWebSocket sends what browsers send, and wrong frames.
 func TestWebSocket(t *testing.T) {
-	h := open(t, t.TempDir(), func(c *Config) {
+	srv := open(t, t.TempDir(), func(c *Config) {
 		c.Web, c.Origins = []string{"127.0.0.1:0"}, []string{"friends.example"}
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	enter := func(nick string) *frames {
 		t.Helper()
-		ws, _, err := h.browse(ctx, "")
+		ws, _, err := srv.browse(ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,15 +95,15 @@ func TestWebSocket(t *testing.T) {
 		f.hear(" 366 ")
 		return f
 	}
-	ann := h.connect().Register("ann", "#tea")
+	ann := srv.connect().Register("ann", "#tea")
 
 	t.Run("origins", func(t *testing.T) {
 		for origin, want := range map[string]bool{
-			"": true, "http://" + h.at[1]: true, "https://friends.example": true,
+			"": true, "http://" + srv.at[1]: true, "https://friends.example": true,
 			"https://evil.example": false, "https://friends.example.evil.example": false,
 			"null": false, "http://127.0.0.1:1": false,
 		} {
-			ws, status, err := h.browse(ctx, origin)
+			ws, status, err := srv.browse(ctx, origin)
 			switch {
 			case (err == nil) != want:
 				t.Errorf("origin %q: %v, want it to be let in: %v", origin, err, want)
@@ -160,18 +159,18 @@ func TestWebSocket(t *testing.T) {
 	})
 	t.Run("end", func(t *testing.T) {
 		bob := enter("bob5")
-		h.end()
+		srv.end()
 		bob.hear("ERROR :")
 		if got := bob.closed(); got != websocket.StatusNormalClosure {
 			t.Errorf("closed with %v", got)
 		}
 	})
 	t.Run("no socket", func(t *testing.T) {
-		h := open(t, t.TempDir(), func(c *Config) { c.Web = []string{"127.0.0.1:0"} })
+		srv := open(t, t.TempDir(), func(c *Config) { c.Web = []string{"127.0.0.1:0"} })
 		client := http.Client{Timeout: patience}
 		for path, want := range map[string]int{"/": http.StatusNotFound,
 			"/socket": http.StatusUpgradeRequired} {
-			r, err := client.Get("http://" + h.at[1] + path)
+			r, err := client.Get("http://" + srv.at[1] + path)
 			if err != nil {
 				t.Fatal(err)
 			}

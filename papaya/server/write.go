@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// Who has something to read is written to by one of a few goroutines, as far as its socket takes it
-// at once: that is a goroutine woken for a batch, and not one for each client. Where the client has
-// to be waited for, and where the connection is not the kernel's, a goroutine of the client's own
-// writes until nothing is left.
+// A few goroutines write to all clients, as much as each socket takes without blocking. A batch so
+// wakes a few goroutines, not one for each client. A client whose socket is full gets a goroutine
+// of its own, which writes until the send queue is empty. A connection that is no kernel socket
+// always has one.
 
-// maxWriters is how many goroutines write for all at most, if there are so many cores. A guess.
+// maxWriters is the most deliver goroutines, if there are so many cores. A guess.
 const maxWriters = 8
 
-// hand has somebody write to a client.
-func (s *server) hand(c *conn) {
+// scheduleWrite has another goroutine write to a client.
+func (s *server) scheduleWrite(c *conn) {
 	s.writers.Add(1)
 	if c.raw == nil {
 		go c.write(nil)
@@ -25,10 +25,10 @@ func (s *server) hand(c *conn) {
 	s.ready <- c
 }
 
-// deliver is one of those who write for all.
+// deliver is one of the goroutines that write to all clients.
 func (s *server) deliver() {
 	var w writer
-	try := w.try // once, not for each client
+	try := w.try // one allocation, not one for each client
 	for c := range s.ready {
 		for out := c.next(); ; out = c.next() {
 			if out == nil {
@@ -39,7 +39,7 @@ func (s *server) deliver() {
 				c.sent(out, err)
 				continue
 			}
-			c.left(out)
+			c.unsent(out)
 			go c.write(out)
 			break
 		}
@@ -52,7 +52,7 @@ func (s *server) deliver() {
 	}
 }
 
-// write sends what there is, and ends.
+// write writes until the client's send queue is empty.
 func (c *conn) write(out *sendQueue) {
 	defer c.server.writers.Done()
 	if out == nil {
@@ -63,8 +63,8 @@ func (c *conn) write(out *sendQueue) {
 	}
 }
 
-// next is what is to be written; nil if there is nothing, and nobody writes to this
-// client any more.
+// next takes the client's send queue, to be written. It returns nil if there is nothing to write;
+// then no goroutine writes to the client any more.
 func (c *conn) next() *sendQueue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,14 +82,14 @@ func (c *conn) next() *sendQueue {
 	return out
 }
 
-// left notes what of a send queue was not written yet.
-func (c *conn) left(out *sendQueue) {
+// unsent notes how much of a send queue is not written yet.
+func (c *conn) unsent(out *sendQueue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inFlight = out.size
 }
 
-// sent notes that a send queue was written, or could not be.
+// sent notes that a send queue was written, or that writing has failed.
 func (c *conn) sent(out *sendQueue, err error) {
 	c.mu.Lock()
 	c.inFlight = 0
@@ -100,13 +100,13 @@ func (c *conn) sent(out *sendQueue, err error) {
 	out.release()
 }
 
-// A writer writes without waiting.
+// A writer writes to sockets without blocking.
 type writer struct {
 	queue *sendQueue
 	err   error
 }
 
-// send writes as much of a send queue as the socket takes now, and takes it off the send queue.
+// send writes as much of a send queue as the socket takes now, and removes that from the queue.
 func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr) bool) error {
 	w.queue, w.err = p, nil
 	if err := raw.Write(try); err != nil {
@@ -115,7 +115,7 @@ func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr) bool)
 	return w.err
 }
 
-// maxGather is how many pieces the kernel takes at once (IOV_MAX).
+// maxGather is how many pieces one system call may write (IOV_MAX).
 const maxGather = 1024
 
 func (w *writer) try(fd uintptr) bool {
@@ -151,7 +151,7 @@ func (w *writer) try(fd uintptr) bool {
 	return true
 }
 
-// all is the first pieces of a send queue, for a system call.
+// all returns the first n pieces of a send queue, for one system call.
 func (p *sendQueue) all(n int) net.Buffers {
 	all := p.gather[:0]
 	for _, c := range p.pieces[:min(n, len(p.pieces))] {
@@ -161,7 +161,7 @@ func (p *sendQueue) all(n int) net.Buffers {
 	return all
 }
 
-// skip takes the first n bytes off a send queue.
+// skip removes the first n bytes from a send queue.
 func (p *sendQueue) skip(n int) {
 	p.size -= n
 	i := 0

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Words of the scripts.
+# Functions for the scripts.
 
-# await PATTERN FILE waits until a line of FILE matches; five minutes are a net, nothing is expected to be fast.
+# await PATTERN FILE waits up to five minutes until a line of FILE matches; nothing is expected to be fast.
 await() {
 	for _ in $(seq 6000); do
 		grep -q "$1" "$2" 2>/dev/null && return
@@ -12,7 +12,7 @@ await() {
 	return 1
 }
 
-# stop PROCESS ends a server and says how it ended.
+# stop PROCESS ends a server and prints its status.
 stop() {
 	kill "$1"
 	status=0

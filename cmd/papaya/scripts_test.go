@@ -27,12 +27,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"papaya": bounded(main), "talk": bounded(talk)})
 }
 
-// longest is a net: how long a program of the scripts may live, also if its script is no more. It
-// spans what a script waits for.
+// longest bounds the life of a program that a script has started, even if the script has ended.
 const longest = 3 * patience
 
-// link makes the test's own program the program papaya of a folder: TestMain looks at the name that
-// it is called by.
+// link makes this test program the program papaya in a folder. TestMain decides by the program's
+// name.
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	own, err := os.Executable()
@@ -54,8 +53,7 @@ func bounded(program func()) func() {
 	}
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed. talk is
-// the program below.
+// TestScripts runs testdata/script/*.txtar: commands as users type them. The program talk is below.
 func TestScripts(t *testing.T) {
 	library, err := filepath.Abs("testdata/library.sh")
 	if err != nil {
@@ -83,10 +81,10 @@ func fail(err error) {
 	}
 }
 
-// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`, with TLS if a
-// fingerprint is given, which the server's certificate must have, and with the client's certificate
-// and key of a folder. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of
-// SASL PLAIN) or `await PATTERN`; what it hears it prints.
+// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`. With a fingerprint it
+// uses TLS, and the server's certificate must have that fingerprint. The folder has the client's
+// certificate and key. Each line of its input is `say LINE`, `plain NAME PASSWORD` (SASL PLAIN) or
+// `await PATTERN`. It prints what it receives.
 func talk() {
 	d := &net.Dialer{Timeout: patience}
 	var dialled net.Conn
@@ -141,7 +139,7 @@ func talk() {
 	fail(script.Err())
 }
 
-// broken is an output of which nothing is read.
+// broken is an output whose reader has gone.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -19,12 +19,12 @@ import (
 // patience bounds every wait; nothing is expected to be fast.
 const patience = irctest.Patience
 
-// A house is a server in this process, with all listeners at ports of the kernel's choice.
-type house struct {
+// An instance is a server in this process. The kernel chooses the ports.
+type instance struct {
 	t       *testing.T
-	said    lockedBuffer // what it says about itself
+	said    lockedBuffer // its log
 	mu      sync.Mutex
-	at      []string // plain, TLS, web
+	at      []string // addresses: plain, TLS, web
 	stopped chan error
 	stop    context.CancelFunc
 }
@@ -47,8 +47,8 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// open starts a server on a folder; change may change what it is told.
-func open(t *testing.T, folder string, change func(*Config)) *house {
+// open starts a server on a folder. change may change its configuration.
+func open(t *testing.T, folder string, change func(*Config)) *instance {
 	t.Helper()
 	text, err := log.OpenText(folder)
 	if err != nil {
@@ -60,19 +60,19 @@ func open(t *testing.T, folder string, change func(*Config)) *house {
 		text.Close()
 		t.Fatal(err)
 	}
-	h := &house{t: t, stopped: make(chan error, 1)}
+	srv := &instance{t: t, stopped: make(chan error, 1)}
 	ready := make(chan struct{})
 	config := Config{
 		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store,
-		Logger: slog.New(slog.NewTextHandler(&h.said,
+		Logger: slog.New(slog.NewTextHandler(&srv.said,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),
 		Ready: func() { close(ready) },
 		Listen: func(network, address string) (net.Listener, error) {
 			l, err := net.Listen(network, address)
 			if err == nil {
-				h.mu.Lock()
-				h.at = append(h.at, l.Addr().String())
-				h.mu.Unlock()
+				srv.mu.Lock()
+				srv.at = append(srv.at, l.Addr().String())
+				srv.mu.Unlock()
 			}
 			return l, err
 		},
@@ -81,49 +81,49 @@ func open(t *testing.T, folder string, change func(*Config)) *house {
 		change(&config)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	h.stop = stop
+	srv.stop = stop
 	go func() {
 		err := Run(ctx, config)
-		h.stopped <- errors.Join(err, store.Close(), text.Close())
+		srv.stopped <- errors.Join(err, store.Close(), text.Close())
 	}()
-	t.Cleanup(h.end)
+	t.Cleanup(srv.end)
 	select {
 	case <-ready:
-	case err := <-h.stopped:
+	case err := <-srv.stopped:
 		t.Fatalf("the server has ended: %v", err)
 	case <-time.After(patience):
 		t.Fatal("the server is not ready")
 	}
-	return h
+	return srv
 }
 
-// end stops the server, once.
-func (h *house) end() {
-	if h.stop == nil {
+// end stops the server; a second call has no effect.
+func (srv *instance) end() {
+	if srv.stop == nil {
 		return
 	}
-	h.stop()
-	h.stop = nil
+	srv.stop()
+	srv.stop = nil
 	select {
-	case err := <-h.stopped:
+	case err := <-srv.stopped:
 		if err != nil {
-			h.t.Errorf("the server has ended with %v", err)
+			srv.t.Errorf("the server has ended with %v", err)
 		}
 	case <-time.After(patience):
-		h.t.Error("the server does not end")
+		srv.t.Error("the server does not end")
 	}
 }
 
 // connect connects to the first listener.
-func (h *house) connect() *irctest.Client {
-	h.t.Helper()
-	return irctest.Dial(h.t, h.at[0])
+func (srv *instance) connect() *irctest.Client {
+	srv.t.Helper()
+	return irctest.Dial(srv.t, srv.at[0])
 }
 
 // connectTLS is for servers whose first listener is for TLS.
-func (h *house) connectTLS(config *tls.Config) *irctest.Client {
-	h.t.Helper()
-	return irctest.DialTLS(h.t, h.at[0], config)
+func (srv *instance) connectTLS(config *tls.Config) *irctest.Client {
+	srv.t.Helper()
+	return irctest.DialTLS(srv.t, srv.at[0], config)
 }
 
 // synced returns when everything that the client has sent is in the log.
