@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// names is a server of DNS for which every name is this machine; it returns its address.
+// names starts a DNS server for which every name is this machine, and returns its address.
 func names(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,8 +39,8 @@ func names(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// authority is Pebble, the test server of Let's Encrypt: it checks domains by TLS at port, as the
-// real one does at 443.
+// authority starts Pebble, the test server of Let's Encrypt. It checks domains by TLS at port, as
+// the real one does at 443.
 func authority(t *testing.T,
 	port int) (directory string, client *acme.Client, root *x509.CertPool) {
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -58,8 +58,8 @@ func authority(t *testing.T,
 	return directory, &acme.Client{DirectoryURL: directory, HTTPClient: server.Client()}, root
 }
 
-// TestACME gets a certificate from an authority that looks whether the domain leads here
-// (tls-alpn-01), and has it again after a restart.
+// TestACME gets a certificate from an authority that checks the domain (tls-alpn-01), and uses it
+// again after a restart.
 func TestACME(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestACME(t *testing.T) {
 		t.Errorf("a name that is not ours: %v", err)
 	}
 
-	o.Client = &acme.Client{DirectoryURL: "https://127.0.0.1:1/"} // whom nobody answers
+	o.Client = &acme.Client{DirectoryURL: "https://127.0.0.1:1/"} // nothing listens there
 	again, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// serve shakes hands with whoever comes, until l is closed.
+// serve does TLS handshakes until l is closed.
 func serve(l net.Listener, config *tls.Config) {
 	for {
 		c, err := l.Accept()
@@ -132,7 +132,7 @@ func serve(l net.Listener, config *tls.Config) {
 		go func() {
 			defer c.Close()
 			_ = c.SetDeadline(time.Now().Add(patience))
-			_ = tls.Server(c, config).Handshake() // the client says what was wrong
+			_ = tls.Server(c, config).Handshake() // the client reports the error
 			_, _ = c.Read(make([]byte, 1))
 		}()
 	}

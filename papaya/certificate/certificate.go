@@ -1,5 +1,5 @@
-// Package certificate is the server's side of TLS: a certificate of its own making, from an
-// authority by ACME, or from files, which changes while the server runs.
+// Package certificate is the server's side of TLS. The certificate is self-signed, from an
+// authority by ACME, or from files. It may change while the server runs.
 package certificate
 
 import (
@@ -20,28 +20,28 @@ import (
 
 // Options say where the certificate comes from.
 type Options struct {
-	Folder  string   // where own certificates and those of the authority are kept
-	Domains []string // one at least
+	Folder  string   // for self-signed certificates and those of the authority
+	Domains []string // at least one
 
-	Certificate, Key string // files in PEM; both or none
+	Certificate, Key string // files in PEM; both or neither
 
 	ACME      bool
 	Email     string
-	Directory string       // the authority; empty is Let's Encrypt
-	Client    *acme.Client // for tests of ACME; nil: one for Directory
+	Directory string       // URL of the authority; empty: Let's Encrypt
+	Client    *acme.Client // for tests of ACME; nil: a client for Directory
 }
 
-// A Source gives each handshake the certificate of the moment. Any goroutine may use it.
+// A Source has the certificate for each handshake. Any goroutine may use it.
 type Source struct {
 	options Options
 	now     func() time.Time
-	manager *autocert.Manager // of ACME only
+	manager *autocert.Manager // only with ACME
 	current atomic.Pointer[tls.Certificate]
-	look    chan struct{} // has Keep look at once
+	look    chan struct{} // makes Keep check at once
 }
 
-// Open reads or makes the certificate. With ACME it is got when the first client asks for a domain;
-// until then, and for clients that name none, there is one of our own.
+// Open reads or makes the certificate. With ACME it is requested when the first client asks for a
+// domain. Until then, and for clients that name no domain, a self-signed one is used.
 func Open(o Options) (*Source, error) { return open(o, time.Now) }
 
 func open(o Options, now func() time.Time) (*Source, error) {
@@ -58,7 +58,7 @@ func open(o Options, now func() time.Time) (*Source, error) {
 			}
 		}
 		s.manager = &autocert.Manager{
-			Prompt:     autocert.AcceptTOS, // tls.acme says so
+			Prompt:     autocert.AcceptTOS, // tls.acme in the settings implies it
 			Cache:      autocert.DirCache(filepath.Join(o.Folder, "acme")),
 			HostPolicy: autocert.HostWhitelist(o.Domains...),
 			Email:      o.Email,
@@ -69,8 +69,9 @@ func open(o Options, now func() time.Time) (*Source, error) {
 	return s, err
 }
 
-// Reload reads the files again, and renews the own certificate if it is about to end; changed says
-// whether another is given from now on. After an error the old one is.
+// Reload reads the files again, and renews a self-signed certificate that is about to expire.
+// changed says whether another certificate is used from now on. After an error the old one is still
+// used.
 func (s *Source) Reload() (changed bool, err error) {
 	fresh, err := s.read()
 	if err != nil {
@@ -99,10 +100,10 @@ func (s *Source) read() (*tls.Certificate, error) {
 	return &c, nil
 }
 
-// checkEvery is how often Keep looks: a certificate has 30 days left when it is renewed.
+// checkEvery is how often Keep checks. A certificate is renewed when it has 30 days left.
 const checkEvery = 12 * time.Hour
 
-// Keep renews in time, until ctx ends, and tells said what has come of it.
+// Keep renews the certificate in time until ctx ends, and reports each result to said.
 func (s *Source) Keep(ctx context.Context, said func(changed bool, err error)) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
@@ -119,25 +120,25 @@ func (s *Source) Keep(ctx context.Context, said func(changed bool, err error)) {
 	}
 }
 
-// Fingerprint is the SHA-256 of the certificate in DER, in hex, as clients pin it and openssl x509
-// -fingerprint -sha256 prints it (with colons). With ACME it is that of the certificate of our own,
-// which is not what clients of the domains see.
+// Fingerprint returns the SHA-256 of the certificate in DER form, in hex. Clients pin it, and
+// openssl x509 -fingerprint -sha256 prints it (with colons). With ACME it is the fingerprint of the
+// self-signed certificate, which clients of the domains do not see.
 func (s *Source) Fingerprint() string { return Fingerprint(s.current.Load().Leaf) }
 
-// Ends is when the certificate does.
+// Ends returns when the certificate expires.
 func (s *Source) Ends() time.Time { return s.current.Load().Leaf.NotAfter }
 
-// Own says whether clients must pin the fingerprint, because no authority vouches for it.
+// Own says whether the certificate is self-signed, so that clients must pin its fingerprint.
 func (s *Source) Own() bool { return s.manager == nil && s.options.Certificate == "" }
 
-// Fingerprint is what a certificate is known by, a client's too.
+// Fingerprint returns the SHA-256 of a server's or client's certificate in DER form, in hex.
 func Fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// suites are those of TLS 1.2 that have forward secrecy and authenticated encryption (RFC 9325,
-// 4.2); TLS 1.3 has no others.
+// suites are the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption (RFC
+// 9325, 4.2). TLS 1.3 has no others.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -147,9 +148,9 @@ var suites = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// Config is for listeners. Clients are asked for a certificate and need none: SASL EXTERNAL knows
-// it by its fingerprint, so no authority has to vouch for it; that the client holds its key is
-// proved by the handshake.
+// Config returns the configuration of a listener. It requests a client certificate but does not
+// require one. SASL EXTERNAL knows the certificate by its fingerprint, so no authority needs to
+// sign it. The handshake proves that the client holds the key.
 func (s *Source) Config() *tls.Config {
 	c := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -169,20 +170,21 @@ func (s *Source) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	}
 	c, err := s.manager.GetCertificate(hello)
 	if err == nil || len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
-		return c, err // the authority is told the truth
+		return c, err // the authority must get the real answer
 	}
-	// who asks for another name, or while the authority is away, may still pin
+	// ^A client that asks for another name, or while the authority cannot be reached, may pin the
+	// self-signed certificate.
 	return s.ofOurs(), nil
 }
 
-// ofOurs is the certificate of the moment. One made by ourselves that is not valid now, because the
-// clock was set, is made anew for who comes next.
+// ofOurs returns the current certificate. If it is self-signed and not valid at present, because
+// the clock was set, the next client gets a new one.
 func (s *Source) ofOurs() *tls.Certificate {
 	c, now := s.current.Load(), s.now()
 	if s.options.Certificate == "" && (now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore)) {
 		select {
 		case s.look <- struct{}{}:
-		default: // Keep is to look already
+		default: // Keep is going to check already
 		}
 	}
 	return c

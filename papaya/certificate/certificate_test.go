@@ -20,10 +20,10 @@ var start = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 
 func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 
-// patience is a net under what must happen; nothing is expected to be fast.
+// patience bounds every wait; nothing is expected to be fast.
 const patience = 5 * time.Minute
 
-// shake joins a client with the server and says what the client has agreed on.
+// shake does a handshake, and returns the client's state.
 func shake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,7 +91,7 @@ func TestOwnCertificate(t *testing.T) {
 		t.Errorf("after a restart it is another: %v", err)
 	}
 	if !s.Own() {
-		t.Error("nobody says that it must be pinned")
+		t.Error("it does not say that it must be pinned")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestOwnCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// TestKeep: a server that runs for years gives another certificate in time, without a restart.
+// TestKeep: a server that runs for years renews its certificate in time, without a restart.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := open(Options{Folder: t.TempDir(), Domains: []string{"a"}}, time.Now)
@@ -154,8 +154,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// TestCertificateOfAWrongClock: one that was made by a clock that was ahead, or in 1970, is
-// replaced when somebody asks for it.
+// TestCertificateOfAWrongClock: a certificate that was made while the clock was ahead, or in 1970,
+// is replaced when a client asks for it.
 func TestCertificateOfAWrongClock(t *testing.T) {
 	right := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)
 	for _, wrong := range []time.Time{right.AddDate(1, 0, 0), right.Add(2 * time.Hour),
@@ -212,7 +212,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestFiles: certificates from elsewhere change on a reload; a wrong file changes nothing.
+// TestFiles: a reload uses changed files; a wrong file changes nothing.
 func TestFiles(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	made := func(domain string) {
@@ -263,7 +263,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: old versions, and ciphers without forward secrecy or without authentication.
+// TestWhatIsRefused: old versions of TLS, and cipher suites without forward secrecy or
+// authentication.
 func TestWhatIsRefused(t *testing.T) {
 	s, err := Open(Options{Folder: t.TempDir(), Domains: []string{"a"}})
 	if err != nil {
@@ -304,7 +305,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestClientCertificates: asked for, taken from anybody, and not needed.
+// TestClientCertificates: they are requested, accepted from every client, and not required.
 func TestClientCertificates(t *testing.T) {
 	s, err := Open(Options{Folder: t.TempDir(), Domains: []string{"a"}})
 	if err != nil {

@@ -18,16 +18,17 @@ import (
 	"time"
 )
 
-// A certificate of our own lives for 825 days (the longest that Apple's systems take) and is made
-// anew 30 days before its end. The key stays, and so does what clients pin if they pin the key; the
-// fingerprint of the certificate changes and is printed again.
+// A self-signed certificate is valid for 825 days, the most that Apple's systems accept, and is
+// renewed 30 days before its end. The key stays, so a client that pins the key is not affected. The
+// fingerprint of the certificate changes, and is logged.
 const (
 	life  = 825 * 24 * time.Hour
 	renew = 30 * 24 * time.Hour
 )
 
-// own reads the certificate and key in folder, and makes what is missing, about to end, not valid
-// yet (the clock was ahead when it was made) or without one of the domains.
+// own reads the certificate and key in folder. It makes what is missing, and replaces a certificate
+// that is about to expire, is not valid yet (the clock was ahead when it was made) or lacks a
+// domain.
 func own(folder string, domains []string, now time.Time) (*tls.Certificate, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func makeOwn(file string, key *ecdsa.PrivateKey, domains []string,
 	template := &x509.Certificate{
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: domains[0]},
-		NotBefore:             now.Add(-time.Hour), // clocks differ
+		NotBefore:             now.Add(-time.Hour), // clients' clocks differ
 		NotAfter:              now.Add(life),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -129,13 +130,13 @@ func readPEM(file, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// writePEM writes a file that is there whole or not at all, also after a crash.
+// writePEM writes a file atomically, also if a crash comes.
 func writePEM(file, kind string, der []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after the renaming there is none
+	defer os.Remove(f.Name()) // after the rename it is gone
 	defer f.Close()
 	if err := pem.Encode(f, &pem.Block{Type: kind, Bytes: der}); err != nil {
 		return err

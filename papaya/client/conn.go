@@ -15,27 +15,28 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Times of a connection; guesses that people find neither hasty nor slow.
+// Times of a connection. All are guesses.
 const (
-	firstWait   = time.Second      // after a connection was lost; twice as long each time
-	longestWait = 30 * time.Second // the longest of these
+	// the pause before the first attempt to reconnect, doubled for each next one
+	firstWait   = time.Second
+	longestWait = 30 * time.Second // the longest such pause
 	dialWait    = 20 * time.Second
 	writeWait   = 20 * time.Second
-	askAfter    = 30 * time.Second // of silence, after which the server is asked
-	lostAfter   = 60 * time.Second // of silence, after which it is lost
+	askAfter    = 30 * time.Second // silence after which the client sends a PING
+	lostAfter   = 60 * time.Second // silence after which the connection counts as lost
 )
 
-// outLen is how many lines wait to be sent. A user cannot type more; a full queue means that the
-// connection is stuck.
+// outLen is how many lines may wait to be sent. A user cannot type that many; a full queue means
+// that the connection is stuck.
 const outLen = 256
 
-// maxRead is the longest line of a server: tags and all.
+// maxRead is the longest line of a server, with its tags.
 const maxRead = irc.MaxServerTags + irc.MaxLine
 
 // A Dialer connects to the server.
 type Dialer func(ctx context.Context) (net.Conn, error)
 
-// Plain dials without encryption.
+// Plain connects without encryption.
 func Plain(addr string) Dialer {
 	return func(ctx context.Context) (net.Conn,
 		error) {
@@ -43,7 +44,7 @@ func Plain(addr string) Dialer {
 	}
 }
 
-// TLS dials with a certificate that the pins know or the system trusts.
+// TLS connects with TLS. The certificate must be on record in pins, or be trusted by the system.
 func TLS(addr, host string, pins *Pins) Dialer {
 	return func(ctx context.Context) (net.Conn, error) {
 		d := tls.Dialer{Config: pins.config(addr, host)}
@@ -51,36 +52,35 @@ func TLS(addr, host string, pins *Pins) Dialer {
 	}
 }
 
-// What a connection tells, in order.
+// The events of a connection, in order.
 type (
-	// Opened is a connection that was made.
+	// Opened: a connection was made.
 	Opened struct{}
-	// Line is what the server said.
+	// Line: the server has sent a line.
 	Line struct{ irc.Message }
-	// Lost is a connection that is no more, and when the next is tried.
+	// Lost: the connection has ended, and will be tried again.
 	Lost struct {
 		Err error
 		In  time.Duration
 	}
 )
 
-// Conn keeps a connection: it dials again when one is lost, with longer and longer waits between,
-// until its context ends.
+// Conn keeps a connection until its context ends. It dials again after a loss, with longer and
+// longer pauses.
 type Conn struct {
 	Dial Dialer
-	Tell func(any) // Opened, Line or Lost; called by one goroutine
+	Tell func(any) // called with Opened, Line and Lost by one goroutine
 
 	mu   sync.Mutex
-	out  chan irc.Message // of the connection there is; nil without one
+	out  chan irc.Message // of the current connection; nil if there is none
 	drop context.CancelFunc
-	calm bool // the next wait is the first again
+	calm bool // the next pause is the shortest again
 }
 
-// ErrStuck is a connection that does not take what we send.
+// ErrStuck means that the server does not take what the client sends.
 var ErrStuck = errors.New("the server does not read")
 
-// Send queues a line. It is dropped without a connection: what was not sent is marked
-// by the session.
+// Send queues a line. Without a connection it drops the line; the session marks what was not sent.
 func (c *Conn) Send(m irc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,14 +94,14 @@ func (c *Conn) Send(m irc.Message) {
 	}
 }
 
-// Steady says that all is well: the next loss is followed by a short wait again.
+// Steady says that the session is established, so the next loss is followed by a short pause again.
 func (c *Conn) Steady() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calm = true
 }
 
-// Drop gives the connection up; the next is made in a while.
+// Drop closes the connection. Another is made after a pause.
 func (c *Conn) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +110,8 @@ func (c *Conn) Drop() {
 	}
 }
 
-// Run connects, and again, until the context ends or the server's certificate is not the one
-// that was pinned.
+// Run connects again and again, until the context ends or the server's certificate is not the one
+// on record.
 func (c *Conn) Run(ctx context.Context) error {
 	wait := firstWait
 	for {
@@ -127,7 +127,7 @@ func (c *Conn) Run(ctx context.Context) error {
 			wait, c.calm = firstWait, false
 		}
 		c.mu.Unlock()
-		// not all clients of a server that was restarted at once
+		// The clients of a restarted server must not all connect at the same time.
 		in := time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
 		wait = min(2*wait, longestWait)
 		c.Tell(Lost{err, in})
@@ -139,7 +139,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	}
 }
 
-// once is one connection, from dialling to its end.
+// once makes one connection and serves it to its end.
 func (c *Conn) once(ctx context.Context) error {
 	dialing, stopDialing := context.WithTimeout(ctx, dialWait)
 	defer stopDialing()
@@ -162,7 +162,7 @@ func (c *Conn) once(ctx context.Context) error {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		defer conn.Close() // wakes the reader
+		defer conn.Close() // ends the reader
 		write(ctx, conn, out)
 	}()
 	c.Tell(Opened{})
@@ -172,13 +172,13 @@ func (c *Conn) once(ctx context.Context) error {
 	return err
 }
 
-// write sends lines until the context ends, and says PING in silence; then it sends what still
-// waits, for QUIT.
+// write sends lines until the context ends, and a PING after a silence. At the end it sends the
+// lines that still wait, for QUIT.
 func write(ctx context.Context, conn net.Conn, out <-chan irc.Message) {
 	ticks := time.NewTicker(askAfter)
 	defer ticks.Stop()
 	send := func(m irc.Message) error {
-		// a connection that has ended says so at the write
+		// A connection that has ended makes the write fail.
 		_ = conn.SetWriteDeadline(time.Now().Add(writeWait))
 		_, err := fmt.Fprintf(conn, "%s\r\n", m)
 		return err
@@ -202,11 +202,12 @@ func write(ctx context.Context, conn net.Conn, out <-chan irc.Message) {
 	}
 }
 
-// read tells the lines of the server until there are no more.
+// read reports the server's lines until the connection ends.
 func (c *Conn) read(conn net.Conn) error {
 	lines := bufio.NewReaderSize(conn, maxRead)
 	for {
-		_ = conn.SetReadDeadline(time.Now().Add(lostAfter)) // as for writing
+		// a connection that has ended makes the read fail
+		_ = conn.SetReadDeadline(time.Now().Add(lostAfter))
 		text, err := lines.ReadSlice('\n')
 		if err != nil {
 			if errors.Is(err, bufio.ErrBufferFull) {
@@ -216,7 +217,7 @@ func (c *Conn) read(conn net.Conn) error {
 		}
 		m, err := irc.Parse(strings.TrimRight(string(text), "\r\n"))
 		if err != nil {
-			continue // an empty line, or one that nobody can read
+			continue // an empty or invalid line
 		}
 		c.Tell(Line{m})
 	}

@@ -14,14 +14,14 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A pretend server hands out one end of a pipe for each time that it is dialled.
-type pretend struct {
+// A fakeServer returns one end of a pipe for each dial.
+type fakeServer struct {
 	dials []time.Time
 	ends  chan net.Conn
-	fail  int // so many dials fail at first
+	fail  int // how many dials fail at first
 }
 
-func (p *pretend) dial(ctx context.Context) (net.Conn, error) {
+func (p *fakeServer) dial(ctx context.Context) (net.Conn, error) {
 	p.dials = append(p.dials, time.Now())
 	if len(p.dials) <= p.fail {
 		return nil, errors.New("nobody is there")
@@ -37,7 +37,7 @@ func (p *pretend) dial(ctx context.Context) (net.Conn, error) {
 
 func TestConnComesBackWithLongerAndLongerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pretend{ends: make(chan net.Conn), fail: 7}
+		p := &fakeServer{ends: make(chan net.Conn), fail: 7}
 		told := make(chan any, 100)
 		c := &Conn{Dial: p.dial, Tell: func(e any) { told <- e }}
 		ctx, stop := context.WithCancel(t.Context())
@@ -67,10 +67,10 @@ func TestConnComesBackWithLongerAndLongerWaits(t *testing.T) {
 
 func TestConnCarriesLinesAndSendsTheLastWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pretend{ends: make(chan net.Conn)}
+		p := &fakeServer{ends: make(chan net.Conn)}
 		told := make(chan any, 100)
 		c := &Conn{Dial: p.dial, Tell: func(e any) { told <- e }}
-		c.Send(irc.Message{Command: "LOST"}) // nobody to send it to
+		c.Send(irc.Message{Command: "LOST"}) // there is no connection
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- c.Run(ctx) }()
@@ -96,7 +96,7 @@ func TestConnCarriesLinesAndSendsTheLastWords(t *testing.T) {
 
 func TestConnGivesUpWhatIsSilentOrTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pretend{ends: make(chan net.Conn)}
+		p := &fakeServer{ends: make(chan net.Conn)}
 		lost := make(chan Lost, 100)
 		c := &Conn{Dial: p.dial, Tell: func(e any) {
 			if l, ok := e.(Lost); ok {

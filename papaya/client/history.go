@@ -7,12 +7,12 @@ import (
 	"unicode"
 )
 
-// message makes of a line what a room keeps; false for what is not for people.
+// message makes a message for a room from a line. It returns false if the line is not for people.
 func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	target, text := l.Param(0), l.Param(1)
 	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) &&
 		s.IsChannel(target[1:]) {
-		target = target[1:] // to the operators of a room, for example
+		target = target[1:] // for the operators of a room, for example
 	}
 	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(),
 		label: l.Tags["label"]}
@@ -22,7 +22,7 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	if rest, ctcp := strings.CutPrefix(text, "\x01"); ctcp {
 		action, is := strings.CutPrefix(rest, "ACTION")
 		if !is || action != "" && action[0] != ' ' && action[0] != '\x01' {
-			// a question from program to program, which is nobody's business
+			// ^A CTCP request is for programs.
 			return target, nil, false
 		}
 		m.Kind, text = Action, strings.TrimPrefix(strings.TrimSuffix(action, "\x01"), " ")
@@ -32,7 +32,7 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	return target, m, true
 }
 
-// mentions says whether our nick is a word of the text.
+// mentions says whether the text contains our nick as a word.
 func (s *Session) mentions(text string) bool {
 	inWord := func(c rune) bool {
 		return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("_-[]\\`^{|}", c)
@@ -73,7 +73,7 @@ func (s *Session) onSpoken(l line) {
 	}
 	if m.Own {
 		if !waited {
-			r.Look() // said by us elsewhere: we have seen what was before it
+			r.Look() // we have said it in another client, so we have read up to there
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func (s *Session) onBatch(l line) {
 	}
 }
 
-// past puts a page of history in.
+// past adds a page of history to a room.
 func (s *Session) past(b *batch) {
 	if strings.Contains(b.kind, "targets") {
 		for _, l := range b.lines {
@@ -130,7 +130,7 @@ func (s *Session) past(b *batch) {
 		}
 	}
 	asked := r.asked
-	// some servers answer a search by a page of history
+	// Some servers answer a search with a page of history.
 	if isSearch(b.kind) || asked == nothing && s.searching == r {
 		s.searching = nil
 		s.found(page)
@@ -148,7 +148,7 @@ func (s *Session) past(b *batch) {
 	s.turnPage(r, asked, page, len(b.lines))
 }
 
-// turnPage asks for what comes behind a page, or says that there is nothing.
+// turnPage asks for the next page of history, or notes that there is none.
 func (s *Session) turnPage(r *Room, asked asking, page []*Message, lines int) {
 	switch {
 	case asked == before && lines == 0:
@@ -159,13 +159,14 @@ func (s *Session) turnPage(r *Room, asked asking, page []*Message, lines int) {
 			s.after(r, last)
 			return
 		}
-		s.note(r, Wrong, "more was said here than is shown: the rest is on the server", last.Time)
+		s.note(r, Wrong, "there are more messages than are shown: the rest is on the server",
+			last.Time)
 	case asked == latest && r.read.IsZero() && len(page) > 0:
 		r.read = page[len(page)-1].Time
 	}
 }
 
-// isSearch says whether a batch is what was found, of whatever server's own kind.
+// isSearch says whether a batch is the result of a search. Each server has its own type for them.
 func isSearch(kind string) bool { return strings.HasSuffix(kind, "search") }
 
 func (s *Session) found(page []*Message) {
@@ -177,7 +178,7 @@ func (s *Session) found(page []*Message) {
 	}
 }
 
-// missed asks again by time when the server does not know the msgid any more.
+// missed asks again by time if the server does not know the msgid any more.
 func (s *Session) missed(r *Room) {
 	if r == nil {
 		for _, other := range s.rooms {
@@ -198,8 +199,8 @@ func (s *Session) missed(r *Room) {
 	r.Whole = true
 }
 
-// failed marks the message that the server would not pass on: the one with the label, or the first
-// of the room that waits.
+// failed marks a message that the server has refused: the one with the label, or the first
+// unconfirmed one of the room.
 func (s *Session) failed(label string, room *Room) {
 	for _, r := range s.rooms {
 		if room != nil && r != room || room == nil && label == "" {

@@ -15,22 +15,22 @@ import (
 	"sync"
 )
 
-// Pins are the certificates of servers that are not signed by anybody the system trusts: a file of
-// lines "address fingerprint", as known_hosts of ssh. The first is asked about, and from then on it
-// must be the same one.
+// Pins are the certificates of servers whose certificates the system does not trust: a file with
+// lines "address fingerprint", like ssh's known_hosts. The user is asked about the first
+// certificate. From then on the server must have the same.
 type Pins struct {
 	File string
-	// Ask is asked whether a certificate is right, when there is none on record for the
-	// address. Nil means no.
+	// Ask asks the user whether a certificate is right, if none is on record for the address. nil:
+	// it is not.
 	Ask func(addr, fingerprint string) bool
 
 	mu sync.Mutex // guards the file
 }
 
-// A PinError is a server whose certificate is not the one on record.
+// A PinError means that a server's certificate is not the one on record.
 type PinError struct {
 	Addr, File, Got string
-	Want            string // empty: there is none on record, and it was not accepted
+	Want            string // empty: none is on record, and the user has not accepted it
 }
 
 func (e *PinError) Error() string {
@@ -43,14 +43,14 @@ func (e *PinError) Error() string {
 		e.Addr, e.File)
 }
 
-// Fingerprint is what people compare: SHA-256 of the certificate.
+// Fingerprint returns the SHA-256 of a certificate in hex, as people compare it.
 func Fingerprint(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// config checks the certificate itself: a pin goes before the system's trust, and a certificate
-// that the system trusts needs no pin.
+// config checks the certificate itself. A pin comes first. Without a pin, the system may trust the
+// certificate.
 func (p *Pins) config(addr, host string) *tls.Config {
 	return &tls.Config{
 		ServerName:         host,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// selfMade starts a server whose certificate nobody has signed, and returns its address.
+// selfMade starts a server with a self-signed certificate.
 func selfMade(t *testing.T) (addr, fingerprint string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())

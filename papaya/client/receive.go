@@ -12,14 +12,14 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A line is one from the server, with its time.
+// A line is a line of the server, with its time.
 type line struct {
 	irc.Message
 	time  time.Time
 	timed bool // the time is the server's
 }
 
-// Last is the last parameter; nothing if the server sent none.
+// Last returns the last parameter, or an empty text.
 func (l line) Last() string {
 	if len(l.Params) == 0 {
 		return ""
@@ -32,8 +32,8 @@ func (l line) nick() string {
 	return nick
 }
 
-// handlers are what each command means; all other numerics go to numeric. It is filled at the start
-// because some handlers lead back to Receive.
+// handlers are the functions for each command. Other numerics go to numeric. init fills the table,
+// because some handlers call Receive.
 var handlers map[string]func(*Session, line)
 
 func init() {
@@ -125,7 +125,7 @@ func (s *Session) onCap(l line) {
 			name, _, _ := strings.Cut(w, "=")
 			s.offered[name] = true
 		}
-		if l.Param(2) != "*" { // more is to come
+		if l.Param(2) != "*" { // more lines follow
 			s.request()
 		}
 	case "ACK":
@@ -149,7 +149,7 @@ func (s *Session) onAuthenticate(l line) {
 	}
 }
 
-// onRegister hears that the invitation was taken: the account is there, and signs in as any other.
+// onRegister: the account was made from the invitation. The session logs in to it.
 func (s *Session) onRegister(l line) {
 	if l.Param(0) == "SUCCESS" && s.settings.Invitation != "" {
 		s.settings.Invitation = ""
@@ -166,7 +166,7 @@ func (s *Session) onAuthenticated(line) {
 	s.negotiated()
 }
 
-// prefixes is how PREFIX in 005 is written: (modes)signs.
+// prefixes is the form of PREFIX in RPL_ISUPPORT (005): (modes)signs.
 var prefixes = regexp.MustCompile(`^\((.*)\)(.*)$`)
 
 func (s *Session) onSupport(l line) {
@@ -182,7 +182,7 @@ func (s *Session) onSupport(l line) {
 		case "SEARCH":
 			s.support.search = true
 		case "CHATHISTORY", "draft/CHATHISTORY":
-			s.support.history, _ = strconv.Atoi(value) // what is no number is no limit
+			s.support.history, _ = strconv.Atoi(value) // an invalid number means no limit
 		case "PREFIX":
 			if m := prefixes.FindStringSubmatch(value); m != nil {
 				s.support.prefixModes, s.support.prefixes = m[1], m[2]
@@ -195,10 +195,10 @@ func (s *Session) onBadNick(l line) {
 	why := s.Nick + ": " + l.Last()
 	switch {
 	case s.state == registering && s.settings.Account != "" && !s.authenticated:
-		s.nickAgain = true // it may be ours, when the server knows who we are
+		s.nickAgain = true // it may be our own, once we have logged in
 	case s.state == ready:
 		s.Note(s.active, Wrong, l.Param(1)+": "+l.Last())
-	case s.registered: // our own ghost, which the server will notice soon
+	case s.registered: // our old connection, which the server will soon end
 		s.tell(Event{Kind: Retry, Why: why})
 	default:
 		s.tell(Event{Kind: Refused, Why: why})
@@ -403,14 +403,14 @@ func (s *Session) onFail(l line) {
 	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))
 }
 
-// numeric shows what has no handler where it belongs: in the room it names, or where
-// the user looks.
+// numeric shows a numeric without a handler in the room that it names, or in the room that the user
+// looks at.
 func (s *Session) numeric(l line) {
-	code, _ := strconv.Atoi(l.Command) // three digits, as Receive has seen
+	code, _ := strconv.Atoi(l.Command) // Receive has checked that it has three digits
 	room := s.Find(l.Param(1))
 	text := strings.Join(l.Params[min(1, len(l.Params)):], " ")
 	switch {
-	// before registration, or a capability word that the server does not know
+	// ^before registration, or a subcommand of CAP that the server does not know
 	case code == 451 || code == 410:
 	case code == 421 && slices.Contains([]string{"CAP", "WHO", "CHATHISTORY"}, l.Param(1)):
 	case code >= 400:

@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back
-// ends. Both are guesses.
+// keep is how many messages a room has unless the user scrolls back. deep is the most that it has
+// when the user does. Both are guesses.
 const (
 	keep = 2000
 	deep = 20000
 )
 
-// maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as one.
+// maxPages bounds the pages that are fetched for one room after a reconnect. If there are more, the
+// room shows a gap.
 const maxPages = 20
 
 // A Kind is how a message is shown.
 type Kind int
 
-// The kinds of messages: what people say, what happens, what the server answers.
+// The kinds of messages: what people say, what happens, and answers of the server.
 const (
 	Said Kind = iota
 	Action
@@ -29,24 +30,23 @@ const (
 	Wrong
 )
 
-// A Message is one line of a room.
+// A Message is one line in a room.
 type Message struct {
-	ID      string // the msgid, if the server gives one
+	ID      string // the msgid, if the server sends one
 	Time    time.Time
-	Timed   bool // the time is the server's
-	Told    bool // it came from the server as something that was said: history is asked for by it
+	Timed   bool // the time is from the server
+	Told    bool // it is in the server's history, so history can be requested from there
 	Nick    string
 	Kind    Kind
 	Text    string
 	Own     bool
 	Mention bool
-	Pending bool // it waits for its echo
-	Failed  bool // it is not known to have arrived
+	Pending bool // its echo has not come yet
+	Failed  bool // it may not have arrived
 	label   string
 }
 
-// key is what a message is known by, when it comes twice: its msgid, or its time and words where
-// the server says no msgid.
+// key identifies a message that comes twice: its msgid, or its time and text if it has none.
 func (m *Message) key() string {
 	switch {
 	case m.ID != "":
@@ -57,14 +57,14 @@ func (m *Message) key() string {
 	return ""
 }
 
-// A Member is somebody in a room.
+// A Member is a user in a room.
 type Member struct {
 	Nick   string
 	Prefix string // "@" for an operator; empty for most
 	Away   bool
 }
 
-// asking is the page of history that is on its way.
+// asking is the request for history that is not answered yet.
 type asking int
 
 const (
@@ -74,8 +74,8 @@ const (
 	before
 )
 
-// A Room is one room, or the conversation with one person: what was said there in order, who is
-// there, what is unread.
+// A Room is a room, or a conversation with one user. It has the messages in order, the members, and
+// what is unread.
 type Room struct {
 	Name     string
 	Channel  bool
@@ -85,14 +85,14 @@ type Room struct {
 	Messages []*Message        // by time
 	Unread   int
 	Mentions int
-	Whole    bool // nothing older is to be had
+	Whole    bool // there are no older messages
 
 	known  map[string]bool
-	read   time.Time // of the newest message that was looked at
+	read   time.Time // the time of the newest message that the user has seen
 	asked  asking
-	from   *Message // after which the page on its way begins
+	from   *Message // the requested page begins after it
 	pages  int
-	naming map[string]Member // the list of names on its way
+	naming map[string]Member // members of an unfinished answer to NAMES
 }
 
 func newRoom(name string, channel bool) *Room {
@@ -100,7 +100,7 @@ func newRoom(name string, channel bool) *Room {
 		known: map[string]bool{}}
 }
 
-// add puts a message where its time says; false if it is there already.
+// add inserts a message by its time. It returns false if the room has it already.
 func (r *Room) add(m *Message) bool {
 	if k := m.key(); k != "" {
 		if r.known[k] {
@@ -116,8 +116,7 @@ func (r *Room) add(m *Message) bool {
 	return true
 }
 
-// confirmOwn takes out the message of one's own that waits for its echo, which is the
-// one that came.
+// confirmOwn removes our message whose echo has come.
 func (r *Room) confirmOwn(m *Message) bool {
 	at := slices.IndexFunc(r.Messages, func(x *Message) bool {
 		return x.Own && !x.Told && x.Kind == m.Kind && x.Text == m.Text && (x.label == "" ||
@@ -130,14 +129,14 @@ func (r *Room) confirmOwn(m *Message) bool {
 	return true
 }
 
-// doubt marks what may never have reached the server.
+// doubt marks messages that may not have reached the server.
 func (r *Room) doubt() {
 	for _, m := range r.Messages {
 		m.Failed = m.Failed || m.Pending
 	}
 }
 
-// newest is the message that history is asked after: the last that the server told.
+// newest returns the last message of the server's history, after which more can be requested.
 func (r *Room) newest() *Message {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Told {
@@ -147,7 +146,7 @@ func (r *Room) newest() *Message {
 	return nil
 }
 
-// oldest is the message that history is asked before.
+// oldest returns the message before which history can be requested.
 func (r *Room) oldest() *Message {
 	for _, m := range r.Messages {
 		if m.Told {
@@ -157,7 +156,7 @@ func (r *Room) oldest() *Message {
 	return nil
 }
 
-// trim forgets the oldest messages; they can be had from the server again.
+// trim removes the oldest messages. The server still has them.
 func (r *Room) trim() {
 	n := len(r.Messages) - keep
 	if n <= 0 {
@@ -170,7 +169,7 @@ func (r *Room) trim() {
 	r.Whole = false
 }
 
-// count makes a message unread, unless it was seen before.
+// count counts a message as unread, unless the user has seen it.
 func (r *Room) count(m *Message) {
 	if m.Own || !m.Time.After(r.read) {
 		return
@@ -181,7 +180,7 @@ func (r *Room) count(m *Message) {
 	}
 }
 
-// Look says that all of the room was seen.
+// Look notes that the user has seen all messages.
 func (r *Room) Look() {
 	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(r.read) {
 		r.read = r.Messages[n-1].Time
@@ -189,7 +188,7 @@ func (r *Room) Look() {
 	r.Unread, r.Mentions = 0, 0
 }
 
-// People lists who is there: operators first, then by name.
+// People returns the members: operators first, then by name.
 func (r *Room) People() []Member {
 	out := make([]Member, 0, len(r.Members))
 	for _, m := range r.Members {

@@ -8,14 +8,14 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Say sends a text to a room and shows it at once; false if there is nobody to send it to.
+// Say sends a message to a room and shows it at once. It returns false if it cannot be sent.
 func (s *Session) Say(r *Room, kind Kind, text string) bool {
 	if s.state != ready || r == s.Status || r.Channel && !r.Joined {
 		return false
 	}
 	source := s.source
 	if source == "" {
-		// the longest that a server may make of us
+		// the longest host that a server may give us
 		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63)
 	}
 	overhead := len(":" + source + " PRIVMSG " + r.Name + " :\x01ACTION \x01\r\n")
@@ -23,7 +23,7 @@ func (s *Session) Say(r *Room, kind Kind, text string) bool {
 		m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: part, Own: true,
 			Pending: s.caps["echo-message"]}
 		if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
-			// the server's clock is ahead of ours: what we say is still the last
+			// The server's clock is ahead of ours. Our message is still the last.
 			m.Time = r.Messages[n-1].Time
 		}
 		command, body := "PRIVMSG", part
@@ -44,8 +44,8 @@ func (s *Session) Say(r *Room, kind Kind, text string) bool {
 	return true
 }
 
-// Pieces cuts a text at the ends of its lines, at blanks or between characters into parts of at
-// most size bytes.
+// Pieces splits a text into parts of at most size bytes: at the ends of lines, at blanks, or
+// between characters.
 func Pieces(text string, size int) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -56,7 +56,7 @@ func Pieces(text string, size int) []string {
 				end--
 			}
 			if end == 0 {
-				return out // size is smaller than one character: nothing can be said
+				return out // size is smaller than one character
 			}
 			if blank := strings.LastIndexByte(line[:end], ' '); blank > end/2 {
 				end = blank

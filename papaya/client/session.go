@@ -1,6 +1,6 @@
-// Package client is a session with a chat server: connect, register, be in rooms, lose the
-// connection and come back without a gap. The session itself is pure: lines in, lines and events
-// out. Conn is the edge that does I/O.
+// Package client is a session with a chat server. It registers, joins rooms, and comes back after a
+// lost connection without a gap in the history. Session is pure: lines go in, lines and events come
+// out. Conn does the I/O.
 package client
 
 import (
@@ -14,44 +14,44 @@ import (
 	"interleave/papaya/irc"
 )
 
-// wanted are the capabilities that are of use here; a server without any will do.
+// wanted are the capabilities that a session uses. It needs none of them.
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
 	"chathistory",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
-// pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n.
+// pageLength is how many messages are requested at once. A server may lower it by CHATHISTORY=n.
 const pageLength = 100
 
-// saslPart is the most of an answer that goes into one AUTHENTICATE (SASL 3.1).
+// saslPart is the most bytes of one AUTHENTICATE (SASL 3.1).
 const saslPart = 400
 
-// Settings are who we are.
+// Settings say who the user is.
 type Settings struct {
 	Nick     string
 	Account  string // empty: no SASL
 	Password string // of the account
-	Pass     string // of the server
-	// Invitation makes the account first, once; empty: it is there.
+	Pass     string // the server's password (PASS)
+	// Invitation is the token that makes the account, once; empty: the account exists.
 	Invitation string
 	Rooms      []string
 	Now        func() time.Time
 }
 
-// An EventKind says what happened that the lines of a room do not tell.
+// An EventKind is something that happened and is not a line of a room.
 type EventKind int
 
-// What a session tells beside the state of its rooms.
+// The events of a session.
 const (
-	Ready   EventKind = iota // we are in, and the rooms are being joined
-	Refused                  // the server does not let us in, and trying again is of no use
-	Retry                    // this connection is of no use, the next may be
-	Spoken                   // somebody said something
+	Ready   EventKind = iota // registered; the rooms are being joined
+	Refused                  // the server refuses us, and will do so again
+	Retry                    // this connection is useless, but another may work
+	Spoken                   // somebody has said something
 	Entered                  // we are in a room
 )
 
-// An Event is one of these.
+// An Event is an EventKind with its room and reason.
 type Event struct {
 	Kind    EventKind
 	Why     string
@@ -67,32 +67,32 @@ const (
 	ready
 )
 
-// A batch is lines that belong together.
+// A batch collects the lines of a BATCH.
 type batch struct {
 	kind, target string
 	history      bool
 	lines        []irc.Message
 }
 
-// maxBatch bounds the lines of a batch that are held until it ends.
+// maxBatch bounds the lines of a batch that has not ended.
 const maxBatch = 4096
 
-// support is what 005 says.
+// support has the values of RPL_ISUPPORT (005).
 type support struct {
 	casemapping, chantypes, prefixModes, prefixes, network string
 	history                                                int
 	search                                                 bool
 }
 
-// A Session outlives connections. One goroutine owns it.
+// A Session lasts longer than its connections. One goroutine owns it.
 type Session struct {
 	Nick   string
-	Status *Room // what the server says to us
+	Status *Room // messages of the server to us
 	Away   bool
 
 	settings   Settings
 	rooms      map[string]*Room  // by folded name
-	wants      map[string]string // room -> its key: where we are to be when we are back
+	wants      map[string]string // the rooms to join after a reconnect, with their keys
 	active     *Room
 	registered bool // at least once
 	since      time.Time
@@ -100,23 +100,23 @@ type Session struct {
 	out        []irc.Message
 	events     []Event
 
-	// What belongs to one connection.
+	// The fields below belong to one connection.
 	state         state
 	caps          map[string]bool
 	offered       map[string]bool
 	support       support
 	batches       map[string]*batch
-	asking        map[string]bool // rooms whose WHO was asked for by us, not by the user
-	heard         time.Time       // when the connection before last told us something
+	asking        map[string]bool // rooms for which the session, not the user, has sent WHO
+	heard         time.Time       // when the last connection last received something
 	authenticated bool
-	nickAgain     bool   // the nick was refused before we had signed in
-	source        string // what others see us as
-	server        string // what the server calls itself
+	nickAgain     bool   // the nick was refused before we had logged in
+	source        string // our nick!user@host
+	server        string // the server's name
 	searching     *Room
-	Why           string // the server's last word
+	Why           string // the server's last ERROR
 }
 
-// New makes a session that is not connected.
+// New makes a session without a connection.
 func New(settings Settings) *Session {
 	if settings.Now == nil {
 		settings.Now = time.Now
@@ -131,7 +131,7 @@ func New(settings Settings) *Session {
 	return s
 }
 
-// reset forgets what belongs to one connection.
+// reset clears the fields that belong to one connection.
 func (s *Session) reset() {
 	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]bool{}
 	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+",
@@ -141,7 +141,7 @@ func (s *Session) reset() {
 	s.source, s.server, s.searching, s.Why = "", "", nil, ""
 }
 
-// Opened begins to register on a new connection.
+// Opened starts to register on a new connection.
 func (s *Session) Opened() {
 	s.reset()
 	s.state = registering
@@ -153,7 +153,7 @@ func (s *Session) Opened() {
 	s.send("USER", cut(s.Nick, irc.MaxUser), "0", "*", s.Nick)
 }
 
-// Lost keeps the rooms and what was said, and marks what may not have arrived.
+// Lost keeps the rooms and messages, and marks messages that may not have arrived.
 func (s *Session) Lost() {
 	for _, r := range append(s.Rooms(), s.Status) {
 		r.doubt()
@@ -165,7 +165,7 @@ func (s *Session) Lost() {
 	s.out, s.Why = nil, why
 }
 
-// Receive obeys a line from the server.
+// Receive handles a line of the server.
 func (s *Session) Receive(m irc.Message) {
 	l := line{Message: m, time: s.settings.Now()}
 	if t, err := time.Parse(time.RFC3339Nano, m.Tags["time"]); err == nil {
@@ -187,14 +187,14 @@ func (s *Session) Receive(m irc.Message) {
 	}
 }
 
-// Out returns the lines that are to be sent, and forgets them.
+// Out returns the lines to send, and removes them.
 func (s *Session) Out() []irc.Message {
 	out := s.out
 	s.out = nil
 	return out
 }
 
-// Events returns what happened, and forgets it.
+// Events returns what has happened, and removes it.
 func (s *Session) Events() []Event {
 	events := s.events
 	s.events = nil
@@ -203,7 +203,7 @@ func (s *Session) Events() []Event {
 
 func (s *Session) tell(e Event) { s.events = append(s.events, e) }
 
-// send queues a line. Ends of lines in its words would make two of it.
+// send queues a line. Line breaks in its words would make two lines of it.
 func (s *Session) send(command string, params ...string) {
 	for i, p := range params {
 		params[i] = strings.Map(func(c rune) rune {
@@ -216,30 +216,30 @@ func (s *Session) send(command string, params ...string) {
 	s.out = append(s.out, irc.Message{Command: command, Params: params})
 }
 
-// Send queues a line of the user's own making.
+// Send queues a line that the user has typed.
 func (s *Session) Send(command string, params ...string) { s.send(command, params...) }
 
-// Online says whether what is said now reaches the server.
+// Online says whether a message would be sent now.
 func (s *Session) Online() bool { return s.state == ready }
 
-// Registered says whether a server has let us in once.
+// Registered says whether the session was registered at least once.
 func (s *Session) Registered() bool { return s.registered }
 
-// Network is the server's name for itself and its like.
+// Network returns the network's name.
 func (s *Session) Network() string { return s.support.network }
 
-// Fold makes equal the names that the server takes for one.
+// Fold returns the same text for names that the server takes for one.
 func (s *Session) Fold(name string) string { return irc.Fold(name, s.support.casemapping) }
 
 // IsMe says whether a nick is ours.
 func (s *Session) IsMe(nick string) bool { return s.Fold(nick) == s.Fold(s.Nick) }
 
-// IsChannel says whether a name is a room's, not a person's.
+// IsChannel says whether a name is a room's, not a user's.
 func (s *Session) IsChannel(name string) bool {
 	return name != "" && strings.Contains(s.support.chantypes, name[:1])
 }
 
-// Rooms lists the rooms by name, conversations last.
+// Rooms returns the rooms by name, conversations last.
 func (s *Session) Rooms() []*Room {
 	return slices.SortedFunc(maps.Values(s.rooms), func(a, b *Room) int {
 		if a.Channel != b.Channel {
@@ -249,10 +249,10 @@ func (s *Session) Rooms() []*Room {
 	})
 }
 
-// Find is the room of that name, or nil.
+// Find returns the room of a name, or nil.
 func (s *Session) Find(name string) *Room { return s.rooms[s.Fold(name)] }
 
-// Open finds a room, or makes it.
+// Open returns the room of a name, which it may have to make.
 func (s *Session) Open(name string) *Room {
 	r := s.Find(name)
 	if r == nil {
@@ -262,7 +262,7 @@ func (s *Session) Open(name string) *Room {
 	return r
 }
 
-// Close leaves a room and forgets it.
+// Close leaves a room and removes it.
 func (s *Session) Close(r *Room, why string) {
 	if r == s.Status {
 		return
@@ -277,22 +277,22 @@ func (s *Session) Close(r *Room, why string) {
 	}
 }
 
-// Active is the room that the user looks at: answers are shown there.
+// Active returns the room that the user looks at, in which answers are shown.
 func (s *Session) Active() *Room { return s.active }
 
-// Look makes a room the one that the user looks at.
+// Look makes a room the active one.
 func (s *Session) Look(r *Room) {
 	s.active = r
 	r.Look()
 }
 
-// Join goes into a room.
+// Join joins a room.
 func (s *Session) Join(name, key string) {
 	s.wants[name] = key
 	s.send("JOIN", append([]string{name}, words(key)...)...)
 }
 
-// Note writes a line that only we see.
+// Note adds a line to a room that only this client sees.
 func (s *Session) Note(r *Room, kind Kind, text string) { s.note(r, kind, text, s.settings.Now()) }
 
 func (s *Session) note(r *Room, kind Kind, text string, at time.Time) {
@@ -300,7 +300,8 @@ func (s *Session) note(r *Room, kind Kind, text string, at time.Time) {
 	r.trim()
 }
 
-// Search asks the server for what was said in a room; false if it has no search.
+// Search asks the server to search the messages of a room. It returns false if the server offers no
+// search.
 func (s *Session) Search(r *Room, text string) bool {
 	if !s.support.search {
 		return false
@@ -340,7 +341,7 @@ func (s *Session) negotiated() {
 	case s.caps["sasl"]:
 		s.send("AUTHENTICATE", "PLAIN")
 	default:
-		s.tell(Event{Kind: Refused, Why: "the server has no accounts: come without a password"})
+		s.tell(Event{Kind: Refused, Why: "the server has no accounts: connect without a password"})
 	}
 }
 
@@ -357,7 +358,7 @@ func (s *Session) authenticate() {
 	s.send("AUTHENTICATE", text)
 }
 
-// enter joins the rooms again and asks who wrote to us meanwhile.
+// enter joins the rooms again, and asks for private messages that were missed.
 func (s *Session) enter() {
 	if s.state == ready {
 		return
@@ -382,7 +383,8 @@ func (s *Session) limit() int {
 	return pageLength
 }
 
-// CatchUp asks for what a room has that we have not: all since the newest we know, or the latest.
+// CatchUp requests the messages of a room after the newest that it has, or the latest if it has
+// none.
 func (s *Session) CatchUp(r *Room) {
 	if !s.hasHistory() || r.asked != nothing {
 		return
@@ -400,7 +402,7 @@ func (s *Session) after(r *Room, m *Message) {
 	s.ask(r, after, "AFTER", reference(m))
 }
 
-// Older asks for the page before what we have; false if there is none to be had.
+// Older requests the page of messages before the oldest. It returns false if there is none.
 func (s *Session) Older(r *Room) bool {
 	m := r.oldest()
 	if !s.hasHistory() || s.state != ready || r.asked != nothing || r.Whole || m == nil ||
@@ -411,7 +413,7 @@ func (s *Session) Older(r *Room) bool {
 	return true
 }
 
-// Fetching says whether older messages are on their way.
+// Fetching says whether older messages were requested and have not come.
 func (r *Room) Fetching() bool { return r.asked == before }
 
 func (s *Session) ask(r *Room, kind asking, command, ref string) {

@@ -10,7 +10,7 @@ import (
 	"interleave/papaya/irc"
 )
 
-// noon is when all of these conversations happen; each line is a second later.
+// noon is when these conversations begin; each line is a second later.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func newSession(settings Settings) *Session {
@@ -22,7 +22,7 @@ func newSession(settings Settings) *Session {
 	return New(settings)
 }
 
-// hear gives a session lines of the server, and returns what it answers, one line each.
+// hear passes lines of the server to a session, and returns the session's answers, one in a line.
 func hear(t *testing.T, s *Session, lines ...string) string {
 	t.Helper()
 	for _, l := range lines {
@@ -50,10 +50,10 @@ func wants(t *testing.T, got, want string) {
 	}
 }
 
-// full are the capabilities of a server that has all.
+// full are all capabilities that a session uses.
 const full = "server-time batch echo-message labeled-response draft/chathistory message-tags"
 
-// connect registers at a server with the capabilities, and joins #tea.
+// connect registers with the capabilities, and joins #tea.
 func connect(t *testing.T, s *Session, caps string) string {
 	t.Helper()
 	s.Opened()
@@ -71,7 +71,7 @@ func connect(t *testing.T, s *Session, caps string) string {
 		":x 366 ann #tea :end")
 }
 
-// shown is what a room has, as short text.
+// shown returns a room's messages in a short form.
 func shown(r *Room) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
@@ -127,7 +127,7 @@ func TestRegistration(t *testing.T) {
 }
 
 func TestLongPasswordsGoInParts(t *testing.T) {
-	// 300 bytes: 400 of base64
+	// 300 bytes, which are 400 of base64.
 	s := newSession(Settings{Account: "a", Password: strings.Repeat("p", 297)})
 	s.Opened()
 	out(s)
@@ -206,14 +206,14 @@ func TestReconnectHasNoGapAndNoDouble(t *testing.T) {
 	wants(t, got,
 		"JOIN #tea\nCHATHISTORY TARGETS timestamp=2026-11-22T12:00:59.999Z "+
 			"timestamp=2026-11-22T12:01:19.000Z 3\nCHATHISTORY AFTER #tea msgid=1 3\nWHO #tea\n")
-	// The server repeats some by itself, and somebody speaks before the page is there.
+	// The server repeats some messages by itself, and another user writes before the page comes.
 	hear(t, s, "@msgid=3;time=2026-11-22T12:02:02.000Z :bob!b@h PRIVMSG #tea three")
 	hear(t, s, "@msgid=6;time=2026-11-22T12:02:09.000Z :bob!b@h PRIVMSG #tea six")
 	got = hear(t, s, ":x BATCH +p chathistory #tea",
 		"@batch=p;msgid=2;time=2026-11-22T12:02:01.000Z :ann!a@h PRIVMSG #tea :did this arrive?",
 		"@batch=p;msgid=3;time=2026-11-22T12:02:02.000Z :bob!b@h PRIVMSG #tea three",
 		"@batch=p;msgid=4;time=2026-11-22T12:02:03.000Z :bob!b@h PRIVMSG #tea four", ":x BATCH -p")
-	wants(t, got, "CHATHISTORY AFTER #tea msgid=4 3\n") // the page was full: there may be more
+	wants(t, got, "CHATHISTORY AFTER #tea msgid=4 3\n") // the page was full, so there may be more
 	wants(t, hear(t, s, ":x BATCH +q chathistory #tea",
 		"@batch=q;msgid=5;time=2026-11-22T12:02:04.000Z :bob!b@h PRIVMSG #tea five",
 		"@batch=q;msgid=6;time=2026-11-22T12:02:09.000Z :bob!b@h PRIVMSG #tea six", ":x BATCH -q"),
@@ -280,7 +280,7 @@ func TestSearchIsNotHistory(t *testing.T) {
 	hear(t, s, ":x BATCH +s chathistory #tea",
 		"@batch=s;msgid=1;time=2026-11-22T09:00:00.000Z :bob!b@h PRIVMSG #tea :the kettle",
 		":x BATCH -s")
-	// What is found may come while a page is on its way.
+	// A result may come while a page is requested.
 	s.Older(tea)
 	s.Search(tea, "pot")
 	hear(t, s, ":x BATCH +f papaya/search #tea",
@@ -315,7 +315,7 @@ func TestWhoIsThere(t *testing.T) {
 	wants(t, shown(tea), ": dan joined\n: bob is now bobby\n: cat left: bye\n")
 	hear(t, s, ":dan!d@h KICK #tea ann :out")
 	if tea.Joined || s.wanted("#tea") {
-		t.Error("who was removed is not there, and does not come back by itself")
+		t.Error("a removed member must not be in the room, and must not come back")
 	}
 }
 
@@ -393,8 +393,8 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// FuzzReceive holds that no line of a server breaks a session: rooms stay in order, and no message
-// is there twice.
+// FuzzReceive: after any lines of a server, the messages of a room are in order, and none is there
+// twice.
 func FuzzReceive(f *testing.F) {
 	f.Add(":ann!a@h JOIN #tea\n@msgid=1;time=2026-11-22T12:00:00.000Z :b!b@h PRIVMSG #tea x\n" +
 		":b!b@h PRIVMSG #tea \x01ACTION\x01")
@@ -444,7 +444,7 @@ func TestInvitation(t *testing.T) {
 	wants(t, hear(t, s, ":x REGISTER SUCCESS ann :Account created"), "AUTHENTICATE PLAIN\n")
 	wants(t, hear(t, s, ":x 900 * * ann :You are now logged in as ann"), "")
 	wants(t, hear(t, s, ":x 903 * :done"), "CAP END\n")
-	// After a loss of the connection the account is there.
+	// After a reconnect the account exists.
 	s.Opened()
 	out(s)
 	hear(t, s, ":x CAP * LS :sasl=PLAIN draft/account-registration=before-connect")

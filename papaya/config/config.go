@@ -1,8 +1,8 @@
-// Package config reads what a server is told, from one file of TOML, or from none: every
-// setting has a default.
+// Package config reads a server's settings from a file of TOML. Every setting has a default, so a
+// server needs no file.
 //
-// All settings stand in one table (settings.go): reading, the example, the documentation's list and
-// what a reload may change are made from it, so that they cannot differ.
+// All settings are in one table (settings.go). The parser, the example, the list in the
+// documentation and the rules of a reload are made from it, so they cannot differ.
 package config
 
 import (
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A Config is all settings.
+// A Config has all settings.
 type Config struct {
-	File string // where it was read; empty for none
+	File string // the file that was read; empty for none
 
 	Name    string
 	Network string
@@ -58,19 +58,20 @@ type Config struct {
 	Format string
 }
 
-// How accounts are made, besides by an administrator.
+// The ways to get an account without an administrator.
 const (
 	Closed     = "closed"
 	Invitation = "invitation"
 	Open       = "open"
 )
 
-// Default is what a server does that was told nothing.
+// Default returns the default of every setting.
 func Default() *Config {
 	c := &Config{}
 	for _, s := range settings {
 		if err := s.set(c, s.value); err != nil {
-			panic("config: the default of " + s.path() + ": " + err.Error()) // a test makes it
+			// a test makes sure that it does not happen
+			panic("config: the default of " + s.path() + ": " + err.Error())
 		}
 	}
 	return c
@@ -79,7 +80,7 @@ func Default() *Config {
 // An Error is one mistake in a file.
 type Error struct {
 	File string
-	Line int // 0 if it is about the whole
+	Line int // 0 if the mistake is not in one line
 	Err  error
 }
 
@@ -92,8 +93,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Changes lists the settings that differ between two, those that change while the server runs and
-// those that need a start.
+// Changes lists the settings that differ between two configurations: those that change while the
+// server runs, and those that need a restart.
 func Changes(old, fresh *Config) (live, later []string) {
 	for _, s := range settings {
 		if show(s.field(old)) == show(s.field(fresh)) {
@@ -108,8 +109,7 @@ func Changes(old, fresh *Config) (live, later []string) {
 	return live, later
 }
 
-// Apply is old with the settings of fresh that may change while the server runs.
-// Neither is changed.
+// Apply returns old with those settings of fresh that may change while the server runs.
 func Apply(old, fresh *Config) *Config {
 	c := *old
 	for _, s := range settings {
@@ -120,7 +120,7 @@ func Apply(old, fresh *Config) *Config {
 	return &c
 }
 
-// copyField copies one field to another of its type; both come from one setting.
+// copyField copies a field to another of the same setting.
 func copyField(to, from any) {
 	switch to := to.(type) {
 	case *string:

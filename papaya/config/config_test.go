@@ -35,8 +35,8 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsRead writes each setting with a value that is not its default, and finds it,
-// and nothing else, changed.
+// TestEverySettingIsRead writes each setting with a value that is not its default. That setting
+// must change, and no other.
 func TestEverySettingIsRead(t *testing.T) {
 	other := map[string]string{
 		"server.name": `"irc.example.org"`, "server.network": `"Tea"`,
@@ -63,7 +63,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			}
 		}
 		text := "[" + s.table + "]\n" + s.key + " = " + value + "\n"
-		switch s.path() { // those that need another
+		switch s.path() { // settings whose value must have a form
 		case "tls.acme":
 			text += "[listen]\nweb = [\":443\"]\n"
 		case "tls.certificate":
@@ -160,7 +160,7 @@ papaya.toml:5: server.network: expected text in quotes, got 1`
 	}
 }
 
-// TestNoPasswordInMessages: a URL of NATS may hold one.
+// TestNoPasswordInMessages: a URL of NATS may contain a password.
 func TestNoPasswordInMessages(t *testing.T) {
 	_, err := Parse("papaya.toml", []byte("[cluster]\nnats = [\"http://ann:hunter2@host\"]\n"))
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -207,7 +207,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// golden holds what is made from the table of settings.
+// golden compares with a file that is made from the table of settings.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -231,17 +231,17 @@ func TestExample(t *testing.T) {
 	var keys []string
 	for l := range strings.Lines(Example()) {
 		if strings.HasPrefix(l, "#") && !strings.HasPrefix(l, "# ") {
-			l = l[1:] // a key
+			l = l[1:] // l is a key
 		}
 		keys = append(keys, l)
 	}
-	c := parse(t, strings.Join(keys, "")) // every default, said
+	c := parse(t, strings.Join(keys, "")) // every setting at its default
 	if live, later := Changes(Default(), c); live != nil || later != nil {
 		t.Errorf("the example says other values than the defaults: %v %v", live, later)
 	}
 }
 
-// TestDocumentation holds the page's list of settings against the table.
+// TestDocumentation compares the documentation's list of settings with the table.
 func TestDocumentation(t *testing.T) {
 	const file = "../../docs/papaya/configuration.md"
 	page, err := os.ReadFile(file)
@@ -255,7 +255,7 @@ func TestDocumentation(t *testing.T) {
 	golden(t, file, head+table())
 }
 
-// table is the settings in Markdown, for the documentation.
+// table returns the settings as a table in Markdown.
 func table() string {
 	var b strings.Builder
 	for _, t := range tables {

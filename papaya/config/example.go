@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Example is a file with every setting at its default, and what it means. Every key is a comment:
-// who changes one takes the # away.
+// Example returns a file with every setting, its meaning and its default. Every key is commented
+// out.
 func Example() string {
 	var b strings.Builder
 	b.WriteString("# The settings of papaya, each with its default: take the # from a key to " +

@@ -13,14 +13,14 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxFile bounds a file in bytes; the example has some 6,000.
+// maxFile bounds a file in bytes; the example has about 6,000.
 const maxFile = 256 << 10
 
-// Load reads a file. An error tells all that is wrong, line by line.
+// Load reads a file. Its error lists all mistakes, by line.
 func Load(file string) (*Config, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err // it names the file
+		return nil, err // the error names the file
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -30,7 +30,7 @@ func Load(file string) (*Config, error) {
 	return Parse(file, data)
 }
 
-// Parse reads the text of a file.
+// Parse parses the text of a file.
 func Parse(file string, data []byte) (*Config, error) {
 	r := reader{file: file, config: Default()}
 	r.config.File = file
@@ -54,12 +54,11 @@ func Parse(file string, data []byte) (*Config, error) {
 	return r.config, nil
 }
 
-// A reader is one file under examination; it collects all that is wrong, so that a person
-// mends it in one go.
+// A reader parses one file. It collects all mistakes, so they can be corrected together.
 type reader struct {
 	file   string
 	config *Config
-	lines  map[string]int // path of a table or key -> line
+	lines  map[string]int // the line of each table and key, by path
 	errs   []*Error
 }
 
@@ -76,7 +75,7 @@ func (r *reader) err() error {
 	return errors.Join(errs...)
 }
 
-// tables reads all settings that are there and names what is none.
+// tables reads all settings, and reports unknown ones.
 func (r *reader) tables(values map[string]any) {
 	var names []string
 	for _, t := range tables {
@@ -119,7 +118,7 @@ func (r *reader) table(name string, values map[string]any) {
 	}
 }
 
-// together looks at settings that only make sense with others.
+// together checks settings that depend on others.
 func (r *reader) together() {
 	c := r.config
 	if (c.Certificate == "") != (c.Key == "") {
@@ -141,7 +140,7 @@ func (r *reader) together() {
 	}
 }
 
-// lines finds the line of each table and key in a text that the library has read.
+// lines finds the line of each table and key in a text that is valid TOML.
 func lines(data []byte) map[string]int {
 	at := map[string]int{}
 	var p unstable.Parser

@@ -15,15 +15,15 @@ import (
 // A setting is one key of the file.
 type setting struct {
 	table, key string
-	value      any               // the default, as TOML has it
-	field      func(*Config) any // a pointer to where it goes
+	value      any               // the default, as it is written in TOML
+	field      func(*Config) any // returns a pointer to the field
 	unit       unit
-	check      func(any) error // of the field's pointer; nil if the type says all
+	check      func(any) error // checks the field, by its pointer; nil: the type is enough
 	live       bool            // may change while the server runs
-	help       string          // one line or more, for the example
+	help       string          // for the example; may have several lines
 }
 
-// A unit says how a number is written.
+// A unit is how a number is written.
 type unit int
 
 const (
@@ -33,33 +33,33 @@ const (
 
 func (s setting) path() string { return s.table + "." + s.key }
 
-// tables are the parts of the file, in its order.
+// tables are the tables of the file, in order.
 var tables = []struct{ name, help string }{
 	{"server", "What the server is."},
 	{"listen", "Where it listens: HOST:PORT, or :PORT for all addresses. An empty list is none."},
-	{"tls", "Its certificate: its own (clients pin the fingerprint), one by ACME, or from files."},
-	{"accounts", "Who may come in."},
-	{"limits", "What one client, one address and all together may take."},
-	{"history", "How long what was said is kept."},
+	{"tls", "The certificate: self-signed (clients pin the fingerprint), by ACME, or from files."},
+	{"accounts", "Accounts and how to get one."},
+	{"limits", "What one client, one address and all clients together may use."},
+	{"history", "How long messages are kept."},
 	{"cluster", "Several servers as one."},
-	{"log", "What the server says about itself, on standard error."},
+	{"log", "The server's own log, on standard error."},
 }
 
 var settings = []setting{
 	{"server", "name", "chat", func(c *Config) any { return &c.Name }, plain, hostname, false,
-		"The name that stands before what the server itself says."},
+		"The server's name, which is the source of its own lines."},
 	{"server", "network", "Papaya", func(c *Config) any { return &c.Network }, plain, word, false,
-		"The name that clients show."},
+		"The network's name, which clients show."},
 	{"server", "motd", "", func(c *Config) any { return &c.MOTD }, plain, motd, false,
 		"The message of the day, several lines in \"\"\"…\"\"\"."},
 	{"server", "data", "papaya-data", func(c *Config) any {
 		return &c.Data
 	}, plain, filled, false,
-		"The folder of everything that is kept, made with mode 0700. A relative path starts " +
-			"where the server was started."},
+		"The folder for all data, made with mode 0700. A relative path begins in the folder " +
+			"in which the server was started."},
 
 	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain,
-		addresses, false, "IRC without TLS: for this machine only, unless you know better."},
+		addresses, false, "IRC without TLS. Keep it to this machine, unless the network is safe."},
 	{"listen", "tls", []any{":6697"}, func(c *Config) any { return &c.TLS }, plain, addresses,
 		false, "IRC over TLS."},
 	{"listen", "web", []any{}, func(c *Config) any { return &c.Web }, plain, addresses, false,
@@ -67,8 +67,8 @@ var settings = []setting{
 	{"listen", "metrics", "", func(c *Config) any {
 		return &c.Metrics
 	}, plain, address, false,
-		"Figures for Prometheus at http://ADDRESS/metrics; they name no people, but are for " +
-			"your eyes: \"127.0.0.1:9667\"."},
+		"Metrics for Prometheus at http://ADDRESS/metrics. They name no users, but are not for " +
+			"the public: \"127.0.0.1:9667\"."},
 	{"listen", "origins", []any{}, func(c *Config) any { return &c.Origins }, plain, hostnames,
 		false, "Hosts of web pages that may open a WebSocket here, beside the server's own page."},
 
@@ -77,77 +77,80 @@ var settings = []setting{
 	{"tls", "acme", false, func(c *Config) any {
 		return &c.ACME
 	}, plain, nil, false,
-		"Get the certificate from an authority. Needs port 443 in listen.web and domains that " +
-			"lead here. With true you agree\nto the terms of the authority."},
+		"Get the certificate from an authority. Needs port 443 in listen.web, and domains that " +
+			"lead to this machine. With true\nyou agree to the terms of the authority."},
 	{"tls", "acme_email", "", func(c *Config) any { return &c.ACMEEmail }, plain, email, false,
-		"Where the authority may write when a certificate is about to end."},
+		"Where the authority may write when a certificate is about to expire."},
 	{"tls", "acme_directory", "", func(c *Config) any { return &c.Directory }, plain, https, false,
-		"The authority's directory; empty is Let's Encrypt."},
+		"The URL of the authority's directory; empty is Let's Encrypt."},
 	{"tls", "certificate", "", func(c *Config) any { return &c.Certificate }, plain, nil, false,
-		"A file of PEM from elsewhere, with key; both are read again on a reload."},
+		"A certificate from elsewhere, as a PEM file. A reload reads it and its key again."},
 	{"tls", "key", "", func(c *Config) any { return &c.Key }, plain, nil, false,
-		"The file of its key."},
+		"The PEM file of its key."},
 
 	{"accounts", "required", true, func(c *Config) any { return &c.Required }, plain, nil, true,
-		"Let in only who logs in."},
+		"Whether a client must log in to an account."},
 	{"accounts", "registration", Invitation, func(c *Config) any {
 		return &c.Registration
 	}, plain, oneOf(Closed, Invitation, Open), true,
-		"Who may make an account: \"closed\" nobody, \"invitation\" who has one (papaya admin " +
-			"invite), \"open\" anybody."},
+		"Who may make an account: \"closed\" nobody, \"invitation\" everybody with an invitation " +
+			"(papaya admin invite), \"open\" everybody."},
 
 	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
 		between(1, 1_000_000), true, "Connections in all."},
 	{"limits", "connections_per_address", int64(20), func(c *Config) any {
 		return &c.PerAddress
 	}, plain, between(0, 1_000_000), true,
-		"Connections of one address (of IPv6: of one network of 64 bits); 0 is no limit. This " +
-			"machine's own are not counted."},
+		"Connections of one address (for IPv6, of one /64 network); 0 is no limit. Those of " +
+			"this machine are not counted."},
 	{"limits", "connect_burst", int64(20), func(c *Config) any {
 		return &c.ConnectBurst
 	}, plain, between(0, 1_000_000), false,
 		"Connections that an address may open at once; 0 is no limit."},
 	{"limits", "connect_every", "3s", func(c *Config) any { return &c.ConnectEvery }, plain,
-		within(time.Millisecond, time.Hour), false, "And then one each"},
+		within(time.Millisecond, time.Hour), false, "The time until it may open one more."},
 	{"limits", "register", "30s", func(c *Config) any { return &c.Register }, plain,
-		within(time.Second, time.Hour), false, "Until a client has said who it is."},
+		within(time.Second, time.Hour), false, "The time for a client to register."},
 	{"limits", "silent", "90s", func(c *Config) any { return &c.Silent }, plain, within(time.Second,
-		day), false, "Until a client that says nothing is asked whether it is there."},
+		day), false, "The silence after which a client gets a PING."},
 	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain,
-		within(time.Second, time.Hour), false, "Until one that was asked is ended."},
+		within(time.Second, time.Hour), false,
+		"The time for its answer. Without one it is disconnected."},
 	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10,
-		1<<30), false, "What waits for a client that does not read; then it is cut off."},
+		1<<30), false,
+		"Unsent bytes of a client that does not read. With more it is disconnected."},
 	{"limits", "lines_burst", int64(200), func(c *Config) any {
 		return &c.LineBurst
 	}, plain, between(0, 1_000_000), false,
-		"Lines that an account, or an address without one, may say at once; 0 is no limit. Of " +
-			"who says more, no more is read for a while."},
+		"Lines that an account, or an address without one, may send at once; 0 is no limit. " +
+			"The server does not read from a client that sends more, for a while."},
 	{"limits", "lines_every", "50ms", func(c *Config) any { return &c.LineEvery }, plain,
-		within(time.Millisecond, time.Minute), false, "And then one each"},
+		within(time.Millisecond, time.Minute), false, "The time until it may send one more."},
 	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain,
 		between(1, 10_000), false, "Rooms that one client may be in."},
 
 	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain,
-		within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
+		within(0, 100*365*day), true,
+		"The age at which messages are removed: \"90d\", \"forever\"."},
 	{"history", "rooms", []any{}, func(c *Config) any { return &c.KeepRooms }, plain,
-		each(checkRoom), true, "Rooms in which it is removed sooner, and when: \"#tea 7d\"."},
+		each(checkRoom), true,
+		"Rooms whose messages are removed sooner, with the age: \"#tea 7d\"."},
 
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS
 	}, plain, urls, false,
-		"URLs of a NATS cluster with JetStream; none is the one that the server carries in " +
-			"itself."},
+		"URLs of a NATS cluster with JetStream; none: the server embedded in the program."},
 	{"cluster", "member", "", func(c *Config) any {
 		return &c.Member
 	}, plain, member, false,
-		"This server's name among those that share the cluster; it stays the same over " +
-			"restarts. Empty is server.name."},
+		"This server's name among those that share the cluster. It must not change. Empty is " +
+			"server.name."},
 
 	{"log", "level", "info", func(c *Config) any {
 		return &c.Level
 	}, plain, oneOf("debug", "info", "warn", "error"), true,
-		"The least that is said: \"debug\", \"info\", \"warn\", \"error\". Passwords and what " +
-			"people say are never in it."},
+		"The lowest level that is logged: \"debug\", \"info\", \"warn\", \"error\". Passwords " +
+			"and messages are never logged."},
 	{"log", "format", "text", func(c *Config) any { return &c.Format }, plain,
 		oneOf("text", "json"), false, "\"text\" or \"json\"."},
 }
@@ -217,7 +220,7 @@ func checkAddress(s string) error {
 	return nil
 }
 
-// RoomAge reads "#tea 7d": what is kept of a room.
+// RoomAge parses "#tea 7d": how long messages of a room are kept.
 func RoomAge(s string) (room string, age time.Duration, err error) {
 	room, word, ok := strings.Cut(s, " ")
 	if ok && len(room) > 1 && len(room) <= 50 && room[0] == '#' &&
@@ -246,7 +249,7 @@ func checkHost(s string) error {
 
 func hostname(v any) error {
 	s := *v.(*string)
-	if !host.MatchString(s) || len(s) > 63 { // it stands in every line, which has 512 bytes
+	if !host.MatchString(s) || len(s) > 63 { // the name is in every line, which has 512 bytes
 		return fmt.Errorf("expected the name of a host with 63 bytes at most, got %q", s)
 	}
 	return nil
@@ -273,7 +276,7 @@ func filled(v any) error {
 	return nil
 }
 
-// motdLine is in bytes: with `:chat 372 nick :- ` before it a line stays below 512.
+// motdLine is in bytes: with `:chat 372 nick :- ` before it, the line stays below 512.
 const motdLine = 400
 
 func motd(v any) error {
@@ -304,7 +307,7 @@ func https(v any) error {
 func checkURL(s string, schemes ...string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		// it may hold a password
+		// ^The value may contain a password, so it is not shown.
 		return fmt.Errorf("expected a URL that begins with %s://, got one that does not",
 			strings.Join(schemes, ":// or "))
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// set puts a value as TOML has it where it belongs, or says what was expected.
+// set stores a value in its field, or returns what was expected.
 func (s setting) set(c *Config, value any) error {
 	to := s.field(c)
 	if err := s.read(to, value); err != nil {
@@ -60,7 +60,7 @@ func (s setting) read(to, value any) error {
 		}
 		*to = out
 	default:
-		// the table of settings is wrong; Default finds it at once
+		// ^The table of settings is wrong. Default fails at once.
 		panic(fmt.Sprintf("config: no way to read a %T", to))
 	}
 	return nil
@@ -70,7 +70,7 @@ func expected(what string, got any) error {
 	return fmt.Errorf("expected %s, got %s", what, literal(got))
 }
 
-// number reads a whole number, one of bytes as "64 KiB" too.
+// number parses a whole number; a number of bytes may be "64 KiB".
 func (s setting) number(value any) (int, error) {
 	if n, ok := value.(int64); ok && int64(int(n)) == n {
 		return int(n), nil
@@ -91,10 +91,10 @@ func (s setting) number(value any) (int, error) {
 	return int(n * by), nil
 }
 
-// forever is the longest of all durations, and written so.
+// forever is the duration 0, which means no limit and is written "forever".
 const forever = 0
 
-// duration reads "forever", "90d" or what Go's durations are written as.
+// duration parses "forever", "90d", or a duration in Go's syntax.
 func duration(value any) (time.Duration, error) {
 	text, ok := value.(string)
 	if ok && text == "forever" {
@@ -112,7 +112,7 @@ func duration(value any) (time.Duration, error) {
 	return d, nil
 }
 
-// Duration writes a duration as duration reads it, in days if it is whole days.
+// Duration formats a duration for duration to parse, in days if possible.
 func Duration(d time.Duration) string {
 	switch {
 	case d == forever:
@@ -126,7 +126,7 @@ func Duration(d time.Duration) string {
 	return d.String()
 }
 
-// show is a field as it is compared.
+// show formats a field, to compare it.
 func show(field any) string {
 	switch f := field.(type) {
 	case *string:
@@ -143,8 +143,7 @@ func show(field any) string {
 	return ""
 }
 
-// literal is a value as TOML writes it, cut where it is long: values are told to people, and
-// some hold much.
+// literal formats a value as in TOML. It is for messages, so a long value is cut.
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:

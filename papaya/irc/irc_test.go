@@ -108,7 +108,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d parameters", len(m.Params))
 		}
 		if strings.HasPrefix(m.Command, ":") || strings.HasPrefix(m.Command, "@") {
-			return // a command that cannot be said without a source before it
+			return // a command that cannot be written without a source
 		}
 		again, err := Parse(m.String())
 		if len(m.Tags) == 0 {
@@ -133,7 +133,7 @@ func FuzzMatch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, s := range []string{mask, name} { // regexp reads runes
+		for _, s := range []string{mask, name} { // regexp matches runes, not bytes
 			for i := range len(s) {
 				if s[i] >= 0x80 {
 					return
@@ -146,7 +146,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// TestNoParameters asks a line that has none for them.
+// TestNoParameters: Param and Last return nothing for a line without parameters.
 func TestNoParameters(t *testing.T) {
 	m, err := Parse("QUIT")
 	if err != nil {
@@ -157,7 +157,7 @@ func TestNoParameters(t *testing.T) {
 	}
 }
 
-// TestFormatted: a message stands as its line where it is formatted, as a value too.
+// TestFormatted: package fmt prints a Message as its line, also a value of it.
 func TestFormatted(t *testing.T) {
 	m := Message{Tags: map[string]string{"+a": "b c"}, Source: "ann", Command: "PRIVMSG",
 		Params: []string{"#tea", "hello all"}}

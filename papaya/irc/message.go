@@ -1,5 +1,5 @@
-// Package irc is the words of IRC: lines with their tags, names and how they compare, masks.
-// It does no I/O.
+// Package irc has the syntax of IRC: lines with their tags, names and their comparison, masks. It
+// does no I/O.
 package irc
 
 import (
@@ -8,39 +8,38 @@ import (
 	"strings"
 )
 
-// Sizes in bytes, ends of lines included: RFC 2812 section 2.3, and IRCv3's message-tags for
-// what stands before.
+// Sizes in bytes, including the end of the line: RFC 2812 section 2.3, and IRCv3's message-tags.
 const (
 	MaxLine       = 512
 	MaxClientTags = 4096
 	MaxServerTags = 8191
-	// MaxParams are the words after the command, RFC 2812 section 2.3; what comes after them
-	// belongs to the last.
+	// MaxParams is the number of parameters (RFC 2812 section 2.3). The rest of the line belongs to
+	// the last.
 	MaxParams = 15
 )
 
-// A Message is one line. Source and tags may be missing; the last parameter may have blanks.
+// A Message is one line. Source and tags are optional. The last parameter may contain blanks.
 type Message struct {
-	Tags    map[string]string // nil if there are none; values unescaped
-	Source  string            // nick!user@host or a server, without the colon
-	Command string            // in capitals
+	Tags    map[string]string // nil if there are none; values are unescaped
+	Source  string            // nick!user@host or a server's name, without the colon
+	Command string            // in upper case
 	Params  []string
 }
 
-// What is wrong with a line.
+// The errors of Parse.
 var (
 	ErrEmpty = errors.New("no command in the line")
 	ErrNUL   = errors.New("a NUL or an end of line inside the line")
 )
 
-// Parse reads a line without its end.
+// Parse parses a line without its end.
 func Parse(line string) (m Message, err error) {
 	err = m.Parse(line)
 	return m, err
 }
 
-// Parse reads a line without its end into an empty message. Params is appended to, so it
-// may bring room.
+// Parse parses a line without its end into an empty message. It appends to Params, so the caller
+// may provide the memory.
 func (m *Message) Parse(line string) error {
 	if has(line, 0) || has(line, '\r') || has(line, '\n') {
 		return ErrNUL
@@ -83,8 +82,8 @@ func params(line string, out []string) []string {
 	}
 }
 
-// These three call next to nothing, so that the goroutine of a client, which reads lines, has room
-// on a stack of 2 KiB.
+// The next three functions use little stack: the goroutine of a client calls them, and should stay
+// within 2 KiB.
 
 func has(s string, b byte) bool { return strings.IndexByte(s, b) >= 0 }
 
@@ -95,7 +94,7 @@ func unblank(s string) string {
 	return s
 }
 
-// cut is what comes before the first blank, and after it.
+// cut returns the text before the first blank and after it.
 func cut(s string) (before, after string) {
 	if i := strings.IndexByte(s, ' '); i >= 0 {
 		return s[:i], s[i+1:]
@@ -103,7 +102,7 @@ func cut(s string) (before, after string) {
 	return s, ""
 }
 
-// upper is strings.ToUpper for ASCII, without allocating where nothing changes.
+// upper is strings.ToUpper for ASCII. It allocates only if something changes.
 func upper(s string) string {
 	for i := range len(s) {
 		if s[i] >= 'a' && s[i] <= 'z' {
@@ -119,7 +118,7 @@ func upper(s string) string {
 	return s
 }
 
-// Param is the parameter i, or nothing.
+// Param returns parameter i, or an empty text.
 func (m Message) Param(i int) string {
 	if 0 <= i && i < len(m.Params) {
 		return m.Params[i]
@@ -127,14 +126,14 @@ func (m Message) Param(i int) string {
 	return ""
 }
 
-// Last is the last parameter, or nothing.
+// Last returns the last parameter, or an empty text.
 func (m Message) Last() string { return m.Param(len(m.Params) - 1) }
 
-// String writes the line without its end, tags in the order of their names. Only the last parameter
-// may be empty, begin with a colon or have blanks; it then gets a colon.
+// String returns the line without its end, with the tags in the order of their names. Only the last
+// parameter may be empty, begin with a colon or contain blanks; it then gets a colon.
 func (m Message) String() string { return string(m.Append(nil)) }
 
-// Append writes the line, as String does, behind b.
+// Append appends the line to b.
 func (m Message) Append(b []byte) []byte {
 	var tags string
 	n := len(" :") + len(m.Source) + len(" ") + len(m.Command)
@@ -163,7 +162,7 @@ func (m Message) Append(b []byte) []byte {
 	return b
 }
 
-// parseTags reads what stands between @ and the blank. Of two tags of one name the last holds.
+// parseTags parses the text between @ and the blank. The last of several tags of one name counts.
 func parseTags(text string) map[string]string {
 	tags := map[string]string{}
 	for tag := range strings.SplitSeq(text, ";") {
@@ -174,7 +173,7 @@ func parseTags(text string) map[string]string {
 	return tags
 }
 
-// FormatTags writes tags in the order of their names.
+// FormatTags formats tags in the order of their names.
 func FormatTags(tags map[string]string) string {
 	keys := make([]string, 0, len(tags))
 	for k := range tags {
@@ -197,11 +196,11 @@ func FormatTags(tags map[string]string) string {
 
 var escaper = strings.NewReplacer(";", `\:`, " ", `\s`, `\`, `\\`, "\r", `\r`, "\n", `\n`)
 
-// Escape writes the value of a tag as it stands in a line.
+// Escape escapes the value of a tag.
 func Escape(value string) string { return escaper.Replace(value) }
 
-// Unescape reads the value of a tag; a backslash before any other letter, or at the
-// end, is dropped.
+// Unescape removes the escapes from the value of a tag. A backslash before any other character, or
+// at the end, is dropped.
 func Unescape(value string) string {
 	if !strings.Contains(value, `\`) {
 		return value

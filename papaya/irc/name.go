@@ -2,26 +2,26 @@ package irc
 
 import "strings"
 
-// The ways in which servers compare names, as they stand in CASEMAPPING of 005.
+// The ways to compare names: values of CASEMAPPING in RPL_ISUPPORT (005).
 const (
 	ASCII         = "ascii"
 	RFC1459       = "rfc1459"
 	RFC1459Strict = "rfc1459-strict"
 )
 
-// Sizes of names in bytes.
+// Lengths of names in bytes.
 const (
 	MaxNick = 30
 	MaxUser = 10
-	MaxRoom = 50 // its # included
+	MaxRoom = 50 // including the #
 )
 
-// Fold gives two names the same form if a server of that mapping takes them for one.
+// Fold returns the same text for two names that a server with that mapping takes for the same.
 func Fold(name, mapping string) string {
 	last := byte('Z')
 	switch mapping {
 	case RFC1459:
-		last = '^' // [\]^ are the capitals of {|}~
+		last = '^' // [\]^ are the upper case of {|}~
 	case RFC1459Strict:
 		last = ']'
 	}
@@ -39,10 +39,10 @@ func Fold(name, mapping string) string {
 	return name
 }
 
-// Lower is Fold of ASCII, which is what Papaya says that it compares by.
+// Lower is Fold with ASCII, which is Papaya's mapping.
 func Lower(name string) string { return Fold(name, ASCII) }
 
-// IsNick says whether a nick may be called so.
+// IsNick says whether s is a valid nick.
 func IsNick(s string) bool {
 	if s == "" || len(s) > MaxNick {
 		return false
@@ -59,7 +59,8 @@ func IsNick(s string) bool {
 	return true
 }
 
-// IsRoom says whether a room may be called so: any bytes but blank, comma, colon and controls.
+// IsRoom says whether s is a valid name of a room: # and any bytes except blank, comma, colon and
+// controls.
 func IsRoom(s string) bool {
 	if len(s) < 2 || len(s) > MaxRoom || s[0] != '#' {
 		return false
@@ -72,15 +73,14 @@ func IsRoom(s string) bool {
 	return true
 }
 
-// SplitMask takes nick!user@host apart; what is missing is empty.
+// SplitMask splits nick!user@host. A missing part is empty.
 func SplitMask(mask string) (nick, user, host string) {
 	nick, host, _ = strings.Cut(mask, "@")
 	nick, user, _ = strings.Cut(nick, "!")
 	return nick, user, host
 }
 
-// FullMask makes a whole mask of what people say for one: "ann" is ann!*@*, "*.example"
-// is *!*@*.example.
+// FullMask completes a mask: "ann" becomes ann!*@*, and "*.example" becomes *!*@*.example.
 func FullMask(mask string) string {
 	nick, user, host := SplitMask(mask)
 	if !strings.ContainsAny(mask, "!@") && strings.ContainsAny(mask, ".:") {
@@ -95,8 +95,8 @@ func FullMask(mask string) string {
 	return star(nick) + "!" + star(user) + "@" + star(host)
 }
 
-// Match says whether a name fits a mask, in which * stands for any bytes and ? for one. Case does
-// not count. It takes no more steps than the product of the lengths.
+// Match says whether a name matches a mask, in which * stands for any bytes and ? for one byte.
+// Case does not count. The number of steps is at most the product of the lengths.
 func Match(mask, name string) bool {
 	mask, name = Lower(mask), Lower(name)
 	star, from, m, n := -1, 0, 0, 0
@@ -108,7 +108,7 @@ func Match(mask, name string) bool {
 		case m < len(mask) && (mask[m] == '?' || mask[m] == name[n]):
 			m++
 			n++
-		case star >= 0: // the star takes one byte more
+		case star >= 0: // the star takes one more byte
 			from++
 			m, n = star+1, from
 		default:

@@ -1,7 +1,7 @@
 package irc
 
-// Numerics are the commands of a server's replies, by the names of RFC 2812 section 5, and of
-// https://defs.ircdocs.horse for those that came later.
+// Numerics are a server's replies, by their names in RFC 2812 section 5. Newer names are from
+// https://defs.ircdocs.horse.
 const (
 	RPL_WELCOME           = "001"
 	RPL_YOURHOST          = "002"

@@ -21,13 +21,13 @@ import (
 	"interleave/papaya/log"
 )
 
-// A Source is all that a server keeps.
+// A Source is everything that a server stores.
 type Source struct {
 	Log    log.Log
 	Text   Text
-	Tables []string // of keys
-	Folder string   // of data
-	// below Folder: files, or folders with all in them; what is not there is left out
+	Tables []string // names of tables of keys
+	Folder string   // the data folder
+	// Files are below Folder: files, or folders with everything in them. Missing ones are left out.
 	Files []string
 	Now   time.Time
 }
@@ -36,9 +36,9 @@ type Source struct {
 type head struct {
 	Format  int       `json:"format"`
 	Made    time.Time `json:"made"`
-	Begin   uint64    `json:"begin"`   // of the text
-	End     uint64    `json:"end"`     // where the state stands
-	Batches int       `json:"batches"` // that came after it
+	Begin   uint64    `json:"begin"`   // the offset of the first line
+	End     uint64    `json:"end"`     // the offset at which the state ends
+	Batches int       `json:"batches"` // batches after the state
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 	sumsName     = "SHA256SUMS"
 )
 
-// A pair is a key of a table.
+// A pair is a key and its value.
 type pair struct {
 	Key   string `json:"key"`
 	Value []byte `json:"value"`
@@ -54,10 +54,9 @@ type pair struct {
 
 var errEnough = errors.New("enough")
 
-// Backup writes a copy of everything to w while the server runs: a tar that Restore reads. It is of
-// one moment: the state that was saved last, the text up to there, and the batches of the stream
-// that came after it, from which a server makes the rest of the text again. Keys are read one after
-// another; each is whole.
+// Backup writes a copy of everything to w while the server runs: a tar that Restore reads. The copy
+// is of one moment. It has the last saved state, the text up to that state, and the later batches
+// of the stream, from which a server writes the rest of the text. Keys are read one after another.
 func Backup(ctx context.Context, s Source, w io.Writer) error {
 	if err := backup(ctx, s, w); err != nil {
 		return fmt.Errorf("backup: %w", err)
@@ -107,7 +106,8 @@ func backup(ctx context.Context, s Source, w io.Writer) error {
 	return a.close()
 }
 
-// place is where a state stands in the text; no state stands at the beginning.
+// place returns the offset at which a state ends. Without a state that is the beginning of the
+// text.
 func place(state []byte, begin uint64) (uint64, error) {
 	if len(state) == 0 {
 		return begin, nil
@@ -126,8 +126,8 @@ func cmpErr(err error) error {
 	return err
 }
 
-// after collects the batches of the stream behind a sequence: those that a server applies again
-// after a crash, so they fit in memory.
+// after returns the batches of the stream after a sequence. A server would apply them after a
+// crash, so they fit in memory.
 func after(ctx context.Context, l log.Log, sequence uint64) ([][]byte, error) {
 	last, err := l.Last(ctx)
 	if err != nil || last <= sequence {
@@ -164,7 +164,7 @@ func table(ctx context.Context, l log.Log, name string) ([]byte, error) {
 	for _, k := range names {
 		value, _, err := keys.Get(ctx, k)
 		if errors.Is(err, log.ErrNoKey) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		if err == nil {
 			err = encode.Encode(pair{k, value})
@@ -176,7 +176,7 @@ func table(ctx context.Context, l log.Log, name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// section reads the text between two places.
+// section reads the text between two offsets.
 type section struct {
 	text     Text
 	from, to uint64
@@ -191,12 +191,13 @@ func (s *section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An archive is a tar with the sums of its files at its end; one without is not whole.
+// An archive is a tar with the checksums of its files in its last file. Without that it is
+// incomplete.
 type archive struct {
 	out  *tar.Writer
 	made time.Time
 	sums strings.Builder
-	err  error // the first; what is added after it is not
+	err  error // the first error; nothing is added after it
 }
 
 func (a *archive) add(name string, data []byte) {
@@ -220,7 +221,7 @@ func (a *archive) copy(name string, size int64, from io.Reader) {
 	fmt.Fprintf(&a.sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
 }
 
-// tree adds a file, or all files in a folder.
+// tree adds a file, or all files of a folder.
 func (a *archive) tree(folder, name string) {
 	if a.err != nil {
 		return

@@ -13,16 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Filter chooses lines. What is left out chooses all.
+// A Filter selects lines. An empty field selects all.
 type Filter struct {
-	Rooms  []string  // said in one of these
-	People []string  // said by one of these nicks, or to it alone
-	Words  []string  // with all of these in what was said, in any case
-	Since  time.Time // not before
-	Until  time.Time // before
+	Rooms  []string  // to one of these rooms
+	People []string  // by one of these nicks, or to it
+	Words  []string  // with all of these words, in upper or lower case
+	Since  time.Time // at this time or later
+	Until  time.Time // before this time
 }
 
-// fold compares names as the server does, without case in ASCII.
+// fold returns the form in which the server compares names: ASCII in lower case.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -52,9 +52,9 @@ func (f Filter) match(l Line) bool {
 		func(w string) bool { return !strings.Contains(body, strings.ToLower(w)) })
 }
 
-// glance is a first look at the bytes of a line: whether it may have the words. It is exact enough
-// where they are of ASCII; others are left to match.
-func (f Filter) glance() func([]byte) bool {
+// prefilter returns a cheap first test of a line: whether it may contain the words. Words beyond
+// ASCII are left to match.
+func (f Filter) prefilter() func([]byte) bool {
 	var words [][]byte
 	for _, w := range f.Words {
 		if strings.IndexFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
@@ -64,32 +64,32 @@ func (f Filter) glance() func([]byte) bool {
 	if len(words) == 0 {
 		return nil
 	}
-	var low []byte // is made anew of each line
+	var low []byte // used again for each line
 	return func(raw []byte) bool {
 		low = append(low[:0], raw...)
 		for i, c := range low {
 			if 'A' <= c && c <= 'Z' {
 				low[i] = c + 'a' - 'A'
 			} else if c >= utf8.RuneSelf {
-				return true // some letters beyond ASCII have small ones in it: match knows them
+				return true // lower case of some other characters is ASCII: match decides
 			}
 		}
 		return !slices.ContainsFunc(words, func(w []byte) bool { return !bytes.Contains(low, w) })
 	}
 }
 
-// A Format is how lines are written out.
+// A Format is the form of exported lines.
 type Format string
 
-// The formats: as the log has them, or an object of JSON on each line.
+// The formats: the lines of the log, or an object of JSON for each line.
 const (
 	AsText Format = "text"
 	AsJSON Format = "json"
 )
 
-// jsonLine is a line in JSON. Words that are not UTF-8 are in raw, in base64, too.
+// jsonLine is a line in JSON. If its text is not UTF-8, Raw has it in base64.
 type jsonLine struct {
-	ID      string    `json:"id"` // the place in base 36: the msgid that clients see
+	ID      string    `json:"id"` // the offset in base 36, which clients see as the msgid
 	Time    time.Time `json:"time"`
 	From    string    `json:"from"`
 	Source  string    `json:"source"`
@@ -99,14 +99,14 @@ type jsonLine struct {
 	Raw     []byte    `json:"raw,omitempty"`
 }
 
-// Export writes the lines that are there now and that the filter chooses; bad hears of what is in
-// the log and is no line.
+// Export writes the lines that are there now and that the filter selects. It calls bad for
+// everything in the log that is not a line of ours.
 func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
 	bad func(at uint64, err error)) (lines int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encode := json.NewEncoder(out)
 	encode.SetEscapeHTML(false)
-	err = read(ctx, t, t.Begin(), t.End(), f.glance(), func(l Line) error {
+	err = read(ctx, t, t.Begin(), t.End(), f.prefilter(), func(l Line) error {
 		if !f.match(l) {
 			return nil
 		}

@@ -10,14 +10,14 @@ import (
 	"interleave/papaya/log"
 )
 
-// A File is the text in a data folder, read only: a server may run and write meanwhile.
+// A File is the text in a data folder, for reading. A server may write at the same time.
 type File struct {
 	file  *os.File
 	begin uint64
 	end   uint64
 }
 
-// tries bounds how often a file is opened again because a running server has just replaced it.
+// tries bounds how often a file is opened again that a running server has just replaced.
 const tries = 10
 
 // OpenFile opens the text as it is now.
@@ -61,7 +61,7 @@ func (f *File) ReadAt(p []byte, at uint64) (int, error) {
 // Begin implements Text.
 func (f *File) Begin() uint64 { return f.begin }
 
-// End implements Text. What is written after OpenFile is behind it.
+// End implements Text. Lines that are written after OpenFile come after it.
 func (f *File) End() uint64 { return f.end }
 
 // Close closes the file.

@@ -26,7 +26,7 @@ const said = `2026-11-20T07:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #tea :the kett
 type memory struct {
 	begin uint64
 	text  string
-	chunk int // of a read, at most; 0 is no limit
+	chunk int // the most bytes of one read; 0: no limit
 }
 
 func (m *memory) Begin() uint64 { return m.begin }
@@ -76,7 +76,7 @@ func TestExportText(t *testing.T) {
 		{"words", Filter{Words: []string{"KETTLE", "on"}}, lines(said, 0)},
 		{"a word of two, not both", Filter{Words: []string{"kettle", "boils"}}, ""},
 		{"a word in a room", Filter{Words: []string{"boils"}, Rooms: []string{"#cafe"}}, ""},
-		{"a word beyond ASCII", Filter{Words: []string{"caf\u00e9"}}, ""}, // said in Latin-1
+		{"a word beyond ASCII", Filter{Words: []string{"caf\u00e9"}}, ""}, // the text is in Latin-1
 		{"a sign that becomes ASCII", Filter{Words: []string{"\u212aETTLE"}}, lines(said, 0)},
 		{"a name is no word", Filter{Words: []string{"eve"}}, ""},
 		{"nobody", Filter{People: []string{"an"}}, ""},
@@ -114,8 +114,8 @@ func TestExportJSON(t *testing.T) {
 	}
 }
 
-// TestForeignLines: what somebody has written into the file is told and skipped; a line without an
-// end is not there yet.
+// TestForeignLines: lines that somebody has added to the file are reported and skipped. A line
+// without an end does not count yet.
 func TestForeignLines(t *testing.T) {
 	long := strings.Repeat("x", 3*maxLine)
 	text := "hello\n" + lines(said, 0) + long + "\n\n" +
@@ -137,7 +137,7 @@ var errFull = errors.New("no space left on device")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// BenchmarkWords looks for a word that is nowhere, in 100,000 lines.
+// BenchmarkWords searches 100,000 lines for a word that is in none.
 func BenchmarkWords(b *testing.B) {
 	text := &memory{text: strings.Repeat(said, 20_000)}
 	b.SetBytes(int64(len(text.text)))
@@ -162,7 +162,7 @@ func TestExportFails(t *testing.T) {
 	}
 }
 
-// dataFolder is a data folder with said in its log.
+// dataFolder makes a data folder with messages in its log.
 func dataFolder(t *testing.T) (string, *log.Text) {
 	folder := t.TempDir()
 	text, err := log.OpenText(folder)
@@ -210,7 +210,7 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestCalendar: a date that was set removes nothing on the day on which that is seen.
+// TestCalendar: on the day on which a date is found to have been set, nothing is removed.
 func TestCalendar(t *testing.T) {
 	var c Calendar
 	date, passed := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC), time.Duration(0)
@@ -219,7 +219,7 @@ func TestCalendar(t *testing.T) {
 		want    bool
 	}{
 		{0, 0, true}, {24 * time.Hour, 0, true}, {24 * time.Hour, time.Minute, true},
-		// a reload a minute later is no other day
+		// ^a reload after a minute is no new day
 		{24 * time.Hour, 365 * 24 * time.Hour, false}, {time.Minute, 0, false},
 		{23 * time.Hour, 0, true},
 		{24 * time.Hour, -365 * 24 * time.Hour, false}, {24 * time.Hour, 0, true},
@@ -262,7 +262,7 @@ func TestRetainRooms(t *testing.T) {
 		b.String() != lines(said, 1, 3, 4) {
 		t.Errorf("%d lines stay, %v: %s", n, err, b.String())
 	}
-	// removed lines go with those around them
+	// Removed lines are dropped together with the lines around them.
 	if n, err := Retain(t.Context(), text, 30*time.Hour,
 		now); n != uint64(len(lines(said, 0, 1, 2))) || err != nil {
 		t.Errorf("the head: %d, %v", n, err)
@@ -286,7 +286,7 @@ func openLog(folder string) (log.Log, error) {
 	return log.Open(context.Background(), log.Options{Folder: filepath.Join(folder, "jetstream")})
 }
 
-// backedUp is a data folder with all there can be, and its backup.
+// backedUp makes a data folder with every kind of file, and returns its backup.
 func backedUp(t *testing.T) []byte {
 	folder, text := dataFolder(t)
 	l, err := openLog(folder)
@@ -300,7 +300,7 @@ func backedUp(t *testing.T) []byte {
 			t.Fatal(err)
 		}
 	}
-	at := len(lines(said, 0, 1, 2)) // the state stands before what the last batches have said
+	at := len(lines(said, 0, 1, 2)) // the state ends before the messages of the last batches
 	if err := l.SaveState(ctx, 3, fmt.Appendf(nil, `{"Format":1,"At":%d}`, at)); err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func TestBackupIsRestored(t *testing.T) {
 	}
 }
 
-// TestDamagedBackups: none leaves a folder behind.
+// TestDamagedBackups: a damaged backup leaves no folder behind.
 func TestDamagedBackups(t *testing.T) {
 	backup := backedUp(t)
 	flip := func(at int) []byte {

@@ -1,7 +1,6 @@
-// Package keep looks after what was said: it writes it out, removes what is old, copies
-// everything while the server runs and brings it back, and finds words. What was said is the
-// text DATA/log, one line each, where a place (the number of bytes since the first line ever)
-// names a line for good.
+// Package keep works on the text DATA/log: it exports messages, removes old ones, makes backups
+// while the server runs, and restores them. An offset is the number of bytes since the very first
+// line, so it names a line for good.
 package keep
 
 import (
@@ -16,39 +15,39 @@ import (
 	"interleave/papaya/log"
 )
 
-// A Text is what was said: papaya/log's while a server runs, or a File.
+// A Text is the log for people: that of papaya/log while a server runs, or a File.
 type Text interface {
-	// ReadAt reads whole or half lines at a place: io.EOF at the end, another error
-	// below the beginning.
+	// ReadAt reads at an offset, which may be within a line. It returns io.EOF at the end, and
+	// another error before the beginning.
 	ReadAt(p []byte, at uint64) (int, error)
-	Begin() uint64 // of the first line that is kept
-	End() uint64   // behind the last
+	Begin() uint64 // the offset of the first line
+	End() uint64   // the offset after the last line
 }
 
-// A Line is one line of the text. Its fields are parts of the buffer it was read from: who
-// keeps one clones it.
+// A Line is one line of the text. Its fields are parts of the buffer that was read, so a caller
+// that keeps a Line must copy it.
 type Line struct {
-	At      uint64 // its place
+	At      uint64 // its offset
 	Time    time.Time
 	Source  string // ann!ann@127.0.0.1
 	Command string // PRIVMSG, NOTICE, TOPIC, ...
 	To      string // a room or a nick
 	Body    string
-	Raw     []byte // with its LF
+	Raw     []byte // including LF
 }
 
-// From is the nick of who said it.
+// From returns the sender's nick.
 func (l Line) From() string {
 	nick, _, _ := strings.Cut(l.Source, "!")
 	return nick
 }
 
-// stamp is how the text says a time, always with three digits behind the point and in UTC.
+// stamp is the form of times in the text: UTC, always with milliseconds.
 const stamp = "2006-01-02T15:04:05.000Z"
 
 var errLine = errors.New("expected TIME :SOURCE COMMAND TO :WORDS")
 
-// parseLine reads what the server writes, with its LF.
+// parseLine parses a line of the server, including LF.
 func parseLine(raw []byte, at uint64) (Line, error) {
 	l := Line{At: at, Raw: raw}
 	text, ok := strings.CutSuffix(string(raw), "\n")
@@ -70,12 +69,12 @@ func parseLine(raw []byte, at uint64) (Line, error) {
 	return l, nil
 }
 
-// maxLine is in bytes. A line of IRC has 512, and the time before it.
+// maxLine is in bytes, more than a line of IRC (512) and its time.
 const maxLine = 16 << 10
 
-// read hands over the lines between two places that want, if there is one, wants by their bytes: to
-// look at a line costs a tenth of reading it. What is no line of ours (somebody has written into
-// the file) is handed to bad and skipped.
+// read calls a function with the lines between two offsets. want may skip lines by their bytes,
+// which costs a tenth of parsing them. read calls bad for what is not a line of ours (somebody has
+// written into the file) and skips it.
 func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bool,
 	each func(Line) error, bad func(at uint64, err error)) error {
 	buffer, have := make([]byte, 256<<10), 0
@@ -107,7 +106,7 @@ func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bo
 		}
 		if len(rest) > maxLine {
 			bad(start, fmt.Errorf("a line of more than %d bytes", maxLine))
-			rest = rest[:0] // its end will be no line either
+			rest = rest[:0] // the rest of the long line is skipped, too
 		}
 		have = copy(buffer, rest)
 	}

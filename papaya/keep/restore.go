@@ -20,17 +20,17 @@ import (
 	"interleave/papaya/log"
 )
 
-// Restored says what a backup held.
+// Restored says what a backup contained.
 type Restored struct {
-	Lines   int // of the text; those of the batches come when the server starts
+	Lines   int // of the text; a start of the server adds those of the batches
 	Batches int
 	Keys    int
 	Files   int
 }
 
-// Restore makes folder from a backup. The folder must not be there, or be empty: nothing is
-// overwritten. It appears with everything in it, after all sums were right, or not at all. open
-// opens the log of a data folder, as a server does.
+// Restore makes folder from a backup. The folder must be missing or empty, so nothing is
+// overwritten. It appears complete, after all checksums were compared, or not at all. open opens
+// the log of a data folder as a server does.
 func Restore(ctx context.Context, r io.Reader, folder string, open func(folder string) (log.Log,
 	error)) (Restored, error) {
 	done, err := restore(ctx, r, filepath.Clean(folder), open)
@@ -54,7 +54,7 @@ func restore(ctx context.Context, r io.Reader, folder string, open func(folder s
 	if err != nil {
 		return done, err
 	}
-	defer os.RemoveAll(work) // after the renaming there is little in it
+	defer os.RemoveAll(work) // after the rename it has little left
 	raw, fresh := filepath.Join(work, "raw"), filepath.Join(work, "data")
 	if err := unpack(r, raw); err != nil {
 		return done, err
@@ -84,11 +84,11 @@ func restore(ctx context.Context, r io.Reader, folder string, open func(folder s
 	if err := errors.Join(err, l.Close()); err != nil {
 		return done, err
 	}
-	_ = os.Remove(folder) // if it is there it is empty
+	_ = os.Remove(folder) // an empty one must go
 	return done, os.Rename(fresh, folder)
 }
 
-// unpack writes the files of a backup and compares their sums.
+// unpack writes the files of a backup and compares their checksums.
 func unpack(r io.Reader, to string) error {
 	in := tar.NewReader(bufio.NewReaderSize(r, 64<<10))
 	var sums strings.Builder
@@ -134,7 +134,7 @@ func extract(from io.Reader, file string) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Sync(), f.Close())
 }
 
-// arrange makes a data folder of what was unpacked.
+// arrange makes a data folder from the unpacked files.
 func arrange(raw, fresh string, h head) (files int, err error) {
 	below := filepath.Join(raw, "files")
 	if err := os.Rename(below, fresh); errors.Is(err, os.ErrNotExist) {
@@ -163,7 +163,7 @@ func arrange(raw, fresh string, h head) (files int, err error) {
 	return files, os.Rename(filepath.Join(raw, "log"), filepath.Join(fresh, "log"))
 }
 
-// refill puts the state, the batches and the keys into a log that is new.
+// refill stores the state, the batches and the keys in a new log.
 func refill(ctx context.Context, l log.Log, raw string, h head) (batches, keys int, err error) {
 	if last, err := l.Last(ctx); err != nil || last > 0 {
 		return 0, 0, fmt.Errorf("the log has %d batches already, expected an empty one: %w", last,

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// ID is a place as clients know it: the msgid of the message that stands there.
+// ID returns an offset as clients know it: the msgid of the message there.
 func ID(at uint64) string { return strconv.FormatUint(at, 36) }
 
-// A Cutter is a Text that can lose its head.
+// A Cutter is a Text whose head can be cut off.
 type Cutter interface {
 	Text
-	// Cut removes the lines before a place, where a line begins.
+	// Cut removes the lines before an offset, at which a line must begin.
 	Cut(before uint64) error
 }
 
 var errFound = errors.New("found")
 
-// Retain removes what was said longer ago than keep; 0 keeps everything. It stops at the first line
-// that is young enough, so a clock that was wrong for a while keeps more, not less. It returns how
-// many bytes are gone.
+// Retain removes messages that are older than keep; 0 keeps all. It stops at the first message that
+// is not, so a clock that was wrong for a while keeps more messages, not fewer. It returns how many
+// bytes were removed.
 func Retain(ctx context.Context, t Cutter, keep time.Duration,
 	now time.Time) (removed uint64, err error) {
 	if keep <= 0 {
@@ -37,7 +37,7 @@ func Retain(ctx context.Context, t Cutter, keep time.Duration,
 		}
 		at = l.At
 		return errFound
-	}, func(uint64, error) {}) // what is no line goes with those around it
+	}, func(uint64, error) {}) // other lines go with those around them
 	if err != nil && !errors.Is(err, errFound) {
 		return 0, fmt.Errorf("retention: %w", err)
 	}
@@ -50,24 +50,24 @@ func Retain(ctx context.Context, t Cutter, keep time.Duration,
 	return t.Begin() - begin, nil
 }
 
-// A Calendar says whether the date may decide what is removed: what is gone does not come back when
-// a clock is put right.
+// A Calendar decides whether the date can be trusted, before old messages are removed: a clock can
+// be corrected, but removed messages do not come back.
 type Calendar struct {
 	looked    bool
-	date      time.Time     // at the last look
-	passed    time.Duration // until then, by a clock that nobody sets
+	date      time.Time     // at the last call
+	passed    time.Duration // until then, by the monotonic clock
 	trustFrom time.Duration
 }
 
-// What may be wrong between two looks, and for how long a date that was set is not believed.
+// A date that differs by more than setBy between two calls was set. It is not trusted for doubtFor.
 // Both are guesses.
 const (
 	setBy    = time.Hour
-	doubtFor = 23 * time.Hour // less than from one daily look to the next
+	doubtFor = 23 * time.Hour // less than the time between two daily calls
 )
 
-// Believe looks at the date, and at how much time has passed by a clock that nobody sets. A date
-// that was set since the last look is not believed for a day.
+// Believe takes the date, and the time that has passed by the monotonic clock. It returns false for
+// about a day after the date was set.
 func (c *Calendar) Believe(date time.Time, passed time.Duration) bool {
 	if wrong := date.Sub(c.date) - (passed - c.passed); c.looked && wrong.Abs() > setBy {
 		c.trustFrom = passed + doubtFor

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A Blanker is a Text from whose middle lines can be removed.
+// A Blanker is a Text in which single lines can be removed.
 type Blanker interface {
 	Text
 	Blank(choose func(line []byte, at uint64) bool) (int, error)
 }
 
-// RetainRooms removes what was said in rooms longer ago than their ages, and returns how many lines
-// are gone. Rooms compare as the server has them, without case in ASCII. It looks first, and writes
-// only if there is something to remove.
+// RetainRooms removes messages of rooms that are older than the room's limit, and returns their
+// number. Rooms are compared as the server does. It first reads the text, and writes only if there
+// is something to remove.
 func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration,
 	now time.Time) (removed int, err error) {
 	if len(ages) == 0 {
@@ -30,7 +30,7 @@ func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration,
 			gone[l.At] = true
 		}
 		return nil
-	}, func(uint64, error) {}) // what is no line stays
+	}, func(uint64, error) {}) // other lines stay
 	if err == nil && len(gone) > 0 {
 		removed, err = t.Blank(func(_ []byte, at uint64) bool { return gone[at] })
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Connections counts what is open, in all and for each address. Any goroutine may use it.
+// Connections counts open connections, in all and by address. Any goroutine may use it.
 type Connections struct {
 	mu      sync.Mutex
 	total   int
@@ -15,27 +15,27 @@ type Connections struct {
 	counted map[string]int
 }
 
-// NewConnections allows total connections, and each from one address; 0 is no limit.
+// NewConnections sets the limits for all connections and for those of one address; 0 is no limit.
 func NewConnections(total, each int) *Connections {
 	return &Connections{total: total, each: each, counted: map[string]int{}}
 }
 
-// Set changes the limits; what is open stays open.
+// Set changes the limits. Open connections stay.
 func (c *Connections) Set(total, each int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total, c.each = total, each
 }
 
-// Open is how many there are.
+// Open returns the number of open connections.
 func (c *Connections) Open() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.open
 }
 
-// Enter counts a connection, or says why it may not be. leave is called once, when it has ended; it
-// may be called again.
+// Enter counts a connection, or returns why it is refused. The caller calls leave when the
+// connection has ended; further calls have no effect.
 func (c *Connections) Enter(a netip.Addr) (leave func(), err error) {
 	key := Key(a)
 	c.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock is a time that a test moves.
+// clock is a clock that a test sets.
 type clock struct{ t time.Time }
 
 func (c *clock) now() time.Time { return c.t }
@@ -125,7 +125,7 @@ func TestConnections(t *testing.T) {
 		t.Errorf("a fourth: %v", err)
 	}
 	leave[2]()
-	leave[2]() // a second time counts nothing
+	leave[2]() // a second call has no effect
 	if _, err := c.Enter(a); err == nil ||
 		!strings.Contains(err.Error(), "from 192.0.2.1: 2 are open") {
 		t.Errorf("a third of one address: %v", err)
@@ -151,7 +151,7 @@ func TestSpend(t *testing.T) {
 	r := NewRate(10, time.Second, func() time.Time { return now })
 	for _, step := range []struct {
 		n    int
-		pass time.Duration // before it
+		pass time.Duration // since the step before
 		want time.Duration
 	}{
 		{10, 0, 0}, {1, 0, time.Second}, {4, 0, 5 * time.Second},

@@ -1,6 +1,6 @@
-// Package limit says no before a client can cost more than its share: how often an address may try,
-// and how many connections it may hold. Both tables are bounded, so that a flood of addresses
-// cannot fill the memory.
+// Package limit has limits of what one client may use: how often an address may try something, and
+// how many connections it may hold. Its tables are bounded, so a flood of addresses cannot fill the
+// memory.
 package limit
 
 import (
@@ -12,7 +12,7 @@ import (
 // maxKeys bounds a table of rates. 16,384 keys of about 100 bytes are under 2 MB.
 const maxKeys = 16_384
 
-// A Rate is a leaky bucket for each key: Burst at once, then one each Every. Any
+// A Rate is a leaky bucket for each key: burst takes at once, then one in every period. Any
 // goroutine may use it.
 type Rate struct {
 	burst int
@@ -23,19 +23,19 @@ type Rate struct {
 	levels map[string]level
 }
 
-// level is how full a bucket was at a time.
+// level is the state of a bucket at a time.
 type level struct {
 	fill float64 // in takes
 	at   time.Time
 }
 
-// NewRate makes a rate; a burst of 0 or less never says no. The clock is passed in for tests.
+// NewRate makes a Rate; a burst of 0 or less is no limit. Tests pass a clock of their own.
 func NewRate(burst int, every time.Duration, now func() time.Time) *Rate {
 	return &Rate{burst: burst, every: every, now: now, levels: map[string]level{}}
 }
 
-// Take counts one for each key if all have room, and none otherwise: then wait is how long
-// until they have.
+// Take takes one from the bucket of each key if all have room. Otherwise it takes nothing and
+// returns how long until they have.
 func (r *Rate) Take(keys ...string) (wait time.Duration, ok bool) {
 	if r.burst <= 0 {
 		return 0, true
@@ -60,8 +60,8 @@ func (r *Rate) Take(keys ...string) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// Spend counts n for a key in any case, and says how long until it has room for the next: who has
-// taken more than its share is to wait.
+// Spend takes n from the bucket of a key, even if there is no room. It returns how long until there
+// is room for the next: that long the caller should make the client wait.
 func (r *Rate) Spend(key string, n int) (wait time.Duration) {
 	if r.burst <= 0 {
 		return 0
@@ -77,7 +77,7 @@ func (r *Rate) Spend(key string, n int) (wait time.Duration) {
 	return time.Duration(max(0, fill-float64(r.burst)) * float64(r.every))
 }
 
-// Back undoes a Take that need not have been counted.
+// Back undoes a Take.
 func (r *Rate) Back(keys ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,18 +91,18 @@ func (r *Rate) Back(keys ...string) {
 	}
 }
 
-// fill is how full the bucket of key is now. The caller holds mu.
+// fill returns how full the bucket of a key is. The caller holds mu.
 func (r *Rate) fill(key string, now time.Time) float64 {
 	l, ok := r.levels[key]
 	if !ok {
 		return 0
 	}
-	// a clock that was set back fills no bucket
+	// ^If the clock was set back, the bucket stays as it is.
 	return max(0, l.fill-float64(max(0, now.Sub(l.at)))/float64(r.every))
 }
 
-// forget removes buckets that have run dry and, if the table is full of others, the emptiest
-// quarter's worth in no order: who floods with many keys thereby gains a try for each, and no
+// forget removes empty buckets. If the table is still full, it removes a quarter of it, beginning
+// with buckets of one take. A client that floods with many keys so gains one try for each, but no
 // memory. The caller holds mu.
 func (r *Rate) forget(now time.Time) {
 	for k := range r.levels {
@@ -114,7 +114,7 @@ func (r *Rate) forget(now time.Time) {
 		if len(r.levels) <= maxKeys*3/4 {
 			return
 		}
-		if r.fill(k, now) <= 1 { // one take: most of a flood of keys
+		if r.fill(k, now) <= 1 { // one take, as most keys of a flood have
 			delete(r.levels, k)
 		}
 	}
@@ -126,8 +126,8 @@ func (r *Rate) forget(now time.Time) {
 	}
 }
 
-// Key is what an address is counted as: itself in IPv4, its network of 64 bits in IPv6, of which
-// a home has one.
+// Key returns the key of an address: the address itself for IPv4, and the /64 network for IPv6,
+// since a home has at least one.
 func Key(a netip.Addr) string {
 	a = a.Unmap()
 	if a.Is6() {

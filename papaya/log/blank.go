@@ -9,14 +9,14 @@ import (
 	"os"
 )
 
-// stampLen is in bytes: the time at the beginning of a line, and the blank behind it.
+// stampLen is in bytes: the time at the beginning of a line, and the blank after it.
 const stampLen = len("2006-01-02T15:04:05.000Z ")
 
-// maxTextLine is in bytes. A line of IRC has 512, and the time before it.
+// maxTextLine is in bytes, more than a line of IRC (512) and its time.
 const maxTextLine = 16 << 10
 
-// blank is what stands in the place of a line that was removed: its time, a dash, blanks up to its
-// length. So what comes after keeps its place.
+// blank returns what replaces a removed line: its time, a dash, and blanks up to the old length.
+// Later lines so keep their offsets.
 func blank(line []byte) []byte {
 	out := bytes.Repeat([]byte(" "), len(line))
 	out[len(out)-1] = '\n'
@@ -27,14 +27,14 @@ func blank(line []byte) []byte {
 	return out
 }
 
-// IsBlank says whether a line stands in the place of one that was removed.
+// IsBlank says whether a line replaces a removed one.
 func IsBlank(line []byte) bool {
 	return len(line) > stampLen+1 && line[stampLen] == '-' && line[stampLen-1] == ' ' &&
 		len(bytes.TrimRight(line[stampLen+1:], " \n")) == 0
 }
 
-// sameLines says whether what stands in the file is what the stream says, but for lines that
-// were removed since.
+// sameLines says whether the file has the lines of the stream, except those that were removed from
+// it.
 func sameLines(have, want []byte) bool {
 	for len(have) > 0 && len(have) == len(want) {
 		i := bytes.IndexByte(have, '\n') + 1
@@ -50,9 +50,10 @@ func sameLines(have, want []byte) bool {
 	return len(have) == len(want)
 }
 
-// Blank removes the lines that choose chooses and returns how many they were; all others keep their
-// places. The file is written anew beside the old one: readers see the one or the other, and
-// writers wait only for what has come meanwhile. Cut must not be called meanwhile.
+// Blank removes the lines that choose selects, and returns their number. The other lines keep their
+// offsets. It writes a new file and then renames it. Readers see the old file or the new one, and a
+// writer waits only while the lines are copied that were added in the meantime. Cut must not be
+// called at the same time.
 func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err error) {
 	t.mu.RLock()
 	old, begin, size := t.file, t.begin, t.size

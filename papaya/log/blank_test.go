@@ -35,7 +35,7 @@ func TestRemovedLinesLeaveTheirPlaces(t *testing.T) {
 	write(t, x, uint64(2*len(lineA)+len(lineB)), lineB)
 	x.Close()
 
-	// After a crash the stream says the lines again: those that were removed stay so, and
+	// After a crash the lines are written again from the stream. Removed lines stay removed, and
 	// nothing is set aside.
 	x = openText(t, folder)
 	write(t, x, uint64(len(lineA)), lineB+lineA+lineB+lineA)
@@ -43,10 +43,10 @@ func TestRemovedLinesLeaveTheirPlaces(t *testing.T) {
 	if torn, _ := filepath.Glob(filepath.Join(folder, "log.torn*")); torn != nil {
 		t.Errorf("set aside: %v", torn)
 	}
-	// What is torn is found still.
+	// A line that differs is still found.
 	write(t, x, uint64(len(lineA)), strings.ToUpper(lineB))
 	if torn, _ := filepath.Glob(filepath.Join(folder, "log.torn*")); torn == nil {
-		t.Error("what the stream does not say has stayed")
+		t.Error("lines that differ from the stream have stayed")
 	}
 }
 

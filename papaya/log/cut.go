@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// Two files say what is kept of the text: log, and log.begin, the place of its first byte. Both
-// change when the head is cut off, so a third, log.cut, says that they are about to: with it,
-// log.begin no longer counts. While log.new is there, log is still the old one. What a crash has
-// left is finished at the next start: log.new was whole, and on the disk, before log.cut was.
+// The files log and log.begin belong together: log.begin is the offset of the first byte of log.
+// Cut must change both. Before it does, it writes log.cut with the new offset; from then on
+// log.begin does not count. While log.new exists, log is still the old file. log.new is complete
+// and on the disk before log.cut exists, so the next start can finish a cut that a crash has
+// interrupted.
 
-// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or
-// the new one, and writers wait only for what has come while the rest was copied. Blank must not be
-// called meanwhile.
+// Cut removes the lines before an offset, at which a line must begin. Readers see the old file or
+// the new one, and a writer waits only while the lines are copied that were added in the meantime.
+// Blank must not be called at the same time.
 func (t *Text) Cut(before uint64) error {
 	t.mu.RLock()
 	old, begin, size := t.file, t.begin, t.size
@@ -29,7 +30,7 @@ func (t *Text) Cut(before uint64) error {
 	if err != nil {
 		return err
 	}
-	t.reach("new")
+	t.testStep("new")
 	from := int64(before - begin)
 	if err = copyPart(fresh, old, from, size-from); err == nil {
 		t.mu.Lock()
@@ -41,13 +42,13 @@ func (t *Text) Cut(before uint64) error {
 		}
 	}
 	if err = errors.Join(err, fresh.Close()); err == nil {
-		t.reach("copied")
+		t.testStep("copied")
 		err = t.writeNumber("log.cut", before)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(t.path()+".new"))
 	}
-	t.reach("said")
+	t.testStep("said")
 	if err := t.finishCut(); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (t *Text) Cut(before uint64) error {
 	return t.open()
 }
 
-// copyPart adds a part of a file to another, on the disk.
+// copyPart appends a part of a file to another, and syncs it.
 func copyPart(to, of *os.File, from, size int64) error {
 	if _, err := io.Copy(to, io.NewSectionReader(of, from, size)); err != nil {
 		return err
@@ -63,7 +64,7 @@ func copyPart(to, of *os.File, from, size int64) error {
 	return to.Sync()
 }
 
-// finishCut does what log.cut says, and removes what is left of a copy that was not finished.
+// finishCut finishes a cut that log.cut announces, or removes an incomplete copy.
 func (t *Text) finishCut() error {
 	begin, err := readNumber(t.folder, "log.cut")
 	if errors.Is(err, os.ErrNotExist) {
@@ -82,26 +83,26 @@ func (t *Text) finishCut() error {
 	if err := syncFolder(t.folder); err != nil {
 		return err
 	}
-	t.reach("renamed")
+	t.testStep("renamed")
 	if err := t.writeNumber("log.begin", begin); err != nil {
 		return err
 	}
-	t.reach("begun")
+	t.testStep("begun")
 	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil {
 		return err
 	}
 	return syncFolder(t.folder)
 }
 
-// reach is where a test ends the process.
-func (t *Text) reach(step string) {
+// testStep calls the step of a test, which may end the process.
+func (t *Text) testStep(step string) {
 	if t.step != nil {
 		t.step(step)
 	}
 }
 
-// leaveGap goes on at a place behind the end, with lines missing between. What stands before them
-// is kept beside the log, since places in one file have no gap.
+// leaveGap continues at an offset beyond the end, because lines are missing. A file cannot have a
+// gap, so the older lines are renamed to log.until-OFFSET.
 func (t *Text) leaveGap(end, at uint64) error {
 	if t.size > 0 {
 		if len(t.pending) > 0 {
@@ -117,8 +118,7 @@ func (t *Text) leaveGap(end, at uint64) error {
 	return t.setBegin(at)
 }
 
-// writeNumber replaces a small file at once: it has the old or the new number, and has
-// it on the disk.
+// writeNumber replaces a small file atomically, and syncs it.
 func (t *Text) writeNumber(name string, n uint64) error {
 	path := filepath.Join(t.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -150,8 +150,8 @@ func readNumber(folder, name string) (uint64, error) {
 	return n, nil
 }
 
-// ReadBegin is the place of the first byte of the log in a folder, for those who read it beside the
-// server. It may change as soon as it is read.
+// ReadBegin returns the offset of the first byte of the log in a folder, for a reader beside the
+// server. The server may change it at any time.
 func ReadBegin(folder string) (uint64, error) {
 	begin, err := readNumber(folder, "log.cut")
 	if err == nil {
@@ -165,7 +165,7 @@ func ReadBegin(folder string) (uint64, error) {
 	return begin, err
 }
 
-// syncFolder has the names in a folder on the disk.
+// syncFolder puts the names in a folder on the disk.
 func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {

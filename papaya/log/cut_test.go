@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-const cutLines = "one\ntwo\nthree\nfour\n" // three stands at 8
+const cutLines = "one\ntwo\nthree\nfour\n" // "three" begins at offset 8
 
-// TestMain makes the test's program also the process that dies in the middle of a cut: FOLDER STEP.
+// TestMain makes this program also the process that ends during a cut: FOLDER STEP.
 func TestMain(m *testing.M) {
 	if os.Getenv("PAPAYA_CUT") == "" {
 		os.Exit(m.Run())
@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestACutThatIsKilled looks what is there after a kill at each step: the old text or the new one,
-// each line at its place.
+// TestACutThatIsKilled kills the process at each step of a cut. Then either the old text or the new
+// one must be there, with each line at its offset.
 func TestACutThatIsKilled(t *testing.T) {
 	for _, c := range []struct {
-		// the text as another program reads it at once, and after a start
+		// The text as another program reads it after the kill, and after the next start.
 		step, killed, after string
 	}{
 		{"new", cutLines, cutLines},

@@ -11,15 +11,15 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 )
 
-// embedded is a NATS server inside the program. It opens no port: who speaks with it is in
-// the same process.
+// embedded is a NATS server inside the program. It opens no port, since its only client is the
+// program itself.
 type embedded struct {
 	server *natsserver.Server
 	folder string
-	info   os.FileInfo // the folder as it was when the server began
+	info   os.FileInfo // the folder when the server was started
 }
 
-// startTimeout is long: the server reads what it has kept before it answers.
+// startTimeout is long: the server reads its files before it answers.
 const startTimeout = 60 * time.Second
 
 func startEmbedded(folder string) (*embedded, error) {
@@ -33,7 +33,7 @@ func startEmbedded(folder string) (*embedded, error) {
 	server, err := natsserver.NewServer(&natsserver.Options{
 		ServerName: "papaya", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: folder, SyncAlways: true,
-		// what the stream may take, the stream says
+		// The stream has limits of its own.
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 50,
 		MaxPayload: 8 << 20, MaxPending: 256 << 20,
 	})
@@ -56,9 +56,9 @@ func (e *embedded) stop() {
 	e.server.WaitForShutdown()
 }
 
-// other says whether the server's folder is another one by now, so that it writes into nowhere; or
-// why there is none.
-func (e *embedded) other() (bool, error) {
+// replaced says whether the folder was replaced, so that the server writes into deleted files. It
+// returns an error if there is no folder.
+func (e *embedded) replaced() (bool, error) {
 	now, err := os.Stat(e.folder)
 	if err != nil {
 		_, parent := os.Stat(filepath.Dir(e.folder))
@@ -67,23 +67,23 @@ func (e *embedded) other() (bool, error) {
 	return !os.SameFile(now, e.info), nil
 }
 
-// reserve is in bytes. What JetStream cannot write it takes for the end of all, so the last of the
-// disk is left alone.
+// reserve is in bytes. JetStream stops for good when a write fails, so this much of the disk is
+// left free.
 const reserve = 1 << 20
 
-// room says whether a batch will find room in the file system that holds folder, or its parent
-// while it is not there.
-func room(folder string, batch int) error {
+// checkSpace reports an error if the file system of folder has no room for a batch. If there is no
+// folder it looks at the parent.
+func checkSpace(folder string, batch int) error {
 	var fs syscall.Statfs_t
 	err := syscall.Statfs(folder, &fs)
 	if errors.Is(err, syscall.ENOENT) {
-		return nil // it will be made, or that fails and says why
+		return nil // creating it later will report the error
 	}
 	if err != nil {
 		return &os.PathError{Op: "statfs", Path: folder, Err: err}
 	}
 	keep := min(reserve, fs.Blocks*uint64(fs.Bsize)/16) + 2*uint64(batch)
-	// FreeBSD counts below 0 where more is used than others may use.
+	// On FreeBSD it is negative when the reserve of root is in use.
 	available := max(int64(fs.Bavail), 0)
 	if uint64(available)*uint64(fs.Bsize) < keep {
 		return &os.PathError{Op: "write", Path: folder, Err: syscall.ENOSPC}

@@ -9,15 +9,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ahead is how many batches, and heartbeat how long a silence, a follower lets pass before it asks
-// again: a node of the cluster that dies is noticed after two heartbeats. Both are guesses.
+// ahead is how many batches the client fetches ahead. heartbeat is the period of the server's
+// heartbeats: a follower asks another node after two of them are missing. Both are guesses.
 const (
 	ahead     = 256
 	heartbeat = 1 * time.Second
 )
 
-// Follow implements Log. Whatever ends a reading short of ctx or each, it begins again behind the
-// last batch handed over.
+// Follow implements Log. After an error that is not from ctx or each, it starts again after the
+// last batch.
 func (j *JetStream) Follow(ctx context.Context, after uint64,
 	each func(uint64, []byte) error) error {
 	for {
@@ -34,7 +34,7 @@ func (j *JetStream) Follow(ctx context.Context, after uint64,
 	}
 }
 
-// stopped is an error of the one who follows, which is not tried again.
+// stopped wraps an error of each, which ends Follow.
 type stopped struct{ error }
 
 func (j *JetStream) read(ctx context.Context, after *uint64,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// holds says whether a file below folder holds words, and how large all are.
+// holds says whether a file below folder contains words, and returns the total size.
 func holds(t *testing.T, folder, words string) (found bool, size int) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -27,7 +27,7 @@ func holds(t *testing.T, folder, words string) (found bool, size int) {
 	return found, size
 }
 
-// TestWhatIsForgottenIsGone looks into the files, too: who removes what was said wants it removed.
+// TestWhatIsForgottenIsGone also looks into the files: removed messages must not stay there.
 func TestWhatIsForgottenIsGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "stream")
 	j := open(t, folder)

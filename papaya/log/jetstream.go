@@ -12,54 +12,53 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The names below which Papaya keeps what is its own in a cluster that has other users too.
+// Papaya's names in a cluster of NATS that may have other users.
 const (
 	stream  = "PAPAYA"
 	subject = "papaya.log"
 )
 
 const (
-	// MaxBatch is in bytes: a batch that any NATS takes, whose messages have 1 MiB at most unless
-	// it is told otherwise.
+	// MaxBatch is in bytes: below 1 MiB, the default limit of a message in NATS.
 	MaxBatch = 768 << 10
-	// answerTimeout is how long JetStream may take for one answer. A guess: a disk that is busy has
-	// been seen to take one second.
+	// answerTimeout bounds one answer of JetStream. A guess: with a busy disk an answer has taken
+	// one second.
 	answerTimeout = 3 * time.Second
-	// retryEvery is the pause between two tries to reach a stream that nobody leads at the moment.
+	// retryEvery is the pause before a stream without a leader is tried again.
 	retryEvery = 100 * time.Millisecond
 )
 
-// Options says where the stream is.
+// Options say where the stream is.
 type Options struct {
-	Folder   string        // of the embedded server's files
-	URL      string        // of a NATS cluster; nothing is embedded then
-	Replicas int           // on a cluster; 0 is three, or one where there are fewer nodes
-	Bytes    int64         // the stream keeps so much, the oldest goes first; 0 is 1 GiB
-	Age      time.Duration // and for so long; 0 is for ever
-	Name     string        // of this client of NATS, in its lists
-	Connect  []nats.Option // for a cluster: names, certificates
+	Folder   string // for the files of the embedded server
+	URL      string // of a NATS cluster, instead of the embedded server
+	Replicas int    // on a cluster; 0: three, or one if there are fewer nodes
+	// the stream's size limit, beyond which the oldest batches are dropped; 0: 1 GiB
+	Bytes   int64
+	Age     time.Duration // the age limit of batches; 0: none
+	Name    string        // the name of this connection in NATS
+	Connect []nats.Option // for a cluster: certificates and the like
 }
 
 // JetStream is a Log on NATS JetStream.
 type JetStream struct {
 	options Options
 
-	mu     sync.Mutex // guards what a new start of the embedded server changes
-	line   *line
-	last   uint64 // the newest sequence that was acknowledged here
-	broken error  // why the embedded server has to be started anew
+	mu     sync.Mutex // guards the fields that a restart of the embedded server changes
+	conn   *connection
+	last   uint64 // the last acknowledged sequence
+	broken error  // why the embedded server must be restarted
 	closed bool
 }
 
-// A line is a connection to JetStream, and the embedded server behind it if there is one.
-type line struct {
+// A connection is one to JetStream, with the embedded server if there is one.
+type connection struct {
 	embedded *embedded
 	nc       *nats.Conn
 	js       jetstream.JetStream
 }
 
-// Open starts the embedded server, or connects to a cluster, and makes the stream if
-// it is not there.
+// Open starts the embedded server or connects to a cluster. It creates the stream if there is none.
 func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Bytes == 0 {
 		o.Bytes = 1 << 30
@@ -69,7 +68,7 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.line = l
+	j.conn = l
 	if j.last, err = j.Last(ctx); err != nil {
 		l.close()
 		return nil, err
@@ -77,9 +76,10 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	return j, nil
 }
 
-// dial makes a line whose stream exists; a new one begins with the sequence first.
-func (j *JetStream) dial(ctx context.Context, first uint64) (*line, error) {
-	l := &line{}
+// dial connects, and creates the stream if there is none; its first batch then gets the sequence
+// first.
+func (j *JetStream) dial(ctx context.Context, first uint64) (*connection, error) {
+	l := &connection{}
 	var err error
 	options := append([]nats.Option{nats.Name(j.options.Name), nats.MaxReconnects(-1),
 		nats.ReconnectWait(retryEvery),
@@ -104,8 +104,8 @@ func (j *JetStream) dial(ctx context.Context, first uint64) (*line, error) {
 	return l, nil
 }
 
-// makeStream makes the stream if it is not there. A cluster that has just started may not be
-// able to at once.
+// makeStream creates the stream if there is none. A cluster that has just started may need some
+// time for it.
 func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, first uint64) error {
 	config := jetstream.StreamConfig{
 		Name: stream, Subjects: []string{subject}, Storage: jetstream.FileStorage,
@@ -114,7 +114,7 @@ func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, firs
 		AllowDirect: true, FirstSeq: first,
 		Description: "what has happened in the rooms of Papaya",
 	}
-	return j.patiently(ctx, func(ctx context.Context, replicas int) error {
+	return j.retryStart(ctx, func(ctx context.Context, replicas int) error {
 		_, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			config.Replicas = replicas
@@ -127,16 +127,16 @@ func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, firs
 	})
 }
 
-// A cluster that has just started may need openTimeout until somebody leads it, and fewAfter until
-// all nodes are there. Both are guesses.
+// A cluster that has just started may need openTimeout to elect a leader, and fewAfter until all
+// nodes are there. Both are guesses.
 const (
 	openTimeout = 45 * time.Second
 	fewAfter    = 15 * time.Second
 )
 
-// patiently does what a cluster may not be able to do at once, with as many copies as are asked for
-// or as it has nodes.
-func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context,
+// retryStart tries an operation that a starting cluster may refuse, until it succeeds. It begins
+// with the wanted number of replicas, and lowers it to one if there are too few nodes.
+func (j *JetStream) retryStart(ctx context.Context, do func(ctx context.Context,
 	replicas int) error) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -163,8 +163,7 @@ func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context,
 	}
 }
 
-// What JetStream answers where more copies are asked for than there are nodes: at all,
-// or at the moment.
+// JetStream's errors when there are fewer nodes than replicas: never enough, or not enough now.
 const (
 	noCluster jetstream.ErrorCode = 10074
 	noPeers   jetstream.ErrorCode = 10005
@@ -179,7 +178,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (l *line) close() {
+func (l *connection) close() {
 	if l.nc != nil {
 		l.nc.Close()
 	}
@@ -188,15 +187,15 @@ func (l *line) close() {
 	}
 }
 
-// current is the line as it is now.
-func (j *JetStream) current() *line {
+// current returns the current connection.
+func (j *JetStream) current() *connection {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.line
+	return j.conn
 }
 
-// Append implements Log. There is one at a time for each server, or their order would not be
-// that of the calls.
+// Append implements Log. It must not be called concurrently: the batches would be stored in another
+// order.
 func (j *JetStream) Append(ctx context.Context, batch []byte) (uint64, error) {
 	if j.options.URL == "" {
 		return j.appendEmbedded(ctx, batch)
@@ -222,27 +221,27 @@ func (j *JetStream) Append(ctx context.Context, batch []byte) (uint64, error) {
 	}
 }
 
-// refused says whether an error of Publish means that nothing was stored.
+// refused says whether an error of Publish means that the batch was not stored.
 func refused(err error) bool {
 	_, api := errors.AsType[*jetstream.APIError](err)
 	return api || errors.Is(err, jetstream.ErrNoStreamResponse) ||
 		errors.Is(err, nats.ErrNoResponders)
 }
 
-// appendEmbedded knows where it is: nobody else writes, so after a failure the server is started
-// anew, and what is in the stream then tells whether the batch was stored.
+// appendEmbedded appends to the embedded server, which has no other writer. After a failure the
+// server is restarted. Its last sequence then tells whether the batch was stored.
 func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, error) {
 	j.mu.Lock()
-	l, broken := j.line, j.broken
+	l, broken := j.conn, j.broken
 	j.mu.Unlock()
-	if err := room(j.options.Folder, len(batch)); err != nil {
+	if err := checkSpace(j.options.Folder, len(batch)); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	switch other, err := l.embedded.other(); {
+	switch other, err := l.embedded.replaced(); {
 	case err != nil:
 		return 0, fmt.Errorf("%w: %w", ErrRefused, err)
 	case other && broken == nil:
-		broken = fmt.Errorf("%s was taken away", j.options.Folder)
+		broken = fmt.Errorf("%s was removed or replaced", j.options.Folder)
 	}
 	if broken != nil {
 		if err := j.restart(ctx, broken); err != nil {
@@ -263,8 +262,8 @@ func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, e
 	return ack.Sequence, nil
 }
 
-// restart starts the embedded server anew after a failure, and removes what it had stored
-// without saying so.
+// restart restarts the embedded server after a failure. It removes a batch that was stored without
+// an acknowledgement.
 func (j *JetStream) restart(ctx context.Context, why error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -272,12 +271,12 @@ func (j *JetStream) restart(ctx context.Context, why error) error {
 		return errors.New("the log is closed")
 	}
 	j.broken = why
-	j.line.close()
+	j.conn.close()
 	l, err := j.dial(ctx, j.last+1)
 	if err != nil {
 		return fmt.Errorf("after %w: %w", why, err)
 	}
-	j.line = l
+	j.conn = l
 	s, err := l.js.Stream(ctx, stream)
 	if err != nil {
 		return err
@@ -295,7 +294,7 @@ func (j *JetStream) restart(ctx context.Context, why error) error {
 // Last implements Log.
 func (j *JetStream) Last(ctx context.Context) (uint64, error) {
 	var last uint64
-	err := j.patiently(ctx, func(ctx context.Context, _ int) error {
+	err := j.retryStart(ctx, func(ctx context.Context, _ int) error {
 		s, err := j.current().js.Stream(ctx, stream)
 		if err == nil {
 			last = s.CachedInfo().State.LastSeq
@@ -326,13 +325,12 @@ func (j *JetStream) Close() error {
 	defer j.mu.Unlock()
 	if !j.closed {
 		j.closed = true
-		j.line.close()
+		j.conn.close()
 	}
 	return nil
 }
 
-// plainKey says whether NATS takes a key as it is; what it does not take is a mistake
-// of the caller.
+// plainKey returns an error for a key that NATS does not allow, which is a mistake of the caller.
 func plainKey(key string) error {
 	bad := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
@@ -345,7 +343,7 @@ func plainKey(key string) error {
 	return nil
 }
 
-// ask bounds one question, so that one that is lost is asked again.
+// ask bounds one request. A request that was lost is so sent again.
 func ask(ctx context.Context, do func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// table is Keys on a bucket of JetStream. It asks for the bucket anew each time, since the embedded
-// server may be another by then.
+// table is Keys on a bucket of JetStream. Each call asks for the bucket again, because the embedded
+// server may have been restarted.
 type table struct {
 	j    *JetStream
 	name string
@@ -22,7 +22,7 @@ type table struct {
 // Keys implements Log.
 func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 	t := &table{j: j, name: "papaya-" + name}
-	err := j.patiently(ctx, func(ctx context.Context, replicas int) error {
+	err := j.retryStart(ctx, func(ctx context.Context, replicas int) error {
 		_, err := t.bucket(ctx)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
 			_, err = j.current().js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: t.name,
@@ -103,7 +103,7 @@ func (t *table) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// failed says what was done to which key, and which of our own errors it was.
+// failed adds the operation and the key to an error, and maps it to an error of this package.
 func (t *table) failed(doing, key string, err error) error {
 	api, _ := errors.AsType[*jetstream.APIError](err)
 	switch {
@@ -118,19 +118,19 @@ func (t *table) failed(doing, key string, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", doing, key, t.name, err)
 }
 
-// partSize is in bytes and below what any NATS takes as one message.
+// partSize is in bytes, below the limit of a message in NATS.
 const partSize = 512 << 10
 
-// A head says which parts are a state. Parts are named by their sequence, so the last state is
-// whole until the next one is.
+// A head lists the parts of a state. Their names contain the sequence, so the last state stays
+// complete until the next one is.
 type head struct {
 	Sequence uint64 `json:"sequence"`
 	Parts    int    `json:"parts"`
 	Sum      uint32 `json:"sum"`
 }
 
-// SaveState implements Log. On a cluster every server may save; the newest stays. States of one
-// sequence are alike.
+// SaveState implements Log. On a cluster every server may save, and the newest state stays. States
+// of one sequence are equal.
 func (j *JetStream) SaveState(ctx context.Context, sequence uint64, state []byte) error {
 	keys, err := j.Keys(ctx, "state")
 	if err != nil {
@@ -173,7 +173,7 @@ func (j *JetStream) LoadState(ctx context.Context) (sequence uint64, state []byt
 	if err != nil {
 		return 0, nil, err
 	}
-	err = j.patiently(ctx, func(ctx context.Context, _ int) error {
+	err = j.retryStart(ctx, func(ctx context.Context, _ int) error {
 		sequence, state, err = loadState(ctx, keys)
 		return err
 	})

@@ -1,6 +1,6 @@
-// Package log keeps what has been said and done in one order for all: in a stream of NATS
-// JetStream, embedded in the program or on a cluster, and as a text that people read.
-// Docs/decisions/0009 says why there are two.
+// Package log keeps what happens in the chat in one order for all servers. It keeps it twice: in a
+// stream of NATS JetStream, embedded in the program or on a cluster, and as a text that people can
+// read. Docs/decisions/0009 says why.
 package log
 
 import (
@@ -8,55 +8,55 @@ import (
 	"errors"
 )
 
-// ErrRefused is why an Append has certainly stored nothing: no room on the disk, the folder is
-// gone, nobody leads the stream. What it wraps says which.
+// ErrRefused means that Append has stored nothing: the disk is full, the folder is gone, or the
+// stream has no leader. The error wraps the reason.
 var ErrRefused = errors.New("the log cannot be written")
 
-// What Keys answers, besides trouble.
+// The errors of Keys, besides failures.
 var (
 	ErrNoKey    = errors.New("no such key")
-	ErrRevision = errors.New("somebody else has changed the key")
+	ErrRevision = errors.New("the key was changed in the meantime")
 )
 
-// A Log is a stream of batches in one order, which all servers that share it see alike, and tables
-// of keys beside it. Any goroutine may call it.
+// A Log is a stream of batches in one order, the same for all servers that share it, with tables of
+// keys. Any goroutine may call it.
 type Log interface {
-	// Append stores a batch behind all that is stored and returns when it is on the disk (of most
-	// nodes, where there are several). After any error but ErrRefused nobody knows whether it was
-	// stored: who tries again may store it twice, so batches carry a number of their own and
-	// readers skip what they have had.
+	// Append stores a batch after all others. It returns when the batch is on the disk, in a
+	// cluster on the disks of most nodes. After an error other than ErrRefused the batch may have
+	// been stored. A second try may store it twice, so batches carry a number, and readers skip a
+	// number that they have read.
 	Append(ctx context.Context, batch []byte) (sequence uint64, err error)
-	// Follow hands over every batch after a sequence, in order and without a gap, until ctx ends
-	// or each fails. Batches that are no longer kept are skipped: the state that was saved
-	// stands for them.
+	// Follow calls each with every batch after a sequence, in order and without a gap, until ctx
+	// ends or each fails. Batches that were dropped are skipped, because a saved state contains
+	// them.
 	Follow(ctx context.Context, after uint64, each func(sequence uint64, batch []byte) error) error
-	// Last is the sequence of the newest batch, 0 in an empty log.
+	// Last returns the sequence of the newest batch, 0 in an empty log.
 	Last(ctx context.Context) (uint64, error)
-	// SaveState keeps what all batches up to a sequence have come to; LoadState returns the newest,
-	// 0 and nil if none.
+	// SaveState keeps the state after the batch with a sequence. LoadState returns the newest saved
+	// state, or 0 and nil.
 	SaveState(ctx context.Context, sequence uint64, state []byte) error
 	LoadState(ctx context.Context) (sequence uint64, state []byte, err error)
-	// Forget lets go of the batches up to a sequence: a state that was saved stands for them.
+	// Forget drops the batches up to a sequence, because a saved state contains them.
 	Forget(ctx context.Context, sequence uint64) error
-	// ShareText answers other servers that ask for lines of this one's text, until ctx ends.
-	// AskText asks them for lines from a place: it returns some, from there or, where nobody has
-	// these any more, from a later place; ErrNoText if nobody has any.
+	// ShareText answers other servers that ask for lines of the text, until ctx ends. AskText asks
+	// them for lines from an offset on. It returns some lines, from that offset or from a later one
+	// if no server has the first ones, or ErrNoText.
 	ShareText(ctx context.Context, t *Text) error
 	AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error)
-	// Keys opens a table, and makes it if it is not there. A name is of letters, digits and dashes.
+	// Keys opens a table, and creates it if there is none. Its name has letters, digits and dashes.
 	Keys(ctx context.Context, table string) (Keys, error)
 	Close() error
 }
 
-// Keys is a table of small values, shared by all servers of the log; each change is on the disk
-// when it returns.
+// Keys is a table of small values that all servers of the log share. A change is on the disk when
+// the call returns.
 type Keys interface {
 	// Get returns a value and its revision, or ErrNoKey.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put changes a key that still has this revision, 0 for one that must not exist;
-	// else ErrRevision.
+	// Put changes a key that still has the revision; 0 stands for a key that must not exist.
+	// Otherwise it returns ErrRevision.
 	Put(ctx context.Context, key string, value []byte, revision uint64) error
-	// Delete removes a key that still has this revision; else ErrRevision.
+	// Delete removes a key that still has the revision. Otherwise it returns ErrRevision.
 	Delete(ctx context.Context, key string, revision uint64) error
 	// Keys lists the keys that begin with prefix.
 	Keys(ctx context.Context, prefix string) ([]string, error)

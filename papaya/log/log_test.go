@@ -20,7 +20,7 @@ func open(t *testing.T, folder string) *JetStream {
 	return j
 }
 
-// patience is a net under what must happen; nothing is expected to be fast.
+// patience bounds every wait; nothing is expected to be fast.
 const patience = 5 * time.Minute
 
 // follow returns the first n batches after a sequence.
@@ -99,7 +99,7 @@ func TestAFollowerOutlivesANewStart(t *testing.T) {
 		!errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("without its folder the log says %v", err)
 	}
-	// another folder, and an empty one
+	// a new folder in the place of the old one
 	if err := os.Mkdir(filepath.Dir(folder), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -12,19 +12,18 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A server of a cluster that was away for longer than the stream is kept begins with the state that
-// others have saved, and asks them for the lines of the text that it lacks.
+// A server of a cluster may be away for longer than the stream keeps batches. It then starts from a
+// saved state, and asks the other servers for the lines that its text lacks.
 const (
 	textSubject = "papaya.text"
 	atHeader    = "Papaya-At"
-	// textPart is in bytes of one answer, and below what any NATS takes as one message.
+	// textPart bounds one answer in bytes, below the limit of a message in NATS.
 	textPart = 256 << 10
-	// askTimeout is how long others may take to answer. A guess: they read what they
-	// answer from the disk.
+	// askTimeout bounds the wait for answers. A guess: the others read the lines from their disks.
 	askTimeout = 2 * time.Second
 )
 
-// ErrNoText is what AskText answers when no other server has such lines.
+// ErrNoText is returned by AskText when no other server has the lines.
 var ErrNoText = errors.New("no other server has these lines")
 
 // ShareText implements Log.
@@ -32,10 +31,10 @@ func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
 	s, err := j.current().nc.Subscribe(textSubject, func(m *nats.Msg) {
 		from, err := strconv.ParseUint(string(m.Data), 10, 64)
 		if err != nil {
-			return // not one of ours
+			return // not a request of ours
 		}
 		if at, lines, err := t.lines(from); err == nil && len(lines) > 0 {
-			// who asks will ask again
+			// Without an answer the other server asks again.
 			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}},
 				Data: lines})
 		}
@@ -50,7 +49,7 @@ func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
 	return nil
 }
 
-// lines is some whole lines from a place, or from the beginning where that is later.
+// lines returns some whole lines from an offset, or from the beginning if that is later.
 func (t *Text) lines(from uint64) (at uint64, lines []byte, err error) {
 	at = max(from, t.Begin())
 	lines = make([]byte, textPart)
@@ -82,7 +81,7 @@ func (j *JetStream) AskText(ctx context.Context, from uint64) (at uint64, lines 
 	defer func() { _ = answers.Unsubscribe() }()
 	for {
 		m, err := answers.NextMsgWithContext(ctx)
-		if err != nil { // nobody is left to wait for
+		if err != nil { // all servers have answered
 			break
 		}
 		place, bad := strconv.ParseUint(m.Header.Get(atHeader), 10, 64)

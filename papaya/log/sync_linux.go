@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// syncData returns when the bytes of a file are on the disk, and what it takes to read them.
+// syncData puts a file's data on the disk, with the metadata that is needed to read them.
 func syncData(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }

@@ -4,5 +4,5 @@ package log
 
 import "os"
 
-// syncData returns when a file is on the disk.
+// syncData puts a file on the disk.
 func syncData(f *os.File) error { return f.Sync() }

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Text is DATA/log: what was said, one line each, for people to read. A place in it is a number of
-// bytes since the first line ever, also where the head of the file has been cut off since. One
-// goroutine writes, any may read.
+// Text is DATA/log: one line for each message, for people to read. An offset is the number of bytes
+// since the very first line, even if the head of the file was cut off later. One goroutine writes,
+// and any may read.
 type Text struct {
 	folder string
 	lock   *os.File
@@ -21,19 +21,19 @@ type Text struct {
 	mu      sync.RWMutex
 	file    *os.File
 	info    os.FileInfo
-	begin   uint64 // the place of the file's first byte
+	begin   uint64 // the offset of the file's first byte
 	size    int64  // of the file
-	pending []byte // lines that could not be written yet, which begin at the file's end
+	pending []byte // lines that could not be written yet; they follow the end of the file
 
-	step func(string) // of a test, which ends the process there; else nil
+	step func(string) // set by a test, which ends the process in it
 }
 
-// maxPending is in bytes: what a server keeps of a text that it cannot write. The
-// stream has it too.
+// maxPending is in bytes: the most that is kept of a text that cannot be written. The stream has
+// these lines, too.
 const maxPending = 16 << 20
 
-// OpenText makes folder if it is not there, takes its lock, which a dead process does not hold, and
-// cuts off what a crash has left of a line.
+// OpenText creates the folder if there is none, locks it, and removes an incomplete last line that
+// a crash has left. The lock ends with the process.
 func OpenText(folder string) (*Text, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func OpenText(folder string) (*Text, error) {
 		err = t.open()
 	}
 	if err == nil {
-		err = t.mend()
+		err = t.repair()
 	}
 	if err != nil {
 		lock.Close()
@@ -62,7 +62,7 @@ func OpenText(folder string) (*Text, error) {
 
 func (t *Text) path() string { return filepath.Join(t.folder, "log") }
 
-// open opens the file, which is made if it is not there.
+// open opens the file, and creates it if there is none.
 func (t *Text) open() error {
 	file, err := os.OpenFile(t.path(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -80,8 +80,8 @@ func (t *Text) open() error {
 	return nil
 }
 
-// mend reads where the file begins and removes the rest of a line that has no end.
-func (t *Text) mend() error {
+// repair reads the offset of the file's beginning, and removes an incomplete last line.
+func (t *Text) repair() error {
 	begin, err := readNumber(t.folder, "log.begin")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -113,21 +113,21 @@ func (t *Text) truncate(size int64) error {
 	return nil
 }
 
-// Begin and End are the places of the first line that is kept, and behind the last.
+// Begin returns the offset of the first line that is kept.
 func (t *Text) Begin() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.begin
 }
 
-// End says where the next line will stand.
+// End returns the offset of the next line.
 func (t *Text) End() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.begin + uint64(t.size) + uint64(len(t.pending))
 }
 
-// ReadAt reads at a place: io.EOF at the end, and an error below the beginning.
+// ReadAt reads at an offset. It returns io.EOF at the end, and another error before the beginning.
 func (t *Text) ReadAt(p []byte, at uint64) (int, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -148,14 +148,14 @@ func (t *Text) ReadAt(p []byte, at uint64) (int, error) {
 	return n, err
 }
 
-// Write adds whole lines that begin at a place, in one write, so no reader sees them mixed with
-// others. What of them is there already, from before a crash, stays, and what was cut off is not
-// written again. An error says that they could not be written; they are kept, and written by Ready
-// or the next Write.
+// Write appends whole lines that begin at an offset, in one write, so readers never see half of a
+// line. After a crash it is called with lines that the file may have already: these are not written
+// again, and lines that were cut off stay away. After an error the lines are kept, and written by
+// Ready or the next Write.
 func (t *Text) Write(at uint64, lines []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at < t.begin { // the head was cut off, or somebody has removed the file, after that was said
+	if at < t.begin { // these lines were cut off, or somebody has removed the file
 		gone := min(t.begin-at, uint64(len(lines)))
 		at, lines = at+gone, lines[gone:]
 	}
@@ -189,7 +189,7 @@ func (t *Text) Write(at uint64, lines []byte) error {
 	return t.flush(lines)
 }
 
-// reader reads what stands in the file, by one who has the lock.
+// reader reads the file for a caller that holds the lock.
 type reader struct {
 	t  *Text
 	at uint64
@@ -210,8 +210,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// setAside keeps the end of the file that is not what the stream says, where people find it,
-// and cuts it off.
+// setAside moves the end of the file, which differs from the stream, into a file of its own, and
+// cuts it off.
 func (t *Text) setAside(at uint64) error {
 	torn := make([]byte, t.begin+uint64(t.size)-at)
 	if _, err := t.file.ReadAt(torn, int64(at-t.begin)); err != nil && !errors.Is(err, io.EOF) {
@@ -224,8 +224,8 @@ func (t *Text) setAside(at uint64) error {
 	return t.truncate(int64(at - t.begin))
 }
 
-// flush writes what is pending, then lines, and puts back to pending what has not gone out: no half
-// of a line stays in the file.
+// flush writes the pending lines and then lines. Lines that cannot be written become pending, and
+// no incomplete line stays in the file.
 func (t *Text) flush(lines []byte) error {
 	if len(t.pending) > 0 {
 		lines, t.pending = t.pending, nil
@@ -250,8 +250,8 @@ func (t *Text) flush(lines []byte) error {
 	return err
 }
 
-// sameFile sees to it that what is written to is what people see below that name. A folder that is
-// gone is not made again: somebody may be about to bring it back.
+// sameFile makes sure that the open file is still the one with this name. It does not create a
+// folder that is gone, since somebody may be about to bring it back.
 func (t *Text) sameFile() error {
 	now, err := os.Stat(t.path())
 	if err == nil && os.SameFile(now, t.info) {
@@ -264,7 +264,7 @@ func (t *Text) sameFile() error {
 	return t.setBegin(end - uint64(t.size))
 }
 
-// Ready says whether lines can be written now, and writes those that could not.
+// Ready writes pending lines, and returns an error if lines cannot be written now.
 func (t *Text) Ready() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,7 +274,7 @@ func (t *Text) Ready() error {
 	return t.flush(nil)
 }
 
-// Start says where the next line stands, for a text that nothing in the stream speaks of.
+// Start sets the offset of the next line, for a text of which the stream has nothing.
 func (t *Text) Start(at uint64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,7 +289,7 @@ func (t *Text) setBegin(begin uint64) error {
 		return err
 	}
 	t.begin = begin
-	// of a cut that failed half-way
+	// A failed cut may have left it.
 	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil &&
 		!errors.Is(err, os.ErrNotExist) {
 		return err
@@ -297,7 +297,7 @@ func (t *Text) setBegin(begin uint64) error {
 	return nil
 }
 
-// Sync returns when all that was written is on the disk.
+// Sync puts everything that was written on the disk.
 func (t *Text) Sync() error {
 	t.mu.RLock()
 	file := t.file
@@ -305,7 +305,7 @@ func (t *Text) Sync() error {
 	return syncData(file)
 }
 
-// Close gives the folder back.
+// Close closes the file and unlocks the folder.
 func (t *Text) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

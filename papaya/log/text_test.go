@@ -92,14 +92,14 @@ func TestAGapMovesTheBeginning(t *testing.T) {
 	}
 	wantFile(t, folder, "later\n")
 	if _, err := x.ReadAt(make([]byte, 1), 1000); err == nil {
-		t.Error("what was cut off can be read")
+		t.Error("lines that were cut off can be read")
 	}
 	write(t, x, 1011, "last\n")
 	wantFile(t, folder, "later\nlast\n")
 }
 
-// TestWhatIsGoneIsNotWrittenAgain plays what the stream has since the last state to a text whose
-// head is gone: cut off, or removed by somebody.
+// TestWhatIsGoneIsNotWrittenAgain writes the stream's lines since the last state to a text whose
+// head was cut off, or whose file was removed.
 func TestWhatIsGoneIsNotWrittenAgain(t *testing.T) {
 	folder := t.TempDir()
 	x := openText(t, folder)

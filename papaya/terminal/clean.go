@@ -8,15 +8,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// clean makes a text from somebody else harmless: no control character is left that a terminal
-// would obey, nothing that turns the order of what follows around, and none of IRC's formatting.
+// clean makes a text from others safe to show. It removes control characters, characters that
+// change the direction of text, and IRC's formatting.
 func clean(text string) string {
 	text = dropColours(text)
 	return strings.Map(func(c rune) rune {
 		switch {
 		case c == '\t':
 			return ' '
-		case c == '\u200d', c == '\u200c': // join the parts of one emoji, or part those of one word
+		case c == '\u200d', c == '\u200c': // joiners within an emoji or a word
 			return c
 		case unicode.IsControl(c), unicode.Is(unicode.Cf, c), c == '\u2028', c == '\u2029':
 			return -1
@@ -25,8 +25,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
-// dropColours removes what IRC programs write for colours: \x03 and up to two numbers of two
-// digits. The digits would stay otherwise.
+// dropColours removes colour codes of IRC: \x03 and up to two numbers of two digits.
 func dropColours(text string) string {
 	if !strings.Contains(text, "\x03") {
 		return text
@@ -49,7 +48,7 @@ func dropColours(text string) string {
 	}
 }
 
-// digits is how many of the first two bytes are digits.
+// digits returns how many of the first two bytes are digits.
 func digits(s string) int {
 	n := 0
 	for n < 2 && n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -58,7 +57,7 @@ func digits(s string) int {
 	return n
 }
 
-// fit makes a text exactly as wide as asked.
+// fit cuts or pads a text to a width.
 func fit(s string, width int) string {
 	if width <= 0 {
 		return ""
@@ -69,7 +68,7 @@ func fit(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
 }
 
-// wrap breaks a text into lines of at most width columns, at blanks where that is possible.
+// wrap breaks a text into lines of at most width columns, at blanks if possible.
 func wrap(text string, width int) []string {
 	if width < 2 { // a wide character needs two columns
 		width = 2

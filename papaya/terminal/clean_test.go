@@ -50,8 +50,8 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// FuzzView holds that nothing that a server says breaks the screen: it has its size, and no
-// sequence but our own styles.
+// FuzzView: whatever a server sends, the screen keeps its size, and has no escape sequences but
+// those of our styles.
 func FuzzView(f *testing.F) {
 	f.Add(":b!b@h PRIVMSG #tea :\x1b[2J\x9b0m hello\n:b!b@h TOPIC #tea :\x1b]0;x\x07\n"+
 		":\x1b[1m!x@h JOIN #tea", 40, 10)
@@ -82,7 +82,7 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-// dropStyles removes SGR sequences, and those only.
+// dropStyles removes SGR sequences only.
 func dropStyles(s string) string {
 	var b strings.Builder
 	for {

@@ -9,8 +9,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A command is what may be written with a slash in front. run says what is to be told, or nothing
-// when all is well; errUsage when the words are wrong.
+// A command is typed with a slash. run returns a line for the user, or nothing. It returns errUsage
+// if the words are wrong.
 type command struct {
 	name, words, what string
 	run               func(m *Model, words []string) string
@@ -18,7 +18,7 @@ type command struct {
 
 const errUsage = "usage"
 
-// commands is filled at the start because /help lists it.
+// init fills commands, because /help refers to it.
 var commands []command
 
 func init() {
@@ -56,7 +56,7 @@ func init() {
 	}
 }
 
-// obey does what was written.
+// obey runs what the user has typed.
 func (m *Model) obey(text string) string {
 	room := m.session.Active()
 	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
@@ -266,7 +266,7 @@ func help(m *Model, _ []string) string {
 	return ""
 }
 
-// keys is what /help says of them.
+// keys are the lines of /help about keys.
 var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",

@@ -7,22 +7,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// remembered is how many lines that were written are kept for the arrow keys.
+// remembered is how many typed lines are kept for the arrow keys.
 const remembered = 100
 
-// maxInput bounds what may be typed or pasted; a server takes 512 bytes a line, and long texts are
-// sent in pieces.
+// maxInput bounds a typed or pasted text. A line of IRC has 512 bytes; a longer text is sent in
+// pieces.
 const maxInput = 8192
 
-// An input is the line that is being written.
+// An input is the line that the user is typing.
 type input struct {
 	text    []rune
 	cursor  int // before this rune
 	written []string
-	back    int // which of the written lines is shown, from the newest; 0 is none
+	back    int // which of the remembered lines is shown, from the newest; 0: none
 	offers  []string
 	offer   int
-	start   int // where the completed word begins
+	start   int // the start of the completed word
 }
 
 func (in *input) String() string { return string(in.text) }
@@ -40,7 +40,7 @@ func (in *input) insert(text string) {
 	in.cursor += len(runes)
 }
 
-// take empties the line and keeps it for the arrow keys.
+// take returns the line, remembers it and empties it.
 func (in *input) take() string {
 	text := in.String()
 	if strings.TrimSpace(text) != "" && (len(in.written) == 0 ||
@@ -53,7 +53,7 @@ func (in *input) take() string {
 	return text
 }
 
-// key does what a key means for the line; false if it means nothing here.
+// key handles a key. It returns false if the key has no meaning in the line.
 func (in *input) key(key string) bool {
 	switch key {
 	case "left", "ctrl+b":
@@ -93,7 +93,7 @@ func (in *input) drop(from, to int) {
 	in.cursor = from
 }
 
-// word is where the word before the cursor begins.
+// word returns where the word before the cursor begins.
 func (in *input) word() int {
 	at := in.cursor
 	for at > 0 && in.text[at-1] == ' ' {
@@ -118,8 +118,8 @@ func (in *input) recall(step int) {
 	in.set(in.written[len(in.written)-back])
 }
 
-// complete puts the next of the words that the one before the cursor may become; offered is asked
-// for them at first.
+// complete replaces the word before the cursor by the next completion. The first call asks offered
+// for them.
 func (in *input) complete(step int, offered func(word string, first bool) []string) {
 	if len(in.offers) == 0 {
 		in.start = in.cursor
@@ -144,10 +144,10 @@ func (in *input) complete(step int, offered func(word string, first bool) []stri
 	in.cursor = in.start + len(word)
 }
 
-// forgetOffers ends a completion: the next begins anew.
+// forgetOffers ends a completion.
 func (in *input) forgetOffers() { in.offers = nil }
 
-// view is the part of the line that fits, and the column of the cursor in it.
+// view returns the part of the line that fits, and the column of the cursor in it.
 func (in *input) view(width int) (string, int) {
 	from := sort.Search(in.cursor,
 		func(i int) bool { return ansi.StringWidth(string(in.text[i:in.cursor])) < width })

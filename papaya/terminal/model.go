@@ -1,6 +1,6 @@
-// Package terminal is a chat client for a terminal. The model is pure: what the server says, what
-// is typed and how large the screen is go in, the screen and the lines for the server come out.
-// Program is the edge.
+// Package terminal is a chat client for a terminal. Model is pure: lines of the server, keys and
+// the size of the screen go in, and the screen and lines for the server come out. Program does the
+// I/O.
 package terminal
 
 import (
@@ -12,47 +12,47 @@ import (
 	"interleave/papaya/irc"
 )
 
-// What goes into a model, beside client.Opened, client.Line and client.Lost.
+// The events of a model, besides client.Opened, client.Line and client.Lost.
 type (
-	// Key is one that was pressed, as bubbletea names it: "enter", "ctrl+c".
+	// Key is a key as bubbletea names it: "enter", "ctrl+c".
 	Key string
-	// Text is what was typed or pasted.
+	// Text was typed or pasted.
 	Text string
-	// Size is that of the screen, in characters.
+	// Size is the size of the screen in characters.
 	Size struct{ Width, Height int }
 )
 
-// A Model is all that is on the screen. One goroutine owns it.
+// A Model has everything that is on the screen. One goroutine owns it.
 type Model struct {
 	session       *client.Session
 	zone          *time.Location
 	width, height int
 	in            input
 	drafts        map[*client.Room]string
-	told          string // one line about what was typed last
-	state         string // one line about the connection; empty when all is well
-	goTo          string // the room that is to be looked at when we are in it
-	// the first message that was new when the room was looked at
+	told          string // a line that answers the last input
+	state         string // a line about the connection; empty while it works
+	goTo          string // the room to look at when we have joined it
+	// marks has the first message that was new when the user began to look at a room.
 	marks map[*client.Room]marked
-	// the last message on the screen when scrolled back; nil is the newest
+	// bottom is the last message on the screen after scrolling back; nil: the newest.
 	bottom *client.Message
 	cut    int // lines of bottom that are below the screen
 	rows   map[*client.Message]drawn
 
-	// What comes out.
+	// The results.
 	Quit   bool
-	Failed string // why the server does not let us in
-	Steady bool   // all is well: the next loss is followed by a short wait
-	Drop   bool   // the connection is of no use
+	Failed string // why the server refuses us
+	Steady bool   // the session is established: the next loss is followed by a short pause
+	Drop   bool   // the connection is useless
 }
 
-// A marked room has a line above its first new message.
+// marked says where the line above a room's first new message is.
 type marked struct{ after *client.Message }
 
-// maxDrawn bounds the messages whose lines are kept; beyond, all are drawn anew.
+// maxDrawn bounds the messages whose drawn lines are kept. Above it all are drawn again.
 const maxDrawn = 30_000
 
-// NewModel makes a model of a session; times are shown in the zone.
+// NewModel makes a model of a session. It shows times in the zone.
 func NewModel(session *client.Session, zone *time.Location) *Model {
 	return &Model{
 		session: session, zone: zone, width: 80, height: 24, state: "connecting",
@@ -61,7 +61,7 @@ func NewModel(session *client.Session, zone *time.Location) *Model {
 	}
 }
 
-// Take takes one event in and returns the lines that are to be sent.
+// Take handles an event, and returns the lines to send.
 func (m *Model) Take(event any) []irc.Message {
 	switch e := event.(type) {
 	case client.Opened:
@@ -121,7 +121,7 @@ func (m *Model) event(e client.Event) {
 	}
 }
 
-// leave says goodbye and ends.
+// leave sends QUIT and ends.
 func (m *Model) leave(why string) {
 	if m.session.Online() {
 		if why == "" {
@@ -132,7 +132,7 @@ func (m *Model) leave(why string) {
 	m.Quit = true
 }
 
-// look makes a room the one on the screen.
+// look shows a room.
 func (m *Model) look(r *client.Room) {
 	old := m.session.Active()
 	m.drafts[old] = m.in.String()
@@ -146,7 +146,7 @@ func (m *Model) look(r *client.Room) {
 	delete(m.drafts, r)
 }
 
-// lastSeen is the message before the first unread one, or nil if there is none.
+// lastSeen returns the message before the first unread one, or nil.
 func lastSeen(r *client.Room) *client.Message {
 	left := r.Unread
 	for i, x := range slices.Backward(r.Messages) {
@@ -190,7 +190,7 @@ func (m *Model) key(key string) {
 	}
 }
 
-// page is how far a key scrolls.
+// page returns how many rows a key scrolls.
 func (m *Model) page(key string) int {
 	if strings.HasPrefix(key, "shift+") {
 		return 1
@@ -203,7 +203,7 @@ func (m *Model) newest() {
 	m.session.Active().Look()
 }
 
-// enter does what was written; what could not be done stays, to be mended.
+// enter runs the typed line. If that fails, the line stays.
 func (m *Model) enter() {
 	text := strings.TrimRight(m.in.String(), " ")
 	if strings.TrimSpace(text) == "" {
@@ -222,11 +222,11 @@ func (m *Model) enter() {
 		m.newest()
 		return
 	}
-	delete(m.drafts, room) // the command led to another room: it is not to wait here
+	delete(m.drafts, room) // the command shows another room: the draft must not stay here
 	m.in.written = append(m.in.written, text)
 }
 
-// all lists what one can look at, in the order of the screen.
+// all returns the rooms in the order of the screen.
 func (m *Model) all() []*client.Room {
 	return append([]*client.Room{m.session.Status}, m.session.Rooms()...)
 }
@@ -237,7 +237,7 @@ func (m *Model) step(by int) {
 	m.look(all[(at+by+len(all))%len(all)])
 }
 
-// unread looks at the next room with something new, mentions first.
+// unread shows the next room with unread messages, mentions first.
 func (m *Model) unread() {
 	var next *client.Room
 	for _, r := range m.session.Rooms() {
@@ -250,7 +250,7 @@ func (m *Model) unread() {
 	}
 }
 
-// offered lists what a word may become: commands at the start, rooms after #, nicks elsewhere.
+// offered returns completions of a word: commands at the start, rooms after #, nicks elsewhere.
 func (m *Model) offered(word string, first bool) []string {
 	end, low := " ", strings.ToLower(word)
 	var from []string

@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
 
-// noon is when all of this happens; whatever has no time of its own is a second later.
+// noon is when the tests begin; an event without a time of its own is a second later.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// A user is a model with what it has sent.
+// A user is a model and the lines that it has sent.
 type user struct {
 	t    *testing.T
 	m    *Model
@@ -53,7 +53,7 @@ func (u *user) hears(lines ...string) {
 	}
 }
 
-// presses takes keys by their names, and all else as text that is typed.
+// presses sends keys by name. Other words are typed as text.
 func (u *user) presses(keys ...string) {
 	for _, k := range keys {
 		switch {
@@ -79,7 +79,7 @@ func (u *user) connects() {
 			"oolong is gone", ":x BATCH -h")
 }
 
-// screen is what is seen, as plain text; its size is held.
+// screen returns the screen as plain text, and checks its size.
 func (u *user) screen() string {
 	u.t.Helper()
 	text, x, y := u.m.View()
@@ -119,7 +119,7 @@ func (u *user) golden(name string) {
 	}
 }
 
-// afternoon is a conversation to look at.
+// afternoon is a conversation to show.
 func afternoon(u *user) {
 	u.connects()
 	u.hears(
@@ -166,7 +166,7 @@ func TestAllSizes(t *testing.T) {
 	for w := 1; w <= 130; w += 9 {
 		for h := 1; h <= 40; h += 7 {
 			u.take(Size{w, h})
-			if w >= 8 { // below, a wide character of two columns has no place beside the time
+			if w >= 8 { // a wide character needs two columns beside the time
 				u.screen()
 			} else {
 				u.m.View()
@@ -317,7 +317,7 @@ func TestWaysToLeave(t *testing.T) {
 func TestRoomsKeepTheirDraftsAndMarks(t *testing.T) {
 	u := newUser(t, 80, 16)
 	afternoon(u)
-	u.presses("alt+a") // to bob, who has written to us
+	u.presses("alt+a") // to bob, who has written a private message
 	if got := u.m.session.Active().Name; got != "bob" {
 		t.Fatalf("looked at %s, want bob", got)
 	}

@@ -12,10 +12,10 @@ import (
 	"interleave/papaya/client"
 )
 
-// ErrRefused is a server that does not let us in.
+// ErrRefused means that the server refuses the user.
 var ErrRefused = errors.New("the server refused")
 
-// quitWait is how long the last words may take.
+// quitWait bounds the time to send QUIT.
 const quitWait = 2 * time.Second
 
 // Run shows a session on a terminal until the user leaves, the context ends or the server refuses.
@@ -34,7 +34,7 @@ func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io
 		screen.Quit()
 	}()
 	_, err := screen.Run()
-	stop() // what still waits is sent: QUIT
+	stop() // the connection sends the lines that still wait: QUIT
 	select {
 	case failed := <-ended:
 		if !errors.Is(failed, context.Canceled) {
@@ -46,12 +46,12 @@ func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io
 	case p.model.Failed != "":
 		return fmt.Errorf("%w: %s", ErrRefused, clean(p.model.Failed))
 	case errors.Is(err, tea.ErrProgramKilled), errors.Is(err, context.Canceled):
-		return nil // told to end from outside
+		return nil // the context has ended
 	}
 	return err
 }
 
-// program ties the model to bubbletea and the connection.
+// program connects the model with bubbletea and the connection.
 type program struct {
 	model *Model
 	conn  *client.Conn
@@ -78,7 +78,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, nil
 }
 
-// event is what bubbletea tells, in the model's words.
+// event converts a message of bubbletea to an event of the model.
 func event(msg tea.Msg) any {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -94,7 +94,7 @@ func event(msg tea.Msg) any {
 	return msg
 }
 
-// View draws the screen; bubbletea sends what has changed.
+// View draws the screen. bubbletea writes what has changed.
 func (p *program) View() tea.View {
 	text, x, y := p.model.View()
 	v := tea.NewView(text)

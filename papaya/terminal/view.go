@@ -12,20 +12,20 @@ import (
 	"interleave/papaya/client"
 )
 
-// Columns of the screen's parts, and how wide it must be for them to be shown.
+// The widths of the screen's parts in columns, and the least width of the screen to show them.
 const (
 	roomsWidth   = 18
 	peopleWidth  = 16
 	roomsFrom    = 60 // columns
 	peopleFrom   = 80
-	nicksFrom    = 60 // from here on nicks stand in a column of their own
+	nicksFrom    = 60 // nicks have a column of their own
 	nickWidth    = 10
 	stampWidth   = 6 // "15:04 "
-	leastPicture = 4 // rows below which only the input line is shown
+	leastPicture = 4 // below this height, only the input line is shown
 )
 
-// Styles are of the 16 colours of every terminal, so that the user's theme decides what they look
-// like; each is told from the others without colour too.
+// The styles use the 16 colours of every terminal, so the user's theme decides how they look. They
+// also differ without colour.
 var (
 	bar     = lipgloss.NewStyle().Reverse(true)
 	faint   = lipgloss.NewStyle().Faint(true)
@@ -39,7 +39,7 @@ var (
 
 func colour(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
 
-// hue is the colour of a nick, always the same.
+// hue returns the colour of a nick, which is always the same.
 func hue(nick string) lipgloss.Style {
 	sum := 0
 	for _, c := range strings.ToLower(nick) {
@@ -48,14 +48,14 @@ func hue(nick string) lipgloss.Style {
 	return hues[sum%len(hues)]
 }
 
-// A layout is which parts are shown and how wide the messages are.
+// A layout says which parts are shown, and how large the messages' part is.
 type layout struct {
 	rooms, people bool
-	width, height int // of the messages
+	width, height int // of the messages' part
 }
 
 func (m *Model) layout() layout {
-	l := layout{width: m.width, height: m.height - 3} // title, state, input
+	l := layout{width: m.width, height: m.height - 3} // without title, state and input
 	if m.width >= roomsFrom {
 		l.rooms = true
 		l.width -= roomsWidth + 1
@@ -67,7 +67,7 @@ func (m *Model) layout() layout {
 	return l
 }
 
-// View is the screen as lines, each as wide as the screen, and the place of the cursor.
+// View returns the screen as lines, each as wide as the screen, and the cursor's place.
 func (m *Model) View() (screen string, x, y int) {
 	text, column := m.in.view(max(1, m.width-3))
 	prompt := fit("> "+text, m.width)
@@ -114,7 +114,8 @@ func (m *Model) title() string {
 	return title
 }
 
-// status says what is wrong, else what was told, else who we are and where something is new.
+// status returns the state line: what is wrong, else the answer to the last input, else the nick
+// and the rooms with unread messages.
 func (m *Model) status(l layout) string {
 	switch {
 	case m.told != "":
@@ -151,7 +152,7 @@ func badge(r *client.Room) string {
 	return n
 }
 
-// roomList is the left column; the room on the screen is always in it.
+// roomList returns the left column. It always contains the room on the screen.
 func (m *Model) roomList(height int) []string {
 	all := m.all()
 	at := slices.Index(all, m.session.Active())
@@ -200,26 +201,26 @@ func (m *Model) peopleList(height int) []string {
 	return out
 }
 
-// drawn are the lines of one message, kept for as long as it looks the same.
+// drawn has the drawn lines of a message, as long as its look does not change.
 type drawn struct {
 	width         int
 	pending, fail bool
 	lines         []string
 }
 
-// A row is one line of the talk, and the message it is of; lines between messages belong
-// to the one below.
+// A row is a line of the messages' part, with its message. A line between messages belongs to the
+// one below.
 type row struct {
 	text string
 	of   *client.Message
 }
 
-// all the rows of the room on the screen, from its first message.
+// drawAll returns all rows of the room on the screen.
 func (m *Model) drawAll(l layout) []row {
 	r := m.session.Active()
 	var out []row
 	if r.Fetching() {
-		out = append(out, row{faint.Render("fetching what was said before"), nil})
+		out = append(out, row{faint.Render("loading older messages"), nil})
 	} else if r.Whole && r != m.session.Status {
 		out = append(out, row{faint.Render("this is where " + m.name(r) + " begins"), nil})
 	}
@@ -260,7 +261,7 @@ func (m *Model) draw(x *client.Message, width int) []string {
 	return d.lines
 }
 
-// lines draws one message: the time, the nick, and the text beside them.
+// lines draws a message: the time, the nick, and the text beside them.
 func (m *Model) lines(x *client.Message, width int) []string {
 	head, style := m.head(x)
 	text := clean(x.Text)
@@ -294,7 +295,7 @@ func (m *Model) lines(x *client.Message, width int) []string {
 	return out
 }
 
-// head is what stands before a text, and how the text looks.
+// head returns the part before the text, and the style of the text.
 func (m *Model) head(x *client.Message) (string, lipgloss.Style) {
 	nick := clean(x.Nick)
 	plain := lipgloss.NewStyle()
@@ -338,7 +339,7 @@ func styled(x *client.Message, head string) string {
 	return hue(x.Nick).Render(head)
 }
 
-// talk is the part of the rows that is on the screen.
+// talk returns the rows that are on the screen.
 func (m *Model) talk(l layout) []string {
 	rows := m.drawAll(l)
 	end := m.end(rows)
@@ -351,7 +352,7 @@ func (m *Model) talk(l layout) []string {
 	return out
 }
 
-// end is the row below the last on the screen.
+// end returns the row after the last on the screen.
 func (m *Model) end(rows []row) int {
 	if m.bottom == nil {
 		return len(rows)
@@ -361,10 +362,10 @@ func (m *Model) end(rows []row) int {
 			return max(0, i+1-m.cut)
 		}
 	}
-	return len(rows) // the message is not kept any more
+	return len(rows) // the room has no such message any more
 }
 
-// scroll goes back by so many rows, and asks for older messages when the beginning is near.
+// scroll scrolls back by so many rows, and requests older messages near the beginning.
 func (m *Model) scroll(by int) {
 	l := m.layout()
 	rows := m.drawAll(l)

@@ -18,10 +18,10 @@ import (
 	"interleave/internal/browser"
 )
 
-// patience is a net under what servers are to do; nothing is expected to be fast.
+// patience bounds every wait for a server; nothing is expected to be fast.
 const patience = 5 * time.Minute
 
-// atEnd is done when all tests of the package have run.
+// atEnd has functions that are called after all tests of the package.
 var atEnd []func()
 
 func TestMain(m *testing.M) {
@@ -32,19 +32,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A person is somebody in front of a page of her own.
+// A person is a user in front of a page.
 type person struct {
 	*browser.Page
 	t *testing.T
 }
 
-// newPerson opens the page; that a server cannot be reached is no fault of it.
+// newPerson opens a page. It is no failure of the page if a server cannot be reached.
 func newPerson(t *testing.T, width, height int) *person {
 	t.Helper()
 	return &person{browser.Open(t, width, height, "WebSocket connection to"), t}
 }
 
-// signIn opens the page and fills in the form.
+// signIn opens the page, and fills in and sends the form.
 func (p *person) signIn(url, nick, room string) {
 	p.t.Helper()
 	p.open(url)
@@ -62,7 +62,7 @@ func (p *person) submit(nick, room string) {
 	p.press()
 }
 
-// write puts a text into the compose box as one would paste it, and sends it.
+// write pastes a text into the compose box, and sends it.
 func (p *person) write(text string) {
 	p.t.Helper()
 	quoted, err := json.Marshal(text)
@@ -76,7 +76,7 @@ func (p *person) write(text string) {
 		chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
 }
 
-// sees waits until a message with this very text is there, once.
+// sees waits until exactly one message has this text.
 func (p *person) sees(text string) {
 	p.t.Helper()
 	p.Until("it shows "+text,
@@ -84,14 +84,14 @@ func (p *person) sees(text string) {
 			`[...document.querySelectorAll("#messages .text")].filter((n) => n.textContent === %q).length === 1`, text))
 }
 
-// said lists the texts of what people said in the room that is seen.
+// said returns the texts of the messages in the room on the screen.
 func (p *person) said() []string {
 	p.t.Helper()
 	return browser.Eval[[]string](p.Page,
 		`[...document.querySelectorAll("#messages :is(.message, .action) .text")].map((n) => n.textContent)`)
 }
 
-// site serves the page in front of an IRC server that speaks TCP.
+// site serves the page, and passes its WebSocket on to an IRC server that speaks TCP.
 func site(t *testing.T, addr string) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -102,7 +102,7 @@ func site(t *testing.T, addr string) string {
 	return s.URL + "/"
 }
 
-// bridge passes lines between a WebSocket and a TCP connection, until either ends.
+// bridge passes lines between a WebSocket and a TCP connection until one of them ends.
 func bridge(w http.ResponseWriter, r *http.Request, addr string) {
 	ws, err := websocket.Accept(w, r,
 		&websocket.AcceptOptions{Subprotocols: []string{"text.ircv3.net"}})

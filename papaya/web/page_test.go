@@ -13,10 +13,10 @@ import (
 	"interleave/papaya/irc"
 )
 
-// overflow is whether the page is wider than the screen, or text is cut off at its side.
+// overflow is true if the page is wider than the screen, or text is cut off at its side.
 const overflow = `document.documentElement.scrollWidth > innerWidth || document.querySelector("#scroll").scrollWidth > document.querySelector("#scroll").clientWidth`
 
-// poor lists the texts whose contrast is below 4.5 (WCAG 2.2, 1.4.3), with the contrast.
+// poor lists the texts with a contrast below 4.5 (WCAG 2.2, 1.4.3), and the contrast.
 const poor = `(() => {
 	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgb = (css) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -32,8 +32,8 @@ const poor = `(() => {
 	return out;
 })()`
 
-// TestPageInUse has a conversation in both colours, wide and on a phone, and looks at what would
-// be hard to use.
+// TestPageInUse has a conversation in both themes, on a wide screen and on a phone, and checks
+// contrast and overflow.
 func TestPageInUse(t *testing.T) {
 	p := newPapaya(t, false)
 	ann, bob := newPerson(t, 1280, 800), newPerson(t, 360, 740)
@@ -115,12 +115,12 @@ func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
 	ann.Do(chromedp.SendKeys(box, "\t"))
 	ann.Until("it is completed", `document.querySelector("#compose").value === "/topic "`)
 	ann.write("")
-	ann.Do(chromedp.SendKeys(box, "\ue013")) // arrow up, as WebDriver names it
+	ann.Do(chromedp.SendKeys(box, "\ue013")) // arrow up in WebDriver
 	ann.Picture("completion")
 }
 
-// TestLinesAreReadAsTheServerReadsThem holds the page's parser to that of package irc, on
-// lines at random.
+// TestLinesAreReadAsTheServerReadsThem compares the page's parser with that of package irc on
+// random lines.
 func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 	p := newPerson(t, 800, 600)
 	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))

@@ -19,7 +19,7 @@ import (
 	"interleave/internal/irctest"
 )
 
-// build makes the program once for all tests.
+// build builds the program once for all tests.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "papaya-web-")
 	if err != nil {
@@ -34,7 +34,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// A papaya is a server as people run it.
+// A papaya is a server process.
 type papaya struct {
 	t                        *testing.T
 	program, dir, web, plain string
@@ -42,10 +42,10 @@ type papaya struct {
 	said                     bytes.Buffer
 }
 
-// newPapaya starts a server, with accounts required or not.
+// newPapaya starts a server, with or without required accounts.
 func newPapaya(t *testing.T, accounts bool) *papaya {
 	t.Helper()
-	browser.Needed(t) // without a browser there is nothing to build for
+	browser.Needed(t) // without a browser the program is not needed
 	program, err := build()
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +96,14 @@ func (p *papaya) start() {
 	}
 }
 
-// kill is kill -9.
+// kill kills the server with SIGKILL.
 func (p *papaya) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 	p.cmd = nil
 }
 
-// admin runs `papaya admin` and returns what it prints.
+// admin runs `papaya admin` and returns its output.
 func (p *papaya) admin(words ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(p.program, append([]string{"admin"}, words...)...)
@@ -173,7 +173,7 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	ann.Picture("search")
 }
 
-// seesAllOf scrolls back to line 0, page by page: all lines are there, each once and in order.
+// seesAllOf scrolls back to line 0 page by page. All lines must be there, each once and in order.
 func (p *person) seesAllOf(many int) {
 	p.t.Helper()
 	p.sees(fmt.Sprintf("line %d", many-1))
@@ -269,7 +269,7 @@ func TestAccountsAndInvitations(t *testing.T) {
 	ann.write("hello from an account")
 	ann.sees("hello from an account")
 
-	ann.open(p.url()) // again, now that the nick is the account's
+	ann.open(p.url()) // again, now that the account owns the nick
 	fill("nick", "ann")
 	fill("password", "the kettle is on")
 	ann.press()

@@ -13,10 +13,10 @@ import (
 	"interleave/internal/freeport"
 )
 
-// nobody is the user that owns nothing, in Debian and elsewhere.
+// nobody is the number of the user without rights, in Debian and elsewhere.
 const nobody = 65534
 
-// ngircd starts a server that knows nothing of history, echo or times, and returns its address.
+// ngircd starts a server without history, echo and times, and returns its address.
 func ngircd(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("ngircd")
@@ -30,7 +30,8 @@ func ngircd(t *testing.T) string {
 	port := freeport.Find(t)
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for nobody to read
+	// user nobody must be able to read it
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(dir, "ngircd.conf")
@@ -42,7 +43,8 @@ func ngircd(t *testing.T) string {
 	}
 	cmd := exec.Command(path, "-n", "-f", conf)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	// it would become nobody by itself, and with that lose the signal that ends it with the test
+	// Otherwise ngircd would change its user itself, and would lose the signal that ends it with
+	// the test.
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
@@ -74,7 +76,7 @@ func TestTwoPeopleOnAPlainServer(t *testing.T) {
 	bob.signIn(url, "bob", "#tea")
 	ann.write("the kettle is on")
 	bob.sees("the kettle is on")
-	ann.sees("the kettle is on") // shown once, though no echo says so
+	ann.sees("the kettle is on") // exactly once, though the server sends no echo
 	bob.write("ann: two cups, please")
 	ann.sees("ann: two cups, please")
 	bob.write("/me waits")

@@ -1,8 +1,7 @@
-// Package web is Papaya's page: a chat client of static files, which needs nothing but the server
-// that it came from.
+// Package web is Papaya's page: a chat client of static files, which needs only its own server.
 //
-// The page speaks IRC over a WebSocket at "socket", beside itself. There is no build step: what is
-// in page/ is what the browser gets, and nothing that people say is ever markup.
+// The page speaks IRC over a WebSocket at "socket". There is no build step: the browser gets the
+// files in page/ as they are. Nothing that people say becomes markup.
 package web
 
 import (
@@ -21,25 +20,25 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy lets the page load its own files and speak to its own server, and nothing else: no inline
-// script or style, no other host, no frame around it.
+// policy allows the page to load its own files and to connect to its own server. It allows nothing
+// else: no inline scripts or styles, no other hosts, no frame around it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for " +
 	"'script'"
 
-// A file is one of the page's, as it is sent.
+// A file is a file of the page as it is sent.
 type file struct {
 	data []byte
 	kind string
 	etag string
 }
 
-// Handler serves the page: / and the files that it names. All else is 404.
+// Handler serves the page at /, and its other files. Other paths are 404.
 func Handler() http.Handler {
 	all, err := load()
 	if err != nil {
-		// the files are in the executable: they cannot be missing
+		// ^The files are embedded, so they cannot be missing.
 		panic("web: reading the embedded page: " + err.Error())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,18 +60,19 @@ func serve(w http.ResponseWriter, r *http.Request, f file) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("ETag", f.etag)
-	h.Set("Cache-Control", "no-cache") // kept, but asked about: modules of two versions never meet
+	// the browser asks before it uses its copy, so it never mixes modules of two versions
+	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()")
-	// answers If-None-Match by the ETag
+	// ^ServeContent answers If-None-Match by the ETag.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 
-// load reads the page, each file by the path that a browser asks for.
+// load reads the page's files, by their paths in the browser.
 func load() (map[string]file, error) {
 	all := map[string]file{}
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
@@ -96,7 +96,7 @@ func load() (map[string]file, error) {
 	return all, err
 }
 
-// kindOf is a file's content type, which must not depend on what the machine has in /etc.
+// kindOf returns the content type of a file. Package mime would use files of the machine.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":

@@ -77,8 +77,8 @@ func TestPolicyForbidsAllButTheServersOwn(t *testing.T) {
 	}
 }
 
-// TestPageHasNothingInline keeps out what the policy would forbid, ways to make markup of text,
-// and other hosts.
+// TestPageHasNothingInline: the page has nothing that the policy forbids, no way to make markup
+// from text, and no other hosts.
 func TestPageHasNothingInline(t *testing.T) {
 	bad := regexp.MustCompile(
 		`(?i)\son[a-z]+=|\sstyle=|<script>|<style|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:`)

@@ -1,5 +1,5 @@
-// The page's beginning: it signs in, ties the session to the connection and the view, and keeps
-// what is to be kept.
+// The start of the page: it signs in, connects the session with the connection and the view, and
+// stores what must survive a reload.
 
 import { Connection } from './connection.js';
 import { composer } from './composer.js';
@@ -19,7 +19,7 @@ const view = new View((room) => {
 
 const socketURL = () => new URL('socket', location.href.replace(/^http/, 'ws').replace(/[?#].*$/, '')).href;
 
-// What is kept in the browser: nick, rooms, and how far each was read. Never a password.
+// The browser stores the nick, the rooms, and how far each was read. It never stores a password.
 let saving = null;
 function remember() {
   saving ??= setTimeout(keep, 500);
@@ -66,7 +66,7 @@ function announce(room, m) {
     while ($('spoken').children.length > 20) $('spoken').firstChild.remove();
   }
   const forMe = m.mention || !room.isChannel;
-  const late = Date.now() - m.time > 60_000; // what was said while we were away is unread, and no news
+  const late = Date.now() - m.time > 60_000; // a message that came late is unread, but is not notified
   if (forMe && !late && settings.notify && !(view.seen && room === session.active)) {
     const n = new Notification(`${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ''}`, { body: clean(m.text), tag: room.name, icon: 'icon.svg' });
     n.onclick = () => {
@@ -105,7 +105,7 @@ function start(given) {
     },
     refused: (why) => refused(why),
     quit: () => {
-      setTimeout(leave, 200); // the line is to leave before the connection does
+      setTimeout(leave, 200); // the QUIT must be sent before the connection is closed
     },
   });
   view.session = session;
@@ -165,5 +165,5 @@ $('nick').value = load('session').nick ?? '';
 $('join').value = decodeURIComponent(location.hash.slice(1)).replace(/^([^#&])/, '#$1');
 $($('nick').value ? 'password' : 'nick').focus();
 
-// For whoever looks for the cause of something in the browser's console; nothing here uses it.
+// For debugging in the browser's console. Nothing here uses it.
 globalThis.papaya = { parse };

@@ -1,5 +1,5 @@
-// What may be written with a slash in front. Each is a function of the session, the room that is
-// seen and the words.
+// The commands that are typed with a slash. Each is a function of the session, the room on the
+// screen and the words.
 
 export const commands = {
   join: ['#room [key]', 'go into a room', (s, room, [name, key]) => {

@@ -1,4 +1,4 @@
-// Completion in what is being written: commands at the start, rooms after #, nicks elsewhere.
+// Completion of the typed text: commands at the start, rooms after #, nicks elsewhere.
 
 /** complete finds the words that the one before the cursor may become. */
 export function complete(text, cursor, { nicks, rooms, commands }) {

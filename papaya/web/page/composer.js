@@ -1,18 +1,18 @@
-// What the user does: writes, completes, goes from room to room, opens and shuts the panes.
+// The input of the user: messages, completion, moves between rooms, panes.
 
 import { commands, obey } from './commands.js';
 import { complete, put } from './complete.js';
 import { $ } from './view.js';
 
-const remembered = 100; // lines written, for the arrow keys
+const remembered = 100; // typed lines that are kept for the arrow keys
 
 export function composer(current, view, signedOut) {
   const box = $('compose');
   const written = [];
-  let back = -1; // which of the written lines is shown, from the newest; -1 is none
-  let offers = null; // a completion under way: {start, words, at}
+  let back = -1; // which of the kept lines is shown, from the newest; -1: none
+  let offers = null; // the current completion: {start, words, at}
 
-  let shift = false; // a line break is meant
+  let shift = false; // Shift is down: Enter makes a line break
 
   const grow = () => {
     box.rows = Math.min(6, box.value.split('\n').length);
@@ -32,7 +32,7 @@ export function composer(current, view, signedOut) {
     const { active: room } = session;
     const told = obey(session, room, text);
     $('told').textContent = told;
-    if (told) return; // what could not be done stays, to be mended
+    if (told) return; // the command has failed: the text stays
     room.draft = '';
     if (room === session.active) fill('');
     written.unshift(text);
@@ -90,7 +90,7 @@ export function composer(current, view, signedOut) {
         $('scroll').scrollBy(0, (event.key === 'PageUp' ? -0.9 : 0.9) * $('scroll').clientHeight);
     }
   });
-  // Phones' keyboards may tell of Enter in this way only.
+  // The keyboards of some phones report Enter only in this way.
   box.addEventListener('beforeinput', (event) => {
     if (event.inputType !== 'insertLineBreak' || shift) return;
     event.preventDefault();

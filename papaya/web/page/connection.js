@@ -1,14 +1,14 @@
-// A WebSocket that is made again when it is lost: after 1 s, then twice as long each time, 30 s at
-// most. A server that says nothing for a minute, though it was asked, counts as lost.
+// A WebSocket that is opened again when it is lost: after 1 s, then after twice as long each time, at
+// most 30 s. A server that sends nothing for a minute, in spite of a PING, counts as lost.
 
 import { parse } from './irc.js';
 
 const firstWait = 1000; // ms
 const longestWait = 30_000; // ms
-const tick = 5000; // ms between looks at the clock
-const askAfter = 30_000; // ms of silence after which the server is asked
-const lostAfter = 60_000; // ms of silence after which it is lost
-const mostUnsent = 1 << 20; // bytes that wait in the browser: a connection that holds more is stuck
+const tick = 5000; // ms between checks
+const askAfter = 30_000; // ms of silence after which the page sends a PING
+const lostAfter = 60_000; // ms of silence after which the connection is lost
+const mostUnsent = 1 << 20; // bytes that wait in the browser: with more the connection is stuck
 
 export class Connection {
   /** hooks: opened(), line(parsed), lost(seconds until the next try), now and then. */
@@ -61,7 +61,7 @@ export class Connection {
 
   lose() {
     this.drop();
-    const wait = this.wait * (0.8 + Math.random() * 0.4); // not all clients of a server that was restarted at once
+    const wait = this.wait * (0.8 + Math.random() * 0.4); // the clients of a restarted server must not all connect at once
     this.wait = Math.min(this.wait * 2, longestWait);
     this.timer = setTimeout(() => this.open(), wait);
     this.hooks.lost(Math.ceil(wait / 1000));

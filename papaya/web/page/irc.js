@@ -1,4 +1,4 @@
-// The lines of IRC: text in, text out. Nothing here knows of a page or a connection.
+// The syntax of IRC: text in, text out, without a page or a connection.
 
 const unescapes = { ':': ';', s: ' ', '\\': '\\', r: '\r', n: '\n' };
 const maxParams = 15; // RFC 2812 section 2.3
@@ -92,7 +92,7 @@ export function pieces(text, size) {
         if (used > size) break;
         fits += c;
       }
-      if (!fits) return out; // size is smaller than one character: nothing can be said
+      if (!fits) return out; // size is smaller than one character
       const blank = fits.lastIndexOf(' ');
       const end = blank > fits.length / 2 ? blank : fits.length;
       out.push(rest.slice(0, end));

@@ -1,5 +1,4 @@
-// What each line from the server means to a session: one function a command, and one for all
-// other numerics.
+// The lines from the server: one function for each command, and one for all other numerics.
 
 import { nickOf } from './irc.js';
 import { maxPages } from './room.js';
@@ -41,7 +40,7 @@ export const handlers = {
     s.nickAgain = false;
     s.negotiated();
   },
-  REGISTER(s, { params }) { // an invitation was taken: the account is there, and signs in as any other
+  REGISTER(s, { params }) { // the account was made from the invitation: log in to it
     if (params[0] !== 'SUCCESS') return;
     s.settings.invitation = '';
     s.negotiated();
@@ -200,7 +199,7 @@ export function numeric(s, { command, params, tags }) {
   const code = Number(command);
   const room = s.find(params[1] ?? '');
   if (code >= 400) {
-    if (code === 451 || code === 410) return; // registration or a capability word that the server does not know
+    if (code === 451 || code === 410) return; // before registration, or an unknown subcommand of CAP
     if (code === 421 && ['CAP', 'WHO', 'CHATHISTORY'].includes(params[1])) return;
     failed(s, tags.get('label'), room);
     if (room?.isChannel && !room.joined && /^(403|405|437|47[1-9]|489)$/.test(command)) s.wants.delete(room.name);
@@ -224,9 +223,9 @@ function refuse(s, { params }) {
 }
 
 function badNick(s, { params }) {
-  if (s.state === 'registering' && s.settings.account && !s.authenticated) s.nickAgain = true; // it may be ours, once we are known
+  if (s.state === 'registering' && s.settings.account && !s.authenticated) s.nickAgain = true; // it may be ours, once we have logged in
   else if (s.state === 'ready') s.note(s.active, `${params[1]}: ${params.at(-1)}`, 'error');
-  else if (s.registered) s.hooks.retry(`${s.nick}: ${params.at(-1)}`); // our own ghost, which the server will notice soon
+  else if (s.registered) s.hooks.retry(`${s.nick}: ${params.at(-1)}`); // our old connection, which the server will soon end
   else s.hooks.refused(`${s.nick}: ${params.at(-1)}`);
 }
 
@@ -315,7 +314,7 @@ function past(s, batch) {
   const room = s.find(batch.target);
   if (!room) return;
   const { asked } = room;
-  if (!asked && s.searching === room) { // some servers answer a search by a page of history
+  if (!asked && s.searching === room) { // some servers answer a search with a page of history
     s.searching = null;
     found(s, batch);
     return;
@@ -323,7 +322,7 @@ function past(s, batch) {
   room.asked = '';
   const page = batch.lines.map((line) => /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, line)?.m).filter(Boolean);
   const known = room.read > 0 || asked === 'after';
-  const older = asked === 'before'; // the last first: each goes before those of its moment
+  const older = asked === 'before'; // from the last on: each is put before others of the same time
   for (const m of older ? [...page].reverse() : page) {
     if (m.own) room.settle(m);
     if (!room.add(m, older)) continue;

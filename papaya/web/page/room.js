@@ -1,6 +1,5 @@
-// One room, or one conversation with one person: what was said there in order, who is there, what
-// is unread. Messages are put in by their time and known by their msgid, so that history may come
-// late, twice or in pieces.
+// A room, or a conversation with one user: its messages in order, its members, and what is unread.
+// Messages are sorted by time and identified by msgid, so history may come late, twice or in pieces.
 
 /** keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back ends. */
 export const keep = 2000;
@@ -17,12 +16,12 @@ export class Room {
     this.topic = '';
     this.members = new Map(); // folded nick -> {nick, prefix, away}
     this.messages = []; // by time
-    this.known = new Set(); // msgids, or what stands for one
+    this.known = new Set(); // msgids, or a substitute
     this.unread = 0;
     this.mentions = 0;
-    this.read = 0; // the time of the newest message that was looked at
-    this.whole = false; // there is nothing older to be had
-    this.asked = ''; // the history that is on its way: '', 'latest', 'after' or 'before'
+    this.read = 0; // the time of the newest message that the user has seen
+    this.whole = false; // there are no older messages
+    this.asked = ''; // the history that was requested: '', 'latest', 'after' or 'before'
     this.stale = false; // the connection was lost since the last message
   }
 

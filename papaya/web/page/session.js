@@ -1,6 +1,6 @@
-// A session with a server: who we are, which rooms we are in, what we say. Lines go out by
-// hooks.send; lines that come in are obeyed in receive.js. It outlives connections: what was lost
-// with one is asked for on the next.
+// A session with a server: our nick, our rooms and our messages. It sends lines by hooks.send, and
+// receive.js handles lines of the server. It lasts longer than its connections: messages that were
+// missed during one are requested on the next.
 
 import { bytes, fold, format, pieces, plain64 } from './irc.js';
 import { handlers, numeric } from './receive.js';
@@ -24,8 +24,8 @@ export class Session {
     this.status = new Room('*', false);
     this.active = this.status;
     this.registered = false; // at least once
-    this.wants = new Map((settings.rooms ?? []).map((name) => [name, ''])); // room -> its key: what to join when we are back
-    this.since = settings.since ?? 0; // when we last heard from the server
+    this.wants = new Map((settings.rooms ?? []).map((name) => [name, ''])); // room -> its key: the rooms to join after a reconnect
+    this.since = settings.since ?? 0; // when the server last sent a line
     this.labels = 0;
     this.reset();
   }
@@ -37,7 +37,7 @@ export class Session {
     this.offered = new Map();
     this.support = { casemapping: 'ascii', chantypes: '#', prefixModes: 'ov', prefixes: '@+', history: pageLength, network: '' };
     this.batches = new Map();
-    this.asking = new Set(); // rooms whose WHO was asked for by us, not by the user
+    this.asking = new Set(); // rooms for which the session, not the user, has sent WHO
     this.heard = this.since;
     this.away = false;
     this.authenticated = false;

@@ -1,4 +1,4 @@
-// What the user has chosen, in this browser: colours, notifications, who comes and goes.
+// The settings of the user in this browser: colours, notifications, whether JOIN and QUIT are shown.
 
 import { $ } from './view.js';
 
@@ -7,7 +7,7 @@ export function load(key) {
     const value = JSON.parse(localStorage.getItem(`papaya.${key}`));
     return value !== null && typeof value === 'object' ? value : {};
   } catch {
-    return {}; // storage that is off or damaged: nothing was kept
+    return {}; // storage is off or damaged: use the defaults
   }
 }
 
@@ -15,7 +15,7 @@ export function save(key, value) {
   try {
     localStorage.setItem(`papaya.${key}`, JSON.stringify(value));
   } catch {
-    // storage that is off or full: the page works without
+    // storage is off or full: the page works without it
   }
 }
 

@@ -1,10 +1,10 @@
-// What people say, as nodes of text: never as markup. Links are recognised, formatting of IRC is
-// shown or dropped, and characters that would turn the text around or hide it are taken out.
+// Messages as text nodes, never as markup. Links are recognised. IRC's formatting is shown or
+// dropped, and characters that would reverse or hide text are removed.
 
-// link finds http and https only: no other scheme is ever made to be clicked.
+// link finds http and https only. Other schemes never become links.
 const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/giu;
 
-// hidden are controls and the marks that reverse the order of what follows (Unicode TR 36).
+// hidden are control characters, and marks that reverse the text after them (Unicode TR 36).
 const hidden = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const formats = { '\x02': 'b', '\x1d': 'i', '\x1f': 'u', '\x1e': 's', '\x11': 'm' };

@@ -1,9 +1,9 @@
-// The messages of one room as nodes of the page. Each message has one node for as long as it is
-// shown; a change moves only what is out of place, so a room may have thousands.
+// The messages of a room as nodes of the page. Each message has one node as long as it is shown. A
+// change moves only nodes that are out of place, so a room may have thousands.
 
 import { clean, nodes } from './text.js';
 
-const together = 5 * 60_000; // ms within which what one person says stands under one name
+const together = 5 * 60_000; // ms: messages of one user within this time are under one nick
 const made = new WeakMap(); // message -> its node
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });

@@ -1,20 +1,19 @@
-// The page as the session says it is. draw may be called as often as one likes: the page is painted
-// once for many calls.
+// The page as the state of the session. draw may be called often: several calls paint the page once.
 
 import { clean } from './text.js';
 import { draw as drawTimeline, hue } from './timeline.js';
 
 export const $ = (id) => document.getElementById(id);
 
-const near = 48; // px from the end that still count as the end
-const early = 200; // px from the beginning at which older messages are asked for
+const near = 48; // px from the end that still count as its end
+const early = 200; // px from the beginning at which older messages are requested
 
 export class View {
   constructor(look) {
-    this.look = look; // called when the room is seen to its end
+    this.look = look; // called when the user sees the end of the room
     this.session = null;
     this.room = null;
-    this.from = 0; // the time after which the messages of this room are new
+    this.from = 0; // messages of this room after this time are new
     this.quiet = false;
     this.atEnd = true;
     this.due = null;
