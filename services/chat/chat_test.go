@@ -1,4 +1,4 @@
-// Package chat holds every model of the service against its protocol.
+// Package chat tests every model of the service against its protocol.
 package chat
 
 import (
@@ -9,8 +9,8 @@ import (
 
 func TestChat(t *testing.T) { probetest.Service(t) }
 
-// TestChatOnGoNet plays what depends on the stack most; `interleave check chat
-// --stack=gonet` plays all.
+// TestChatOnGoNet runs the transcripts that depend on the stack most. `interleave check chat
+// --stack=gonet` runs all.
 func TestChatOnGoNet(t *testing.T) {
 	probetest.GoNet(t, []string{"go-goroutine", "go-goroutine-plain"}, "cut-off", "long-lines",
 		"terminate")

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// A noise makes what no client should say: lines of IRC with wrong words in them, lines with wrong
-// bytes, and no lines at all.
-type noise struct{ *rand.Rand }
+// A fuzzer makes random input: wrong lines of IRC, lines with wrong bytes, and bytes without lines.
+type fuzzer struct{ *rand.Rand }
 
-func (n noise) pick(words ...string) string { return words[n.IntN(len(words))] }
+func (n fuzzer) pick(words ...string) string { return words[n.IntN(len(words))] }
 
-// odd is one time in so many.
-func (n noise) odd(many int) bool { return n.IntN(many) == 0 }
+// odd is true once in many times.
+func (n fuzzer) odd(many int) bool { return n.IntN(many) == 0 }
 
-func (n noise) bytes(most int) []byte {
+func (n fuzzer) bytes(most int) []byte {
 	out := make([]byte, n.IntN(most+1))
 	for i := range out {
 		out[i] = byte(n.Uint32())
@@ -24,8 +23,8 @@ func (n noise) bytes(most int) []byte {
 	return out
 }
 
-// word is a parameter: right, wrong, or right for another command.
-func (n noise) word() string {
+// word returns a parameter: a right one, a wrong one, or one of another command.
+func (n fuzzer) word() string {
 	switch n.IntN(8) {
 	case 0:
 		return n.pick("#tea", "#TEA", "#", "##", "#a:b", "#a\x07b", "&tea", "#"+
@@ -49,8 +48,8 @@ func (n noise) word() string {
 	return strings.Repeat(n.pick("w", "é", " "), n.IntN(500))
 }
 
-// line is one with its end, mostly.
-func (n noise) line() []byte {
+// line returns a line, usually with an end.
+func (n fuzzer) line() []byte {
 	var b []byte
 	switch n.IntN(24) {
 	case 0:
@@ -69,13 +68,13 @@ func (n noise) line() []byte {
 	return append(b, n.pick("\r\n", "\r\n", "\r\n", "\n", "\n\n", "\r\r\n", " \r\n", "")...)
 }
 
-func (n noise) command() []byte {
+func (n fuzzer) command() []byte {
 	b := n.pick("", "", "", ":ann ", "@a=b ", ":", "@", "  ")
 	b += n.pick("NICK", "USER", "PASS", "CAP", "JOIN", "JOIN", "PART", "PRIVMSG", "PRIVMSG",
 		"PRIVMSG", "NOTICE", "NAMES", "TOPIC", "WHO", "PING", "PONG",
 		"privmsg", "MODE", "KICK", "INVITE", "WHOIS", "LIST", "AWAY", "OPER", "AUTHENTICATE",
 		"TAGMSG", "CHATHISTORY", "MARKREAD", "SEARCH", "001", "ERROR", "X")
-	if n.odd(2) { // as it is meant, so that states are reached
+	if n.odd(2) { // a correct command, to reach other states
 		switch b {
 		case "JOIN", "NAMES", "WHO":
 			return fmt.Appendf(nil, "%s %s", b, n.pick("#tea", "#room1", "#room2,#room3"))
@@ -99,8 +98,8 @@ func (n noise) command() []byte {
 	return []byte(b)
 }
 
-// mutated changes some bytes, takes some away or says some twice.
-func (n noise) mutated(b []byte) []byte {
+// mutated changes, removes or repeats some bytes.
+func (n fuzzer) mutated(b []byte) []byte {
 	for range 1 + n.IntN(4) {
 		if len(b) == 0 {
 			return b
@@ -120,7 +119,7 @@ func (n noise) mutated(b []byte) []byte {
 	return b
 }
 
-// tame takes from it what may end a connection.
+// tame removes what may end a connection.
 func tame(b []byte) []byte {
 	b = bytes.ReplaceAll(b, []byte{0}, []byte("0"))
 	for at := 0; at+4 <= len(b); at++ {

@@ -29,10 +29,10 @@ var (
 	hostileSeed = flag.Uint64("seed", 0, "of what its clients say; 0: another each time")
 )
 
-// hostileClients are there at once.
+// hostileClients is how many hostile clients there are at a time.
 const hostileClients = 12
 
-// A siege is a server whose clients mostly mean it ill.
+// A siege is a server with hostile clients.
 type siege struct {
 	t      *testing.T
 	server *probetest.Server
@@ -42,9 +42,9 @@ type siege struct {
 	lines  atomic.Int64
 }
 
-// TestHostileClients: whatever clients say, and however they go, the server hears out those who
-// keep to the protocol, serves two who talk with each other as if they were alone, writes a log
-// that can be read, and starts again on what it has kept.
+// TestHostileClients: hostile clients send anything, and end in any way. The server must answer
+// those that keep to the protocol, serve two other clients without a fault, write a log that can be
+// read, and start again from its files.
 func TestHostileClients(t *testing.T) {
 	seed := *hostileSeed
 	if seed == 0 {
@@ -84,7 +84,7 @@ func TestHostileClients(t *testing.T) {
 		readLog(t, filepath.Join(folder.Path, "log"), said)
 
 		s.server = m.Start(t, folder)
-		bob = visit(t, s.server, enters, "bob")
+		bob = visit(t, s.server, joinTea, "bob")
 		bob.Expect("ann!u@127.0.0.1 PRIVMSG #tea :while bob is away")
 		s.stop()
 	})
@@ -105,13 +105,13 @@ func (s *siege) stop() {
 // enter connects a client that is in #tea.
 func enter(t *testing.T, server *probetest.Server, nick string) *irctest.Client {
 	t.Helper()
-	c := visit(t, server, enters, nick)
+	c := visit(t, server, joinTea, nick)
 	c.Expect(" 366 ")
 	return c
 }
 
-// converse has two say something in turns, each when it has heard the other. Neither may miss
-// anything or hear it twice.
+// converse makes two clients send messages by turns, each after it has received the other's.
+// Neither may miss a message or receive one twice.
 func converse(t *testing.T, a, b *irctest.Client, atLeast time.Duration) (said int) {
 	t.Helper()
 	for end := time.Now().Add(atLeast); time.Now().Before(end); a, b = b, a {
@@ -134,9 +134,9 @@ func expectTurn(t *testing.T, c *irctest.Client, want int) {
 	}
 }
 
-// attack is one client from its coming to its going. What it says only its numbers decide.
+// attack is one hostile client. The seed and its numbers decide what it sends.
 func (s *siege) attack(worker, script uint64) {
-	n := noise{rand.New(rand.NewPCG(s.seed, worker<<32|script))}
+	n := fuzzer{rand.New(rand.NewPCG(s.seed, worker<<32|script))}
 	c, err := net.Dial("tcp", address(s.server))
 	if err != nil {
 		s.t.Error(err)
@@ -144,9 +144,9 @@ func (s *siege) attack(worker, script uint64) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
-	e := &ear{Conn: c, name: fmt.Sprintf("client %d of worker %d", script, worker)}
+	e := &receiver{Conn: c, name: fmt.Sprintf("client %d of worker %d", script, worker)}
 	if s.came.Add(1); n.odd(5) {
-		s.storm(n, e)
+		s.flood(n, e)
 	} else {
 		s.visit(n, e, worker, script)
 	}
@@ -155,13 +155,13 @@ func (s *siege) attack(worker, script uint64) {
 	}
 }
 
-// storm is a client that says anything, and has a right to nothing.
-func (s *siege) storm(n noise, e *ear) {
+// flood is a client that sends anything, and expects no answer.
+func (s *siege) flood(n fuzzer, e *receiver) {
 	heard := e.listen()
 	for range n.IntN(100) {
 		s.lines.Add(1)
 		if n.write(e, n.line()) != nil {
-			break // it was ended, by a NUL perhaps
+			break // it was disconnected, perhaps for a NUL
 		}
 	}
 	if n.odd(2) {
@@ -171,9 +171,9 @@ func (s *siege) storm(n noise, e *ear) {
 	<-heard
 }
 
-// visit is a client that registers and deserves to be heard out: what it says is wrong, but nothing
-// for which a connection is ended.
-func (s *siege) visit(n noise, e *ear, worker, script uint64) {
+// visit is a client that registers and sends wrong lines, but none for which a connection is ended.
+// It must get its last answer.
+func (s *siege) visit(n fuzzer, e *receiver, worker, script uint64) {
 	last := "PING still"
 	e.want = ":chat PONG chat :still\r\n"
 	switch n.IntN(4) {
@@ -193,7 +193,7 @@ func (s *siege) visit(n noise, e *ear, worker, script uint64) {
 	if err == nil {
 		_, err = fmt.Fprintf(e, "\r\n%s\r\n", last)
 	}
-	if err == nil && n.odd(2) { // it has no more to say
+	if err == nil && n.odd(2) { // it has nothing more to send
 		err = e.Conn.(*net.TCPConn).CloseWrite()
 	}
 	<-heard
@@ -203,8 +203,8 @@ func (s *siege) visit(n noise, e *ear, worker, script uint64) {
 	}
 }
 
-// write sends it in pieces, of any size.
-func (n noise) write(w io.Writer, b []byte) error {
+// write writes b in pieces of any size.
+func (n fuzzer) write(w io.Writer, b []byte) error {
 	for len(b) > 0 {
 		some := len(b)
 		if n.odd(3) {
@@ -218,18 +218,18 @@ func (n noise) write(w io.Writer, b []byte) error {
 	return nil
 }
 
-// An ear is a hostile client's: whatever it said, it is answered in lines of IRC, to the end of the
-// connection or until it hears what it wants.
-type ear struct {
+// A receiver checks what a hostile client receives. Every line must be one of IRC, up to the line
+// that it wants or the end of the connection.
+type receiver struct {
 	net.Conn
 	name, want string
 	got        bool
 	last       []byte
-	end        error // io.EOF: in order
+	end        error // io.EOF: the connection has ended in order
 	wrong      []string
 }
 
-func (e *ear) listen() (done <-chan struct{}) {
+func (e *receiver) listen() (done <-chan struct{}) {
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
@@ -250,7 +250,7 @@ func (e *ear) listen() (done <-chan struct{}) {
 	return heard
 }
 
-func (e *ear) look(line []byte) {
+func (e *receiver) look(line []byte) {
 	body := line
 	if line[0] == '@' {
 		_, body, _ = bytes.Cut(line, []byte(" "))
@@ -265,7 +265,7 @@ func (e *ear) look(line []byte) {
 
 var logged = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z :[^ !]+![^ @]+@[^ ]+ (PRIVMSG|NOTICE|TOPIC) [^ ]+ :[^\r\x00]*\n$`)
 
-// readLog holds the log to its form, and finds each of the turns in it, once and in order.
+// readLog checks the form of the log, and that it has each turn once and in order.
 func readLog(t *testing.T, path string, turns int) {
 	text, err := os.ReadFile(path)
 	if err != nil {

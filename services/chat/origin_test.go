@@ -21,8 +21,8 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// come connects from an address, and sends nothing.
-func come(t *testing.T, from, to string) *irctest.Client {
+// connectFrom connects from an address, and sends nothing.
+func connectFrom(t *testing.T, from, to string) *irctest.Client {
 	t.Helper()
 	local := &net.TCPAddr{IP: net.ParseIP(from)}
 	c, err := (&net.Dialer{LocalAddr: local}).Dial("tcp", to)
@@ -32,12 +32,13 @@ func come(t *testing.T, from, to string) *irctest.Client {
 	return irctest.New(t, c)
 }
 
-// admitted has a client come until it is let in: who has gone may be there for a moment.
-func admitted(t *testing.T, from, to, nick string) *irctest.Client {
+// connectAdmitted connects a client again and again until it is admitted. The server may still
+// count another client that has gone.
+func connectAdmitted(t *testing.T, from, to, nick string) *irctest.Client {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		c := come(t, from, to)
-		_, _ = fmt.Fprintf(c, enters+"\r\n", nick) // the server may have refused it
+		c := connectFrom(t, from, to)
+		_, _ = fmt.Fprintf(c, joinTea+"\r\n", nick) // the server may have refused it
 		if _, err := c.Await(func(line string) bool {
 			return strings.Contains(line, " 366 ")
 		}); err == nil {
@@ -49,18 +50,18 @@ func admitted(t *testing.T, from, to, nick string) *irctest.Client {
 	return nil
 }
 
-// sentAway has a client come that is told why it may not, and nothing else.
-func sentAway(t *testing.T, from, to, why string) {
+// expectRefusal connects a client that must be refused, with the reason and nothing else.
+func expectRefusal(t *testing.T, from, to, why string) {
 	t.Helper()
-	heard, err := come(t, from, to).Rest()
+	heard, err := connectFrom(t, from, to).Rest()
 	if want := "ERROR :Closing link: too many connections from " + why +
 		"\r\n"; string(heard) != want || err != nil {
 		t.Fatalf("one too many from %s hears %q, %v; want %q", from, heard, err, want)
 	}
 }
 
-// childrenOf are the processes that the server has beside those of before: of one who has come
-// since, RECV and SEND.
+// childrenOf returns the server's processes that are not in before: RECV and SEND of a client that
+// has connected since.
 func childrenOf(t *testing.T, server *probetest.Server, before []int) (recv, send int) {
 	t.Helper()
 	for _, pid := range server.Group.PIDs() {
@@ -79,8 +80,9 @@ func childrenOf(t *testing.T, server *probetest.Server, before []int) (recv, sen
 	return recv, send
 }
 
-// TestOneAddressKeepsNobodyOut: no more come from one address than its bound, whatever they have
-// said so far; all others come in, and whoever goes, in whatever way, leaves its place to the next.
+// TestOneAddressKeepsNobodyOut: clients of one address cannot exceed its limit, in whatever state
+// they are. Clients of other addresses are admitted. A client that ends, in whatever way, makes
+// room for another.
 func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -90,28 +92,28 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	ann, bob := enter(t, server, "ann"), enter(t, server, "bob")
 	open := descriptors(t, server)
 
-	in := admitted(t, many, to, "in")
-	said := come(t, many, to)
+	in := connectAdmitted(t, many, to, "in")
+	said := connectFrom(t, many, to)
 	said.Send("NICK said")
-	mute := come(t, many, to)
-	more := admitted(t, many, to, "more")
-	sentAway(t, many, to, many)
-	said.Send("USER u 0 * :said\r\nJOIN #tea") // who is in stays, and goes on
+	mute := connectFrom(t, many, to)
+	more := connectAdmitted(t, many, to, "more")
+	expectRefusal(t, many, to, many)
+	said.Send("USER u 0 * :said\r\nJOIN #tea") // an admitted client stays
 	said.Expect(" 366 ")
-	mute.Close()             // it has no process
-	processes(t, server, 11) // main, and two of each who has said something
+	mute.Close()             // it has no process yet
+	processes(t, server, 11) // main, and two for each client that has sent something
 	before := server.Group.PIDs()
-	last := admitted(t, many, to, "last")
+	last := connectAdmitted(t, many, to, "last")
 	for range 50 {
-		sentAway(t, many, to, many)
+		expectRefusal(t, many, to, many)
 	}
 	converse(t, ann, bob, 50*time.Millisecond)
 	enter(t, server, "cid").Close()
-	admitted(t, "127.0.0.3", to, "dan").Close()
+	connectAdmitted(t, "127.0.0.3", to, "dan").Close()
 	ann.Expect(":dan!u@127.0.0.3 QUIT")
 
 	kill := func(pid int) {
-		// it goes when the other does
+		// Its process ends when the other one does.
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Fatal(err)
 		}
@@ -142,23 +144,24 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 		t.Log("the last to come goes: " + way.name)
 		way.end(last, recv, send)
 		nick := fmt.Sprintf("n%d", n)
-		last = admitted(t, many, to, nick)
-		sentAway(t, many, to, many)
+		last = connectAdmitted(t, many, to, nick)
+		expectRefusal(t, many, to, many)
 		ann.Expect(fmt.Sprintf(":%s!u@%s JOIN", nick, many))
 	}
 	for _, g := range []*irctest.Client{in, said, more, last} {
 		g.Send("QUIT")
 		g.Expect("ERROR :")
 	}
-	gone(t, server, open)
+	waitDescriptors(t, server, open)
 	converse(t, ann, bob, 50*time.Millisecond)
 	(&siege{t: t, server: server}).stop()
-	tellsOfAll(t, server.Tail(), many, 4, 50+len(ways))
+	expectReports(t, server.Tail(), many, 4, 50+len(ways))
 }
 
-// tellsOfAll wants lines about those who were sent away that name all of them, and two lines at
-// most: the first is told of at once, the others with the end, unless the test takes minutes.
-func tellsOfAll(t *testing.T, log, from string, each, atLeast int) {
+// expectReports checks the server's messages about refused clients. Their numbers must add up, in
+// few lines: the first client is reported at once, the others at the end, unless the test takes
+// minutes.
+func expectReports(t *testing.T, log, from string, each, atLeast int) {
 	t.Helper()
 	told := regexp.MustCompile(`(?m)^chat: `+
 		regexp.QuoteMeta(from)+fmt.Sprintf(` has %d clients, as many as -c allows: (\d+) sent away$`, each)).FindAllStringSubmatch(log, -1)
@@ -173,17 +176,17 @@ func tellsOfAll(t *testing.T, log, from string, each, atLeast int) {
 	}
 }
 
-// bare starts c-process as somebody types it, without what its manifest adds, in the network
-// of this thread.
-func bare(t *testing.T, m *probetest.Subject, host string,
-	words ...string) (to string, said *quoted, end func() error) {
+// startBare starts c-process without the arguments of its manifest, in the network namespace of
+// this thread.
+func startBare(t *testing.T, m *probetest.Subject, host string,
+	words ...string) (to string, said *output, end func() error) {
 	t.Helper()
 	folder, _ := m.Folder(t, 0)
 	path, port := program(t, m)
 	cmd := exec.Command(path, append(words, port, host, folder.Path)...)
-	said = &quoted{ready: make(chan struct{})}
+	said = &output{ready: make(chan struct{})}
 	cmd.Stderr = said
-	// the caller has locked its thread
+	// ^The caller has locked its thread.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -203,7 +206,7 @@ func bare(t *testing.T, m *probetest.Subject, host string,
 	return net.JoinHostPort(host, port), said, end
 }
 
-// program is where the model's program was built, and a port that is free: what a server of it had.
+// program returns the path of the model's program, and a free port, which a server of it has had.
 func program(t *testing.T, m *probetest.Subject) (path, port string) {
 	t.Helper()
 	folder, _ := m.Folder(t, 0)
@@ -215,15 +218,15 @@ func program(t *testing.T, m *probetest.Subject) (path, port string) {
 	return path, strconv.Itoa(server.Port)
 }
 
-// quoted is what a program says. Any goroutine may use it.
-type quoted struct {
+// output collects the output of a program. Any goroutine may use it.
+type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
-	ready chan struct{} // closed when it says so
+	ready chan struct{} // closed when the program is ready
 	heard bool
 }
 
-func (q *quoted) Write(p []byte) (int, error) {
+func (q *output) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.text.Write(p)
@@ -234,33 +237,33 @@ func (q *quoted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (q *quoted) String() string {
+func (q *output) String() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.text.String()
 }
 
-// TestWithoutAWord: as the man page says, 64 come from one address where nobody has said how many,
-// and a second address has places of its own.
+// TestWithoutAWord: without -c, 64 clients of one address are admitted, as the man page says. A
+// second address has a limit of its own.
 func TestWithoutAWord(t *testing.T) {
 	runtime.LockOSThread()
 	const each = 64
-	to, said, end := bare(t, probetest.One(t, "c-process"), "127.0.0.1")
+	to, said, end := startBare(t, probetest.One(t, "c-process"), "127.0.0.1")
 	for range each {
-		come(t, "127.0.0.2", to)
+		connectFrom(t, "127.0.0.2", to)
 	}
-	sentAway(t, "127.0.0.2", to, "127.0.0.2")
-	sentAway(t, "127.0.0.2", to, "127.0.0.2")
-	admitted(t, "127.0.0.3", to, "ann")
+	expectRefusal(t, "127.0.0.2", to, "127.0.0.2")
+	expectRefusal(t, "127.0.0.2", to, "127.0.0.2")
+	connectAdmitted(t, "127.0.0.3", to, "ann")
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	tellsOfAll(t, said.String(), "127.0.0.2", each, 2)
+	expectReports(t, said.String(), "127.0.0.2", each, 2)
 }
 
-// TestOneNetworkKeepsNobodyOut: of IPv6, a home has 64 bits of addresses, which count as one.
+// TestOneNetworkKeepsNobodyOut: addresses of IPv6 in the same /64 network count as one.
 func TestOneNetworkKeepsNobodyOut(t *testing.T) {
-	runtime.LockOSThread() // and never back: the thread's network goes with it
+	runtime.LockOSThread() // and is never unlocked: the network namespace ends with the thread
 	m := probetest.One(t, "c-process")
 	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 		t.Skip("SKIP: run it as root for a network with addresses of IPv6:", err)
@@ -281,22 +284,22 @@ func TestOneNetworkKeepsNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ip: %v\n%s", err, out)
 	}
-	to, said, end := bare(t, m, "::1", "-c", "2")
-	admitted(t, "fd07:0:0:1::1", to, "ann")
-	bob := admitted(t, "fd07:0:0:1:ffff::2", to, "bob")
-	sentAway(t, "fd07:0:0:1::1", to, "fd07:0:0:1::/64")
-	sentAway(t, "fd07:0:0:1:ffff::2", to, "fd07:0:0:1::/64")
-	admitted(t, "fd07:0:0:2::1", to, "cid")
-	admitted(t, "::1", to, "dan")
+	to, said, end := startBare(t, m, "::1", "-c", "2")
+	connectAdmitted(t, "fd07:0:0:1::1", to, "ann")
+	bob := connectAdmitted(t, "fd07:0:0:1:ffff::2", to, "bob")
+	expectRefusal(t, "fd07:0:0:1::1", to, "fd07:0:0:1::/64")
+	expectRefusal(t, "fd07:0:0:1:ffff::2", to, "fd07:0:0:1::/64")
+	connectAdmitted(t, "fd07:0:0:2::1", to, "cid")
+	connectAdmitted(t, "::1", to, "dan")
 	bob.Send("QUIT")
-	admitted(t, "fd07:0:0:1::1", to, "eve")
+	connectAdmitted(t, "fd07:0:0:1::1", to, "eve")
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	tellsOfAll(t, said.String(), "fd07:0:0:1::/64", 2, 2)
+	expectReports(t, said.String(), "fd07:0:0:1::/64", 2, 2)
 }
 
-// TestOptionsAreNumbers: what is not one is not taken for 0, which would lift the bound.
+// TestOptionsAreNumbers: an option that is no number must not count as 0, which is no limit.
 func TestOptionsAreNumbers(t *testing.T) {
 	path, _ := program(t, probetest.One(t, "c-process"))
 	for _, word := range []string{"", "x", "-1", "+1", " 1", "1x", "99999999999999999999"} {

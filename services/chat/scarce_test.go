@@ -22,23 +22,24 @@ import (
 // patience bounds every wait.
 const patience = irctest.Patience
 
-// A scarce machine is what testdata/scarce.c makes of this one for the servers that a test starts.
+// A scarce machine has too little of something. testdata/scarce.c makes the servers of a test see
+// such a machine.
 type scarce struct {
 	t    *testing.T
 	file *os.File
 }
 
-// What there may be too little of, in the order of struct scarce.
+// The things that may be scarce, in the order of struct scarce.
 const (
 	forks = iota
 	pairs
-	clock // wrong by so many seconds
+	clock // the error of the clock in seconds
 	refused
 	maps
-	passed // seconds that nobody has waited for
-	naps   // the longest wait in milliseconds; 0: any
-	reads  // of a file at a place
-	sends  // between processes, that do not wait
+	passed // seconds that the clocks are advanced
+	naps   // the longest wait in milliseconds; 0: no limit
+	reads  // reads of a file at an offset
+	sends  // messages between processes, without waiting
 )
 
 const plenty = -1
@@ -90,7 +91,7 @@ func (s *scarce) get(what int64) int64 {
 	return int64(binary.NativeEndian.Uint64(word[:]))
 }
 
-// address is where a server listens.
+// address returns the address of a server.
 func address(server *probetest.Server) string {
 	return net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 }
@@ -103,9 +104,9 @@ func visit(t *testing.T, server *probetest.Server, format string, words ...any) 
 	return c
 }
 
-const enters = "NICK %[1]s\r\nUSER u 0 * :%[1]s\r\nJOIN #tea"
+const joinTea = "NICK %[1]s\r\nUSER u 0 * :%[1]s\r\nJOIN #tea"
 
-// processes waits until the server has as many.
+// processes waits until the server has that many processes.
 func processes(t *testing.T, server *probetest.Server, want int) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -128,8 +129,8 @@ func descriptors(t *testing.T, server *probetest.Server) int {
 	return len(open)
 }
 
-// short starts c-process where anything may run out, with ann in it.
-func short(t *testing.T) (*scarce, *probetest.Server, *irctest.Client) {
+// startScarce starts c-process on a scarce machine, with ann in #tea.
+func startScarce(t *testing.T) (*scarce, *probetest.Server, *irctest.Client) {
 	s := newScarce(t)
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -137,7 +138,7 @@ func short(t *testing.T) (*scarce, *probetest.Server, *irctest.Client) {
 	return s, server, enter(t, server, "ann")
 }
 
-// signal sends to every process of the server that has this name.
+// signal sends a signal to every process of the server that has this name.
 func signal(t *testing.T, server *probetest.Server, name string, which syscall.Signal) {
 	for _, pid := range server.Group.PIDs() {
 		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil &&
@@ -149,10 +150,10 @@ func signal(t *testing.T, server *probetest.Server, name string, which syscall.S
 	}
 }
 
-// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the
-// others go on, and later there is room again.
+// TestWithoutProcesses: a client that gets no process or no sockets is told so. The others go on,
+// and later there is room again.
 func TestWithoutProcesses(t *testing.T) {
-	s, server, ann := short(t)
+	s, server, ann := startScarce(t)
 	processes(t, server, 3)
 	open := descriptors(t, server)
 	wants := []struct {
@@ -169,7 +170,7 @@ func TestWithoutProcesses(t *testing.T) {
 		s.set(w.what, w.left)
 		var crowd []*irctest.Client
 		for i := range w.clients {
-			crowd = append(crowd, visit(t, server, enters, fmt.Sprintf("bob%d", i)))
+			crowd = append(crowd, visit(t, server, joinTea, fmt.Sprintf("bob%d", i)))
 		}
 		for _, bob := range crowd {
 			all, err := bob.Rest()
@@ -189,7 +190,7 @@ func TestWithoutProcesses(t *testing.T) {
 	if got := descriptors(t, server); got != open {
 		t.Errorf("main has %d descriptors open, and had %d before anybody was refused", got, open)
 	}
-	bob := visit(t, server, enters, "bob0")
+	bob := visit(t, server, joinTea, "bob0")
 	bob.Expect(" 366 ")
 	ann.Expect("bob0!u@127.0.0.1 JOIN #tea")
 	bob.Send("PRIVMSG #tea :at last")
@@ -199,12 +200,12 @@ func TestWithoutProcesses(t *testing.T) {
 	}
 }
 
-// TestWithoutMemory: main keeps what a process of a client has no room for. Where there is no
-// memory for that, that client is ended and nobody else.
+// TestWithoutMemory: main keeps messages that do not fit into the socket to a client's process. If
+// there is no memory for them, only that client is disconnected.
 func TestWithoutMemory(t *testing.T) {
-	s, server, ann := short(t)
+	s, server, ann := startScarce(t)
 	signal(t, server, "chat: send", syscall.SIGSTOP)
-	bob := visit(t, server, enters, "bob")
+	bob := visit(t, server, joinTea, "bob")
 	bob.Expect(" 366 ")
 	s.set(maps, 0)
 	for n := 0; s.get(refused) == 0; n++ {
@@ -222,22 +223,22 @@ func TestWithoutMemory(t *testing.T) {
 	bob.Expect("PONG chat :alone")
 	processes(t, server, 3)
 	s.set(maps, plenty)
-	ann = visit(t, server, enters, "ann")
+	ann = visit(t, server, joinTea, "ann")
 	ann.Expect("PRIVMSG #tea :alone")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestReadsFail: where the log cannot be read for a moment, nobody waits for longer than that.
+// TestReadsFail: if the log cannot be read for a moment, clients wait only for that moment.
 func TestReadsFail(t *testing.T) {
-	s, server, ann := short(t)
+	s, server, ann := startScarce(t)
 	bob := enter(t, server, "bob")
 	s.set(reads, 0)
 	ann.Send("PRIVMSG #tea :hello\r\nPING 1")
 	for end := time.Now().Add(patience); s.get(refused) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("nobody has read the log")
+			t.Fatal("the log was not read")
 		}
 	}
 	s.set(reads, plenty)
@@ -248,14 +249,15 @@ func TestReadsFail(t *testing.T) {
 	}
 }
 
-// TestSendsFail: RECV waits for main's reply and asks no second time. A client whose reply the
-// kernel has no memory for is ended; the rest that main says to others waits and comes.
+// TestSendsFail: RECV waits for main's reply and does not ask again. A client whose reply cannot be
+// sent for want of memory is disconnected. Messages of main to other processes wait and are sent
+// later.
 func TestSendsFail(t *testing.T) {
-	s, server, ann := short(t)
+	s, server, ann := startScarce(t)
 	bob := enter(t, server, "bob")
 	s.set(sends, 0)
 	bob.Send("TOPIC #tea")
-	bob.ExpectEnd() // its reply does not come
+	bob.ExpectEnd() // its reply is lost
 	s.set(sends, plenty)
 	ann.Expect("bob!u@127.0.0.1 QUIT")
 	ann.Send("PRIVMSG #tea :still here\r\nPING 1")
@@ -265,10 +267,10 @@ func TestSendsFail(t *testing.T) {
 	}
 }
 
-// TestCutOffComesBack: whom SEND has cut off sees the end of the connection when main knows of it,
-// and not before: then the nick is free.
+// TestCutOffComesBack: a client that SEND has cut off sees the end of its connection only when main
+// has freed its nick.
 func TestCutOffComesBack(t *testing.T) {
-	s, server, ann := short(t)
+	s, server, ann := startScarce(t)
 	s.set(naps, 10)
 	bob := visit(t, server, "NICK bob\r\nPING 1")
 	bob.Expect("PONG")
@@ -289,8 +291,8 @@ func TestCutOffComesBack(t *testing.T) {
 	}
 }
 
-// TestClockIsSet: the clock of the system says when something was said, and nothing else: whoever
-// sets it ends nobody and loses nothing.
+// TestClockIsSet: the system's clock gives the times of messages, and nothing else. Setting it
+// disconnects no client and loses no message.
 func TestClockIsSet(t *testing.T) {
 	const hour, year = 3600, 365 * 24 * 3600
 	for _, model := range []string{"c-process", "c-epoll"} {
@@ -299,7 +301,7 @@ func TestClockIsSet(t *testing.T) {
 			m := probetest.One(t, model)
 			folder, _ := m.Folder(t, 0)
 			server := m.Start(t, folder)
-			ann, bob := visit(t, server, enters, "ann"), visit(t, server, enters, "bob")
+			ann, bob := visit(t, server, joinTea, "ann"), visit(t, server, joinTea, "bob")
 			bob.Expect(" 366 ")
 			ann.Expect(" 366 ")
 			s.set(naps, 10)
@@ -308,7 +310,7 @@ func TestClockIsSet(t *testing.T) {
 			for n, wrong := range set {
 				s.set(clock, wrong)
 				if wrong == year || wrong == -year {
-					// servers look for what has run out once a second
+					// ^Servers look for timeouts once a second.
 					s.set(passed, s.get(passed)+2)
 					time.Sleep(50 * time.Millisecond)
 				}
@@ -338,8 +340,8 @@ func TestClockIsSet(t *testing.T) {
 				}
 				off := time.Until(at.Add(-time.Duration(set[n]) * time.Second)).Abs()
 				if off > patience {
-					t.Errorf("what was said with a clock wrong by %d s is of %s, off by %v", set[n],
-						said, off)
+					t.Errorf("the clock was wrong by %d s: a message has the time %s, off by %v",
+						set[n], said, off)
 				}
 				n++
 			}

@@ -27,26 +27,26 @@ var (
 			"build, and ask those whose clock cannot be moved")
 )
 
-// The protocol's times, and some seconds for servers that look at the clock now and then.
+// The protocol's times, with some seconds more, since servers look at the clock now and then.
 const (
 	toRegister = 32 * time.Second
 	toSpeak    = 92 * time.Second
 	toAnswer   = 32 * time.Second
 )
 
-// What a client may cost a server, in bytes of memory. Promise 7 of the protocol says so, and
-// counts what it takes to serve one at all: room for a line with its tags and for what is under way
-// to it, a stack or two, for c-process the pages of two processes (73 KiB, says its design.md).
+// The memory that a client may cost a server, in bytes. Promise 7 of the protocol gives the
+// numbers. They include serving any client: a line with its tags, what is being sent, one or two
+// stacks, and for c-process the pages of two processes (73 KiB, see its design.md).
 const (
 	aStranger = 128 << 10
 	aDeafOne  = aStranger + 1<<20
 )
 
-// places is how many clients a model has room for, where it says so.
+// places is how many clients a model admits, if it has a limit.
 var places = map[string]int{"c-process": 4096, "go-goroutine": 10_000}
 
-// TestSlowClients: many who say nothing, drip a byte now and then, or do not read, cost others
-// nothing and the server little, and are gone when their time is over.
+// TestSlowClients: many clients send nothing, send a byte now and then, or do not read. They must
+// not disturb others, must cost little memory, and must be disconnected in time.
 func TestSlowClients(t *testing.T) {
 	models := []string{"c-process", "c-epoll"}
 	if *slowForReal {
@@ -68,7 +68,7 @@ func TestSlowClients(t *testing.T) {
 			}
 			many := *slowClients
 			if room, ok := places[filepath.Base(t.Name())]; ok {
-				many = min(many, room*63/64) // c-process lets strangers have no more
+				many = min(many, room*63/64) // c-process admits no more that are not registered
 			}
 			folder, _ := m.Folder(t, 0)
 			surround(t, m.Start(t, folder), many/3, pass)
@@ -76,18 +76,18 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// surround opens so many clients of each kind around two who talk.
+// surround connects many clients of each kind around two that talk.
 func surround(t *testing.T, server *probetest.Server, each int, pass func(time.Duration)) {
 	ann, bob := enter(t, server, "ann"), enter(t, server, "bob")
 	talk := func() { converse(t, ann, bob, 300*time.Millisecond) }
 	talk()
 	open := descriptors(t, server)
-	costs := func(kind string, most int64, come func()) {
+	costs := func(kind string, most int64, connect func()) {
 		began, before := time.Now(), memory(t, server)
-		come()
-		arrived(t, server)
+		connect()
+		waitAccepted(t, server)
 		all, end := before, time.Now().Add(patience)
-		for more := before; more > all/100; { // until they are served, too
+		for more := before; more > all/100; { // until all are served
 			if time.Now().After(end) {
 				t.Errorf("%s: memory has not settled after %v: %d KiB, %d of them in the last "+
 					"moment", kind, patience, all>>10, more>>10)
@@ -105,47 +105,47 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 		}
 	}
 	for kind, first := range map[string]string{"mute": "", "drips": "NICK "} {
-		var b *band
+		var b *group
 		costs(kind, aStranger, func() { b = crowd(t, server, each, first) })
 		b.end()
-		gone(t, server, open)
+		waitDescriptors(t, server, open)
 	}
 	costs("deaf", aDeafOne, func() {
-		crowd(t, server, each, enters)
+		crowd(t, server, each, joinTea)
 		for range each {
 			ann.Expect(" JOIN #tea")
 			bob.Expect(" JOIN #tea")
 		}
-		for n := range 1500 { // more than a socket holds, and less than what cuts a client off
+		for n := range 1500 { // more than a socket takes, and less than cuts a client off
 			ann.Send("PRIVMSG #tea :%0400d", n)
 		}
 	})
 	mute, drip := crowd(t, server, each, ""), crowd(t, server, each, "NICK ")
-	arrived(t, server)
+	waitAccepted(t, server)
 	drip.say("x")
 	pass(toRegister)
 	drip.say("x")
 	talk()
-	for kind, c := range map[string]*band{"mute": mute, "drips": drip} {
+	for kind, c := range map[string]*group{"mute": mute, "drips": drip} {
 		if left := c.left("ERROR :"); left > 0 {
 			t.Errorf("%d of %d clients are there that had not registered in time: %s", left, each,
 				kind)
 		}
 	}
 	pass(toSpeak - toRegister)
-	talk()        // and answer, as the deaf do not
-	for range 3 { // a leap of the clock wakes nobody: who sees it late is asked late
+	talk()        // these two answer PING, but deaf clients do not
+	for range 3 { // the clock's leap wakes no server, so one may be late with its PING
 		pass(toAnswer)
 		talk()
 	}
-	gone(t, server, open)
+	waitDescriptors(t, server, open)
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestWhoIsCutOffIsGone: who reads nothing, and is cut off for it, keeps neither its place nor a
-// descriptor, though what it was told last never leaves.
+// TestWhoIsCutOffIsGone: a client that does not read is cut off. Its place and its descriptor must
+// be free, even if its last lines can never be sent.
 func TestWhoIsCutOffIsGone(t *testing.T) {
 	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) {
 		if !m.Whole() {
@@ -159,28 +159,28 @@ func TestWhoIsCutOffIsGone(t *testing.T) {
 		server := m.Start(t, folder)
 		ann := enter(t, server, "ann")
 		open := descriptors(t, server)
-		crowd(t, server, 1, enters)
+		crowd(t, server, 1, joinTea)
 		ann.Expect(":deaf0!u@127.0.0.1 JOIN")
 		for n := range 4000 { // 1.7 MB
 			ann.Send("PRIVMSG #tea :%0400d", n)
 		}
 		ann.Expect(":deaf0!u@127.0.0.1 QUIT")
-		gone(t, server, open)
+		waitDescriptors(t, server, open)
 		if err := server.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// arrived waits until all who have connected are accepted: one who comes after them is.
-func arrived(t *testing.T, server *probetest.Server) {
+// waitAccepted waits until all connections are accepted, by one that comes after them.
+func waitAccepted(t *testing.T, server *probetest.Server) {
 	last := visit(t, server, "JOIN #tea")
 	last.Expect(" 451 ")
 	last.Close()
 }
 
-// gone waits until no more descriptors are open than before some came.
-func gone(t *testing.T, server *probetest.Server, open int) {
+// waitDescriptors waits until the server has no more descriptors open than before.
+func waitDescriptors(t *testing.T, server *probetest.Server, open int) {
 	t.Helper()
 	for end := time.Now().Add(patience); descriptors(t,
 		server) > open; time.Sleep(10 * time.Millisecond) {
@@ -192,8 +192,8 @@ func gone(t *testing.T, server *probetest.Server, open int) {
 	}
 }
 
-// TestStrangersKeepNobodyOut: where all places are taken, one that has not registered goes for each
-// that comes, the first to have come first.
+// TestStrangersKeepNobodyOut: if all places are taken, a new client gets the place of the oldest
+// client that is not registered.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -203,15 +203,15 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	mute := crowd(t, server, places["c-process"]+100, "")
 	bob := enter(t, server, "bob")
 	ann.Expect(":bob!u@127.0.0.1 JOIN #tea")
-	early := &band{t: t, conns: mute.conns[:90]}
-	for kind, b := range map[string]*band{"dripped": drip, "said nothing": early} {
+	early := &group{t: t, conns: mute.conns[:90]}
+	for kind, b := range map[string]*group{"dripped": drip, "said nothing": early} {
 		if left := b.left("ERROR :"); left > 0 {
 			t.Errorf("%d of %d that have %s are there, and came first", left, len(b.conns), kind)
 		}
 	}
 	last := mute.conns[len(mute.conns)-1]
 	late := irctest.New(t, last)
-	late.Send(enters, "late")
+	late.Send(joinTea, "late")
 	late.Expect(" 366 ")
 	converse(t, ann, bob, 100*time.Millisecond)
 	if err := server.Stop(); err != nil {
@@ -219,18 +219,18 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// A band is many clients of one kind.
-type band struct {
+// A group is many clients of one kind.
+type group struct {
 	t     *testing.T
 	conns []net.Conn
 }
 
-// crowd connects so many, who say something first.
-func crowd(t *testing.T, server *probetest.Server, many int, first string) *band {
-	b := &band{t: t}
+// crowd connects many clients, which send something first.
+func crowd(t *testing.T, server *probetest.Server, many int, first string) *group {
+	b := &group{t: t}
 	var dialer net.Dialer
-	if first == enters {
-		dialer.Control = tight
+	if first == joinTea {
+		dialer.Control = smallBuffers
 	}
 	for n := range many {
 		c, err := dialer.Dial("tcp", address(server))
@@ -239,8 +239,8 @@ func crowd(t *testing.T, server *probetest.Server, many int, first string) *band
 		}
 		t.Cleanup(func() { c.Close() })
 		b.conns = append(b.conns, c)
-		if first == enters {
-			_, err = fmt.Fprintf(c, enters+"\r\n", fmt.Sprintf("deaf%d", n))
+		if first == joinTea {
+			_, err = fmt.Fprintf(c, joinTea+"\r\n", fmt.Sprintf("deaf%d", n))
 		} else {
 			_, err = io.WriteString(c, first)
 		}
@@ -251,9 +251,9 @@ func crowd(t *testing.T, server *probetest.Server, many int, first string) *band
 	return b
 }
 
-// tight has the kernel keep little under way to a client: for segments of 64 KiB, as loopback has
-// them, it would take some megabytes of a server.
-func tight(_, _ string, c syscall.RawConn) (err error) {
+// smallBuffers makes the kernel hold little that is sent to a client. With segments of 64 KiB, as
+// loopback has them, it would take some megabytes from a server.
+func smallBuffers(_, _ string, c syscall.RawConn) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		err = errors.Join(
 			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096),
@@ -262,20 +262,20 @@ func tight(_, _ string, c syscall.RawConn) (err error) {
 	return errors.Join(failed, err)
 }
 
-func (b *band) say(text string) {
+func (b *group) say(text string) {
 	for _, c := range b.conns {
-		_, _ = io.WriteString(c, text) // it may have been ended
+		_, _ = io.WriteString(c, text) // the server may have ended it
 	}
 }
 
-func (b *band) end() {
+func (b *group) end() {
 	for _, c := range b.conns {
 		c.Close()
 	}
 }
 
-// left counts those who are not at their end within a moment, or do not hear why.
-func (b *band) left(why string) (n int) {
+// left returns how many clients are not disconnected in time, or without the reason.
+func (b *group) left(why string) (n int) {
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	end := time.Now().Add(patience / 4)
@@ -295,7 +295,7 @@ func (b *band) left(why string) (n int) {
 	return n
 }
 
-// memory is what the server's processes have, each page once.
+// memory returns the memory of the server's processes. Shared pages count once (Pss).
 func memory(t *testing.T, server *probetest.Server) (bytes int64) {
 	for _, pid := range server.Group.PIDs() {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

@@ -1,7 +1,7 @@
-// Chat, goroutines that talk: one that owns the rooms and the log, and for each client one that
-// reads and one that writes. What is said passes one channel, so that its order is that of the log;
-// whoever owns the rooms takes all that waits there, writes it to the log at once and puts it into
-// the writers' boxes without waiting for anybody.
+// Chat with goroutines: one owns the rooms and the log, and each client has one that reads and one
+// that writes. All messages pass one channel, so their order is the log's. The owner of the rooms
+// takes everything that waits in the channel, writes it to the log at once, and puts it into the
+// clients' send queues without waiting for any client.
 package main
 
 import (
@@ -24,16 +24,17 @@ const (
 	longest = 512     // bytes of a line with its end: RFC 1459
 	longTag = 4096    // bytes of tags before it: IRCv3
 	held    = 1 << 20 // bytes that wait for a client at most
-	// bytes of one read: a line with tags, or many without. A guess
+	// Bytes of one read: a line with tags, or many without. A guess.
 	chunk = 8 << 10
-	// reads that wait for the owner of the rooms, and go into the log at once. A guess
+	// Reads that wait for the owner of the rooms, and are logged together. A guess.
 	waiting = 64
-	// for a client that has left to read what it has still to be told. A guess
-	linger  = 5 * time.Second
-	leaving = 700 * time.Millisecond // for all clients, when the server ends. A guess
+	// How long a client that leaves may still read. A guess.
+	linger = 5 * time.Second
+	// How long all clients may still read when the server ends. A guess.
+	leaving = 700 * time.Millisecond
 )
 
-// What a stack of the program's own does in the kernel's place: gonet.go.
+// gonet.go may replace the kernel's stack by GoNet.
 var (
 	listen = net.Listen
 	leave  = func() error { return nil }
@@ -67,20 +68,20 @@ func main() {
 type event struct {
 	client  *client
 	lines   []line
-	read    error // the reader has ended: io.EOF if the client has, in order
-	written bool  // the writer has ended, with failed if not all was written
+	read    error // the reader has ended, with io.EOF if the client has closed
+	written bool  // the writer has ended; failed is its error
 	failed  error
 }
 
 func accept(listener net.Listener, h *hall) {
 	for {
 		conn, err := listener.Accept()
-		if err != nil { // out of descriptors: those who are here go on, the next waits
+		if err != nil { // no descriptor is left: the next client waits
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
 		c := &client{conn: conn, gone: make(chan struct{})}
-		c.box.some = sync.NewCond(&c.box.mu)
+		c.queue.some = sync.NewCond(&c.queue.mu)
 		if from, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil {
 			c.host = from.Addr().Unmap().WithZone("").String()
 		}
@@ -93,7 +94,7 @@ func accept(listener net.Listener, h *hall) {
 	}
 }
 
-// line is what a client says, in words. Wrong is the reason why it is not obeyed.
+// line is a parsed line of a client. Wrong is the reason why it is not obeyed.
 type line struct {
 	verb  string
 	words []string
@@ -105,11 +106,11 @@ var (
 	errNUL  = errors.New("a line holds NUL")
 )
 
-// read gives the owner all lines of one read at a time. It ends with the connection, and closes it
-// once the owner is done.
+// read passes all lines of one read to the owner. It ends with the connection, and closes it when
+// the owner has finished with the client.
 func read(c *client, events chan<- event) {
 	buf := make([]byte, chunk)
-	n, skip := 0, false // bytes of a line that has not ended; of one that was too long
+	n, skip := 0, false // n bytes of an unfinished line; skip: it is too long
 	for {
 		got, err := c.conn.Read(buf[n:])
 		n += got
@@ -141,7 +142,7 @@ func read(c *client, events chan<- event) {
 	}
 }
 
-// tagged is the line without its tags, which end at the first blank.
+// tagged returns the line without its tags, which end at the first blank.
 func tagged(text string) string {
 	if !strings.HasPrefix(text, "@") {
 		return text
@@ -157,10 +158,10 @@ func parse(text string, tooLong bool) line {
 	case tooLong:
 		return line{wrong: errLong}
 	}
-	// some clients would take one for the end of a line
+	// ^Some clients would take a CR for the end of the line.
 	text = strings.ReplaceAll(strings.TrimSuffix(tagged(text), "\r"), "\r", " ")
 	text = strings.TrimLeft(text, " ")
-	if strings.HasPrefix(text, ":") { // a client's word for its own name says nothing
+	if strings.HasPrefix(text, ":") { // the client's own source is ignored
 		_, text, _ = strings.Cut(text, " ")
 		text = strings.TrimLeft(text, " ")
 	}
@@ -178,67 +179,67 @@ func parse(text string, tooLong bool) line {
 	return l
 }
 
-// box holds what is to be written to one client: the owner of the rooms puts it in, its
-// writer empties it.
-type box struct {
+// sendQueue holds what is to be written to one client. The owner of the rooms adds to it, and the
+// client's writer empties it.
+type sendQueue struct {
 	mu      sync.Mutex
 	some    *sync.Cond
 	bytes   []byte
 	stops   []stop
 	writing int  // bytes that the writer has taken
-	last    bool // nothing more comes
+	last    bool // nothing more is added
 }
 
-// stop is where the writer waits until the disk has so many changes, and does something if there is
-// anything to do.
+// stop is a place at which the writer waits until that many changes are on the disk, and then calls
+// do if there is one.
 type stop struct {
 	at   int
 	safe int64
 	do   func(io.Writer) error
 }
 
-// put tells whether the client holds no more than it may.
-func (b *box) put(text []byte, safe int64, do func(io.Writer) error) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.last || len(b.bytes)+b.writing+len(text) > held {
-		return b.last
+// put returns false if the client has too much unread.
+func (q *sendQueue) put(text []byte, safe int64, do func(io.Writer) error) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.last || len(q.bytes)+q.writing+len(text) > held {
+		return q.last
 	}
 	if safe > 0 || do != nil {
-		b.stops = append(b.stops, stop{len(b.bytes), safe, do})
+		q.stops = append(q.stops, stop{len(q.bytes), safe, do})
 	}
-	b.bytes = append(b.bytes, text...)
-	b.some.Signal()
+	q.bytes = append(q.bytes, text...)
+	q.some.Signal()
 	return true
 }
 
-// end has the last words said, even to a client that holds too much.
-func (b *box) end(text string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bytes, b.last = append(b.bytes, text...), true
-	b.some.Signal()
+// end adds the last line, even if the client has too much unread.
+func (q *sendQueue) end(text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes, q.last = append(q.bytes, text...), true
+	q.some.Signal()
 }
 
 // take waits for something to write.
-func (b *box) take(bytes []byte, stops []stop) ([]byte, []stop) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.writing = 0; len(b.bytes) == 0 && len(b.stops) == 0 && !b.last; {
-		b.some.Wait()
+func (q *sendQueue) take(bytes []byte, stops []stop) ([]byte, []stop) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.writing = 0; len(q.bytes) == 0 && len(q.stops) == 0 && !q.last; {
+		q.some.Wait()
 	}
-	bytes, b.bytes = b.bytes, bytes[:0]
-	stops, b.stops = b.stops, stops[:0]
-	b.writing = len(bytes)
+	bytes, q.bytes = q.bytes, bytes[:0]
+	stops, q.stops = q.stops, stops[:0]
+	q.writing = len(bytes)
 	return bytes, stops
 }
 
-// write is the writer of a client: all that waits goes out at once, until the end.
+// write is the writer of a client. It writes all that waits at once, until the queue has ended.
 func write(c *client, d *disk) error {
 	var bytes []byte
 	var stops []stop
 	for {
-		bytes, stops = c.box.take(bytes, stops)
+		bytes, stops = c.queue.take(bytes, stops)
 		if len(bytes) == 0 && len(stops) == 0 {
 			return nil
 		}
@@ -264,7 +265,7 @@ func write(c *client, d *disk) error {
 			return err
 		}
 		clear(stops)
-		if cap(bytes) > 64<<10 { // a client that was slow once does not hold it for ever
+		if cap(bytes) > 64<<10 { // a client that was slow once does not keep it for ever
 			bytes = nil
 		}
 	}

@@ -24,10 +24,10 @@ const (
 	offered    = "echo-message server-time"
 )
 
-// command is what a client may say. With fewer words than it needs it gets 461.
+// command is a command of the protocol. With fewer parameters than it needs it gets 461.
 type command struct {
 	needs int
-	early bool // before registration
+	early bool // allowed before registration
 	do    func(h *hall, c *client, words []string)
 }
 
@@ -157,8 +157,8 @@ func (h *hall) nick(c *client, words []string) {
 	}
 }
 
-// rename makes a client another person. The one it was stays a member, and has received what the
-// client has confirmed.
+// rename gives a client another nick, and so makes it another person. The old one stays a member,
+// and has received what the client has confirmed.
 func (h *hall) rename(c *client) {
 	h.put(c, c.prefix+" NICK "+c.nick+"\r\n")
 	h.tellNeighbours(c, c.prefix+" NICK "+c.nick)
@@ -209,21 +209,21 @@ func (h *hall) register(c *client) {
 	h.missed(c, fold(c.nick), c.person.last, c.person.upto)
 }
 
-// missed has the client's writer read from the log what others have said there meanwhile.
+// missed makes the client's writer read from the log what others have sent there in the meantime.
 func (h *hall) missed(c *client, where string, last, upto int64) {
 	if last <= upto {
 		return
 	}
 	part, me, stamped := h.disk.section(upto, last), fold(c.nick), c.time
 	c.owes = true
-	c.box.put(nil, 0, func(to io.Writer) error {
+	c.queue.put(nil, 0, func(to io.Writer) error {
 		w := bufio.NewWriterSize(to, 16<<10)
 		err := each(part, func(s said) bool {
 			if !isFold(s.where, where) || isFold(s.from, me) || string(s.verb) == "TOPIC" {
 				return true
 			}
 			if stamped {
-				_, _ = w.WriteString("@time=") // Flush tells
+				_, _ = w.WriteString("@time=") // Flush returns the error
 				_, _ = w.Write(s.line)
 			} else {
 				_, _ = w.Write(s.line[stampLen+1:])
@@ -240,7 +240,7 @@ func (h *hall) ping(c *client, words []string) {
 		h.reply(c, ERR_NOORIGIN, ":No origin specified")
 		return
 	}
-	h.unsaid = append(h.unsaid, saying{from: c, verb: "PONG", text: cut(":chat PONG chat :" +
+	h.pending = append(h.pending, message{from: c, verb: "PONG", text: cut(":chat PONG chat :" +
 		words[0])})
 }
 
@@ -291,7 +291,7 @@ func (h *hall) enter(c *client, r *room) {
 	}
 }
 
-// list names those who are present.
+// list answers NAMES with the present clients.
 func (h *hall) list(c *client, r *room) {
 	start := ":chat 353 " + c.nick + " = " + r.name + " :"
 	text := start
@@ -308,7 +308,7 @@ func (h *hall) list(c *client, r *room) {
 	h.reply(c, RPL_ENDOFNAMES, r.name, ":End of NAMES")
 }
 
-// in is the room if the client is in it, and otherwise says why not.
+// in returns the room if the client is in it. Otherwise it answers with the reason.
 func (h *hall) in(c *client, name, absent string) *room {
 	r := h.rooms[fold(name)]
 	switch {
@@ -344,7 +344,7 @@ func (h *hall) part(c *client, words []string) {
 func (h *hall) privmsg(c *client, words []string) { h.message(c, "PRIVMSG", words, h.reply) }
 
 func (h *hall) notice(c *client, words []string) {
-	// is never answered with an error
+	// ^A NOTICE is never answered with an error.
 	h.message(c, "NOTICE", words, func(*client, string, ...string) {})
 }
 
@@ -359,7 +359,7 @@ func (h *hall) message(c *client, verb string, words []string, fail func(c *clie
 		return
 	}
 	for name := range strings.SplitSeq(words[0], ",") {
-		s := saying{from: c, verb: verb, text: words[1], room: h.rooms[fold(name)],
+		s := message{from: c, verb: verb, text: words[1], room: h.rooms[fold(name)],
 			to: h.people[fold(name)]}
 		switch {
 		case strings.HasPrefix(name, "#") && !isRoom(name):
@@ -381,7 +381,7 @@ func (h *hall) topic(c *client, words []string) {
 	switch {
 	case r == nil:
 	case len(words) > 1:
-		h.say(saying{from: c, verb: "TOPIC", text: words[1][:min(len(words[1]), mostTopic)],
+		h.say(message{from: c, verb: "TOPIC", text: words[1][:min(len(words[1]), mostTopic)],
 			room: r})
 		h.commit()
 	case r.topic == "":
@@ -418,7 +418,7 @@ func (h *hall) who(c *client, words []string) {
 	h.reply(c, RPL_ENDOFWHO, words[0], ":End of WHO")
 }
 
-// cut gives a line its end, and no more than a line may have.
+// cut adds the end of a line, after shortening it to the length limit.
 func cut(text string) string {
 	return text[:min(len(text), longest-len("\r\n"))] + "\r\n"
 }
@@ -466,7 +466,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// fold makes names comparable: letters of ASCII have no case.
+// fold makes names comparable: ASCII letters have no case.
 func fold(name string) string {
 	for i := range len(name) {
 		if name[i] != lower(name[i]) {

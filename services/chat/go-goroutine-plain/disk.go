@@ -19,35 +19,34 @@ import (
 const (
 	stampFormat = "2006-01-02T15:04:05.000Z"
 	stampLen    = len(stampFormat)
-	// mostGrown is in bytes: the file of members is written anew when it has grown by
-	// so much. A guess.
+	// mostGrown is in bytes: the file of members is rewritten when it has grown by that much. A
+	// guess.
 	mostGrown = 1 << 20
 )
 
-// disk is the folder: log, what has been said, and members, a line for each change of how far
-// somebody has read: "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said
-// to ann alone. All but the part under the lock is the owner's of the rooms.
+// disk is the data folder. log has the messages. members has a line for each change of how far a
+// person has read: "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for private messages
+// to ann. The owner of the rooms owns all but the part under the lock.
 type disk struct {
 	dir string
 	log *os.File
-	// what the position of the log's first byte is called: a log that was made anew
-	// goes on counting
+	// The position of the log's first byte. Positions go on after the log was made anew.
 	base    int64
 	end     int64 // the position of the next line
-	torn    bool  // there may be a piece of a line after it
+	torn    bool  // an incomplete line may follow it
 	members *os.File
 	grown   int
-	stale   bool // members could not be written: it has to be written anew
+	stale   bool // members could not be written: it must be rewritten
 
 	mu      sync.Mutex
 	work    *sync.Cond
 	done    *sync.Cond
 	files   [2]*os.File
-	wanted  int64 // somebody waits until so many changes are safe
-	written int64 // changes so far: the owner's to change
+	wanted  int64 // that many changes are waited for
+	written int64 // all changes so far; only the owner of the rooms changes it
 	safe    atomic.Int64
 	failed  atomic.Bool
-	// the changes after the first and up to the second may have been lost by a sync that failed
+	// The changes after the first and up to the second may be lost, because a sync has failed.
 	lost [2]int64
 }
 
@@ -64,7 +63,8 @@ func openDisk(dir string) (*disk, error) {
 	return d, nil
 }
 
-// openLog removes a line that a crash has cut off. The lock on the log makes the folder ours.
+// openLog opens the log, and removes an incomplete line that a crash has left. The lock on the log
+// makes the folder ours.
 func (d *disk) openLog() error {
 	f, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -83,13 +83,13 @@ func (d *disk) openLog() error {
 		return err
 	}
 	d.log, d.base, d.torn = f, d.end-size, false
-	if d.members == nil { // the first time: positions are those in the file
+	if d.members == nil { // the first time: positions are offsets in the file
 		d.base, d.end = 0, size
 	}
 	return nil
 }
 
-// wholeLines is the length of the file without what stands after its last LF.
+// wholeLines returns the length of the file up to its last LF.
 func wholeLines(f *os.File) (int64, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -125,8 +125,7 @@ func (d *disk) append(lines []byte) error {
 	return nil
 }
 
-// find looks whether the log is still where people look for it, and begins another if
-// there is none.
+// find checks that the open log is still the one with its name, and otherwise begins another.
 func (d *disk) find() error {
 	there, err := os.Stat(d.log.Name())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -139,7 +138,7 @@ func (d *disk) find() error {
 	return d.openLog() // the old one is closed when nobody reads it any more
 }
 
-// changed tells the syncer of what was written.
+// changed tells the syncer that something was written.
 func (d *disk) changed() {
 	d.mu.Lock()
 	d.written++
@@ -147,7 +146,7 @@ func (d *disk) changed() {
 	d.mu.Unlock()
 }
 
-// sync is the one that waits for the disk, for all who wait at that time.
+// sync is the goroutine that syncs the disk for all that wait at the time.
 func (d *disk) sync() {
 	d.mu.Lock()
 	for {
@@ -163,7 +162,7 @@ func (d *disk) sync() {
 			}
 		}
 		d.mu.Lock()
-		// the kernel may have dropped what it could not write, and would not say so again
+		// ^The kernel may have dropped what it could not write, and would not report it again.
 		if err != nil {
 			if d.lost[1] < d.safe.Load() {
 				d.lost[0] = d.safe.Load()
@@ -178,7 +177,7 @@ func (d *disk) sync() {
 
 func (d *disk) isSafe(n int64) bool { return n <= d.safe.Load() && !d.failed.Load() }
 
-// wait returns when the first n changes are safe.
+// wait returns when the first n changes are on the disk.
 func (d *disk) wait(n int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +194,7 @@ func (d *disk) wait(n int64) error {
 	return nil
 }
 
-// note adds a line to members. What cannot be written now is made good by the next snapshot.
+// note adds a line to members. If it cannot be written, the next snapshot has it.
 func (d *disk) note(who, where string, upto int64) {
 	if d.stale {
 		return
@@ -213,7 +212,7 @@ func (d *disk) line(who, where string, upto int64) string {
 	return who + " " + where + " " + strconv.FormatInt(max(upto-d.base, 0), 10) + "\n"
 }
 
-// snapshot puts a new file of members in the old one's place.
+// snapshot replaces the file of members.
 func (d *disk) snapshot(each func(note func(who, where string, upto int64))) error {
 	name := filepath.Join(d.dir, "members")
 	f, err := os.OpenFile(name+".new", os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -222,7 +221,7 @@ func (d *disk) snapshot(each func(note func(who, where string, upto int64))) err
 	}
 	w := bufio.NewWriter(f)
 	each(func(who, where string, upto int64) {
-		_, _ = w.WriteString(d.line(who, where, upto)) // Flush tells
+		_, _ = w.WriteString(d.line(who, where, upto)) // Flush returns the error
 	})
 	if err = errors.Join(w.Flush(), f.Sync()); err == nil {
 		err = os.Rename(name+".new", name)
@@ -236,7 +235,7 @@ func (d *disk) snapshot(each func(note func(who, where string, upto int64))) err
 	return nil
 }
 
-// readMembers tells what the file of members holds. A last line without LF was cut off by a crash.
+// readMembers parses the file of members. A last line without LF was cut off by a crash.
 func (d *disk) readMembers(each func(who, where string, upto int64)) error {
 	data, err := os.ReadFile(filepath.Join(d.dir, "members"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -251,12 +250,12 @@ func (d *disk) readMembers(each func(who, where string, upto int64)) error {
 		if err != nil {
 			upto = -1
 		}
-		each(words[0], words[1], min(upto, d.end)) // a log may be shorter after a loss of power
+		each(words[0], words[1], min(upto, d.end)) // the log may be shorter after a loss of power
 	}
 	return nil
 }
 
-// flush has everything on the disk soon, without waiting.
+// flush syncs everything soon, without waiting.
 func (d *disk) flush() {
 	d.mu.Lock()
 	d.wanted = d.written
@@ -264,7 +263,7 @@ func (d *disk) flush() {
 	d.work.Signal()
 }
 
-// section is a part of the log; it stays readable whatever becomes of the folder.
+// section is a part of the log. It can be read even if the folder is gone.
 func (d *disk) section(from, to int64) *io.SectionReader {
 	from = max(from-d.base, 0)
 	return io.NewSectionReader(d.log, from, to-d.base-from)
@@ -277,7 +276,7 @@ type said struct {
 	text              []byte // after the colon
 }
 
-// each reads lines until one returns false.
+// each calls line with each line until it returns false.
 func each(r io.Reader, line func(said) bool) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {

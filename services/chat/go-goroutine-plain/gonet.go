@@ -4,6 +4,6 @@ package main
 
 import "interleave/gonet/host"
 
-// The server runs on GoNet if GONET_TAP names a tap. The kernel closes the connections of a program
-// that ends; a stack inside the program must be closed by the program.
+// GoNet replaces the kernel's stack if GONET_TAP names a tap. When a program ends, the kernel
+// closes its connections, but a stack in the program must be told.
 func init() { listen, leave = host.Listen, host.Close }

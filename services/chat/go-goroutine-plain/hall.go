@@ -7,50 +7,53 @@ import (
 	"time"
 )
 
-// hall is who is in which room. All of it belongs to keep.
+// hall is the state of the chat. Its goroutine, keep, owns all of it.
 type hall struct {
 	events  chan event
 	disk    *disk
 	clients map[*client]bool
 	nicks   map[string]*client // by folded nick
-	people  map[string]*person // all who were ever here
+	people  map[string]*person // all persons that were ever here
 	rooms   map[string]*room
 	now     time.Time
-	round   int       // of telling something to many, once each
-	full    []*client // those who hold more than they may
+	round   int       // numbers the calls of tellNeighbours
+	full    []*client // clients with too much unread
 	ending  bool
 
-	unsaid []saying // what is not in the log yet, with its lines for clients and for the log
-	wire   []byte
-	lines  []byte
+	// messages that are not logged yet, with their lines for clients and for the log
+	pending []message
+	wire    []byte
+	lines   []byte
 }
 
-// client is a connection. The reader uses conn and gone, the writer conn and box, the owner of the
-// rooms all but these.
+// client is a connection. The reader uses conn and gone, and the writer conn and queue. The owner
+// of the rooms uses all but gone.
 type client struct {
-	conn net.Conn
-	box  box
-	gone chan struct{} // closed when the owner is done with it
+	conn  net.Conn
+	queue sendQueue
+	gone  chan struct{} // closed when the owner has finished with the client
 
 	host, nick, user, real, password string
 	prefix                           string
-	person                           *person // nil until it has registered
-	passed, asking, echo, time       bool    // has said PASS; negotiates capabilities; has these
-	rooms                            []*room
-	opened, heard, pinged            time.Time
-	round                            int
-	said                             int64 // the disk's count after what it said last
-	owes                             bool  // was sent something and not asked whether it has it
-	asked                            int64 // the position in the log that the last PING named
-	left                             bool  // for the others; its box may still be emptied
-	upto                             int64 // position in the log: all before was put into its box
-	// ended so that it has all of it; if it ends its side, too
-	inOrder, ask        bool
-	readEnded, boxEnded bool
+	person                           *person // nil until it is registered
+	// passed: it has sent PASS; asking: CAP negotiation; echo and time: capabilities
+	passed, asking, echo, time bool
+	rooms                      []*room
+	opened, heard, pinged      time.Time
+	round                      int
+	// the disk's count of changes after the client's last message
+	said  int64
+	owes  bool  // it was sent something after the last PING
+	asked int64 // the position in the log that the last PING has named
+	left  bool  // it has left the rooms; its queue may still be written
+	upto  int64 // all before this position in the log was queued for it
+	// inOrder: what was queued counts as received. ask: only if the client closes, too.
+	inOrder, ask          bool
+	readEnded, writeEnded bool
 }
 
-// person is a nick that was here, and what was said to it alone: the last of it, and up to where
-// it was received.
+// person is a nick that was used, with its private messages: the position after the last, and up to
+// where they were received.
 type person struct {
 	name       string
 	client     *client
@@ -61,27 +64,27 @@ type room struct {
 	name, topic string
 	last        int64 // position in the log after the last message
 	present     []*client
-	members     map[*person]int64 // and up to where each has received
+	members     map[*person]int64 // with the position up to which each has received
 }
 
-// saying is something on its way to a room or a person, or a PONG that comes after what
-// was said before.
-type saying struct {
+// message is a message on its way to a room or a person, or a PONG that must follow earlier
+// messages.
+type message struct {
 	from             *client
 	room             *room
 	to               *person
 	verb, text       string
-	start, end, line int // in hall.wire; the end in hall.lines
+	start, end, line int // in hall.wire; line is the end in hall.lines
 }
 
-func (s *saying) where() string {
+func (s *message) where() string {
 	if s.room != nil {
 		return s.room.name
 	}
 	return s.to.name
 }
 
-// timeTag is the length of what a client without server-time is not sent.
+// timeTag is the length of the tag that clients without server-time do not get.
 const timeTag = len("@time=") + stampLen + len(" ")
 
 func newHall(d *disk) (*hall, error) {
@@ -125,7 +128,7 @@ func newHall(d *disk) (*hall, error) {
 	return h, d.snapshot(h.members)
 }
 
-// members tells all that the file of members holds.
+// members calls note with everything in the file of members.
 func (h *hall) members(note func(who, where string, upto int64)) {
 	for _, p := range h.people {
 		note(p.name, "*", p.upto)
@@ -155,15 +158,14 @@ func (h *hall) room(name string) *room {
 	return r
 }
 
-// sweep forgets a room that nobody will miss.
+// sweep removes a room without members and topic.
 func (h *hall) sweep(r *room) {
 	if len(r.members) == 0 && r.topic == "" {
 		delete(h.rooms, fold(r.name))
 	}
 }
 
-// keep owns all that is in the hall, until it is told to stop and the clients have gone or
-// their time is over.
+// keep owns the hall. It ends after stop, when the clients have gone or their time is over.
 func (h *hall) keep(stop <-chan struct{}) {
 	var over <-chan time.Time
 	second := time.NewTicker(time.Second)
@@ -172,7 +174,7 @@ func (h *hall) keep(stop <-chan struct{}) {
 		select {
 		case e := <-h.events:
 			h.handle(e)
-			for range len(h.events) { // all that waits goes into the log at once
+			for range len(h.events) { // all events that wait are logged together
 				h.handle(<-h.events)
 			}
 		case <-second.C:
@@ -187,7 +189,7 @@ func (h *hall) keep(stop <-chan struct{}) {
 			return
 		}
 		h.commit()
-		for len(h.full) > 0 { // their leaving may be too much for others
+		for len(h.full) > 0 { // the QUIT of one may be too much for others
 			c := h.full[0]
 			h.full = h.full[1:]
 			h.leave(c, "you do not read", false)
@@ -204,11 +206,11 @@ func (h *hall) handle(e event) {
 		if h.ending {
 			h.leave(c, "the server ends", false)
 		}
-	case !h.clients[c]: // what a client says after its end
+	case !h.clients[c]: // the client has ended already
 	case e.written:
 		h.commit()
 		h.leave(c, "the connection has failed", false)
-		c.boxEnded = true
+		c.writeEnded = true
 		c.inOrder = c.inOrder && e.failed == nil
 		if c.inOrder && c.ask && !c.readEnded {
 			endWriting(c.conn)
@@ -235,12 +237,12 @@ func (h *hall) readEnded(c *client, err error) {
 		c.inOrder = false
 		c.conn.Close()
 	}
-	if c.boxEnded {
+	if c.writeEnded {
 		h.forget(c)
 	}
 }
 
-// leave makes a client leave all rooms. It still gets what is in its box.
+// leave makes a client leave all rooms. Its queue is still written.
 func (h *hall) leave(c *client, why string, inOrder bool) {
 	if c.left {
 		return
@@ -252,11 +254,12 @@ func (h *hall) leave(c *client, why string, inOrder bool) {
 	if c.person != nil {
 		h.tellNeighbours(c, c.prefix+" QUIT :"+why)
 	}
-	c.box.end(cut("ERROR :Closing link: " + why))
-	_ = c.conn.SetWriteDeadline(h.now.Add(linger)) // a connection that fails tells its writer
+	c.queue.end(cut("ERROR :Closing link: " + why))
+	// the writer gets an error if the connection fails
+	_ = c.conn.SetWriteDeadline(h.now.Add(linger))
 }
 
-// forget lets another have the nick, before the client sees the end.
+// forget frees the nick before the client sees the end.
 func (h *hall) forget(c *client) {
 	if c.person != nil {
 		if c.inOrder {
@@ -277,11 +280,11 @@ func (h *hall) forget(c *client) {
 
 func endWriting(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // the reader sees a failure, too
+		_ = half.CloseWrite() // the reader gets an error, too
 	}
 }
 
-// received remembers that a client has all of before a position in the log.
+// received notes that a client has received everything before a position in the log.
 func (h *hall) received(c *client, upto int64) {
 	p := c.person
 	if p.upto < upto {
@@ -300,7 +303,7 @@ func (h *hall) received(c *client, upto int64) {
 	}
 }
 
-// tick asks those who were sent something whether they have it, and ends those who say nothing.
+// tick sends PINGs to confirm messages, and disconnects silent clients.
 func (h *hall) tick() {
 	for c := range h.clients {
 		silent := h.now.Sub(c.heard)
@@ -321,9 +324,9 @@ func (h *hall) tick() {
 	h.disk.flush()
 }
 
-// put gives a client what it has to be told.
+// put queues a line for a client.
 func (h *hall) put(c *client, text string) {
-	if !c.box.put([]byte(text), 0, nil) {
+	if !c.queue.put([]byte(text), 0, nil) {
 		h.full = append(h.full, c)
 	}
 }
@@ -332,7 +335,7 @@ func (h *hall) reply(c *client, numeric string, words ...string) {
 	h.put(c, cut(":chat "+numeric+" "+orStar(c.nick)+" "+strings.Join(words, " ")))
 }
 
-// tellNeighbours tells all who share a room with the client, once each.
+// tellNeighbours sends a line to all clients that share a room with the client, once each.
 func (h *hall) tellNeighbours(c *client, text string) {
 	h.round++
 	c.round = h.round
@@ -352,8 +355,8 @@ func (h *hall) tell(r *room, text string) {
 	}
 }
 
-// say prepares a message for the log and for those who are to read it.
-func (h *hall) say(s saying) {
+// say prepares a message for the log and for its receivers.
+func (h *hall) say(s message) {
 	s.start = len(h.wire)
 	h.wire = append(stamp(append(h.wire, "@time="...)), ' ')
 	for _, word := range []string{s.from.prefix, " ", s.verb, " ", s.where(), " :", s.text} {
@@ -362,13 +365,13 @@ func (h *hall) say(s saying) {
 	h.lines = append(append(h.lines, h.wire[s.start+len("@time="):]...), '\n')
 	h.wire = append(h.wire, "\r\n"...)
 	s.end, s.line = len(h.wire), len(h.lines)
-	h.unsaid = append(h.unsaid, s)
+	h.pending = append(h.pending, s)
 }
 
-// commit writes what is unsaid to the log, in one piece, and delivers it. What cannot be
-// written is not said.
+// commit writes all pending messages to the log at once, and delivers them. If that fails they are
+// not delivered.
 func (h *hall) commit() {
-	if len(h.unsaid) == 0 {
+	if len(h.pending) == 0 {
 		return
 	}
 	var err error
@@ -376,10 +379,10 @@ func (h *hall) commit() {
 		err = h.disk.append(h.lines)
 	}
 	start := h.disk.end - int64(len(h.lines))
-	for _, s := range h.unsaid {
+	for _, s := range h.pending {
 		switch {
 		case s.verb == "PONG":
-			if !s.from.box.put([]byte(s.text), s.from.said, nil) {
+			if !s.from.queue.put([]byte(s.text), s.from.said, nil) {
 				h.full = append(h.full, s.from)
 			}
 		case err == nil:
@@ -389,17 +392,17 @@ func (h *hall) commit() {
 				err.Error())
 		}
 	}
-	clear(h.unsaid)
-	h.unsaid, h.wire, h.lines = h.unsaid[:0], h.wire[:0], h.lines[:0]
+	clear(h.pending)
+	h.pending, h.wire, h.lines = h.pending[:0], h.wire[:0], h.lines[:0]
 }
 
-func (h *hall) deliver(s saying, position int64) {
+func (h *hall) deliver(s message, position int64) {
 	s.from.said = h.disk.written
 	tagged := h.wire[s.start:s.end]
 	if s.to != nil {
 		s.to.last = position
 		if s.to.client != nil && !s.to.client.left {
-			h.hand(s.to.client, tagged, 0)
+			h.send(s.to.client, tagged, 0)
 		}
 	} else {
 		s.room.last = position
@@ -408,21 +411,21 @@ func (h *hall) deliver(s saying, position int64) {
 		}
 		for _, c := range s.room.present {
 			if c != s.from || s.verb == "TOPIC" {
-				h.hand(c, tagged, 0)
+				h.send(c, tagged, 0)
 			}
 		}
 	}
 	if s.from.echo && s.verb != "TOPIC" {
-		h.hand(s.from, tagged, s.from.said)
+		h.send(s.from, tagged, s.from.said)
 	}
 }
 
-// hand gives a client a message, once the disk has so much.
-func (h *hall) hand(c *client, tagged []byte, safe int64) {
+// send queues a message for a client, to be written when that many changes are on the disk.
+func (h *hall) send(c *client, tagged []byte, safe int64) {
 	if !c.time {
 		tagged = tagged[timeTag:]
 	}
-	if !c.box.put(tagged, safe, nil) {
+	if !c.queue.put(tagged, safe, nil) {
 		h.full = append(h.full, c)
 	}
 	c.owes = true

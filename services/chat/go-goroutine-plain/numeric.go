@@ -1,6 +1,6 @@
 package main
 
-// Numerics are the commands of a server's replies, by the names of RFC 2812 section 5.
+// Numerics are a server's replies, by their names in RFC 2812 section 5.
 const (
 	RPL_WELCOME           = "001"
 	RPL_YOURHOST          = "002"
