@@ -32,8 +32,8 @@ func loneOpen(t *testing.T) *requests {
 	return w.driver.(*requests)
 }
 
-// TestCountsFromDue sends a request 4 µs late, and has the reply 3 µs after that. The latency counts
-// from the time at which the request was due.
+// TestCountsFromDue sends a request 4 µs late, and has the reply 3 µs after that. The latency
+// counts from the time at which the request was due.
 func TestCountsFromDue(t *testing.T) {
 	d := loneOpen(t)
 	c := &d.conns[0]
