@@ -152,7 +152,7 @@ func (b bench) start(args ...string) (*server, error) {
 }
 
 func (b bench) launch(args []string) (*server, error) {
-	g, err := group.New("reference", group.Options{CPUs: b.server})
+	g, err := group.New("reference", group.Options{CPUs: b.server, Priority: true})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ const (
 // offer runs a load against a server and returns the engine's result.
 func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
 	warmUp, window time.Duration) (r *load.Result, err error) {
-	g, err := group.New("calibration", group.Options{CPUs: b.load})
+	g, err := group.New("calibration", group.Options{CPUs: b.load, Priority: true})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	NetNS     string         // path of a network namespace to start in; "": the caller's
 	Pdeathsig syscall.Signal // sent to the first process when the laboratory dies; 0: none
 	NoCgroup  bool           // use the fall-back even where cgroups are there
+	Priority  bool           // run before ordinary programs, as far as this user may
 }
 
 // A Group is the processes of one role. Its methods are for any goroutine.
@@ -153,6 +154,9 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 		return fmt.Errorf("starting %s: %w", cmd.Path, err)
 	}
 	g.cmd, g.started = cmd, true
+	if g.options.Priority {
+		g.prioritise(cmd.Process.Pid)
+	}
 	if g.tree != nil {
 		g.tree.root = cmd.Process.Pid
 		g.tree.scan()

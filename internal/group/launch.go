@@ -69,6 +69,10 @@ func forkWith(cmd *exec.Cmd, o Options) (err error) {
 		}
 		defer func() { err = restored(err, back()) }()
 	}
+	if o.Priority {
+		back := raiseNice()
+		defer func() { err = restored(err, back()) }()
+	}
 	if o.NetNS != "" {
 		back, failed := enter(o.NetNS)
 		if failed != nil {

@@ -18,7 +18,8 @@ func good() facts {
 		maps: 65530, conntrack: -1, tracked: -1, nrOpen: 1 << 20,
 		steal: 0, busy: 0.01, looked: time.Second, load: 0.1, pressure: 0, diskDir: "/",
 		disk:      100 << 30,
-		autogroup: 1, hugePages: "madvise", aslr: 2, clock: "tsc", governor: "performance",
+		autogroup: 1, priority: true, lineTrip: 80 * time.Nanosecond, hugePages: "madvise", aslr: 2,
+		clock: "tsc", governor: "performance",
 	}
 }
 
@@ -36,6 +37,7 @@ func TestJudge(t *testing.T) {
 		}},
 		{"", OK, false, func(f *facts) {
 			f.filesHard, f.autogroup, f.hugePages, f.aslr = unix.RLIM_INFINITY, -1, "", -1
+			f.lineTrip = 0
 		}},
 		{"cores", Warn, false, func(f *facts) { f.cores = 1 }},
 		{"cpu quota", Warn, true, func(f *facts) { f.quota = 1.5 }},
@@ -46,6 +48,8 @@ func TestJudge(t *testing.T) {
 		{"loopback", Bad, true, func(f *facts) { f.loopback = broken }},
 		{"io_uring", Warn, true, func(f *facts) { f.ioUring = broken }},
 		{"taps", Warn, true, func(f *facts) { f.tap = broken }},
+		{"priority", Warn, true, func(f *facts) { f.priority = false }},
+		{"cache line", Warn, false, func(f *facts) { f.lineTrip = 366 * time.Nanosecond }},
 		{"huge pages", Warn, true, func(f *facts) { f.hugePages = "always" }},
 		{"address layout", Warn, true, func(f *facts) { f.aslr = 0 }},
 		{"open files", Warn, true, func(f *facts) { f.filesHard = 4096 }},
@@ -140,11 +144,33 @@ func TestMostConnections(t *testing.T) {
 	}
 }
 
-func TestMayRaise(t *testing.T) {
+func TestHas(t *testing.T) {
 	for caps, want := range map[string]bool{"000001ffffffffff": true, "0000000001000000": true,
 		"00000000a80425fb": false, "": false, "x": false} {
-		if got := mayRaise(caps); got != want {
+		if got := has(caps, unix.CAP_SYS_RESOURCE); got != want {
 			t.Errorf("%q: got %v, want %v", caps, got, want)
 		}
+	}
+	if has("0000000001000000", unix.CAP_SYS_NICE) || !has("0000000000800000", unix.CAP_SYS_NICE) {
+		t.Error("CAP_SYS_NICE is bit 23")
+	}
+}
+
+// TestLineTrip asks only for what a busy machine cannot spoil: the time lies above that of two
+// stores and below the limit.
+func TestLineTrip(t *testing.T) {
+	cpus := UsableCPUs()
+	if len(cpus) < 2 {
+		t.Skip("SKIP: a machine of two cores is needed")
+	}
+	got, err := lineTrip(cpus[0], cpus[len(cpus)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got < 2*time.Nanosecond || got > lineLimit/lineTrips {
+		t.Errorf("a cache line takes %v between cores %v", got, cpus)
+	}
+	if _, err := lineTrip(cpus[0], 1023); err == nil {
+		t.Error("a core that is not there was used")
 	}
 }

@@ -50,6 +50,8 @@ type facts struct {
 	loopback           error
 	tap                error // why there are no servers behind a tap
 	autogroup          int64
+	priority           bool          // processes may be run before those of others
+	lineTrip           time.Duration // of a cache line between two cores; 0: not told
 	hugePages          string
 	aslr               int64
 	clock              string
@@ -71,9 +73,10 @@ func observe(dir string) facts {
 		pidMax: ask("kernel/pid_max"), threadsMax: ask("kernel/threads-max"),
 		maps:    ask("vm/max_map_count"),
 		tracked: ask("net/netfilter/nf_conntrack_count"), nrOpen: ask("fs/nr_open"),
-		raises:    mayRaise(field(root, "proc/self/status", "CapEff", ":")),
+		raises:    has(field(root, "proc/self/status", "CapEff", ":"), unix.CAP_SYS_RESOURCE),
 		conntrack: ask("net/netfilter/nf_conntrack_max"),
 		autogroup: ask("kernel/sched_autogroup_enabled"),
+		priority:  has(field(root, "proc/self/status", "CapEff", ":"), unix.CAP_SYS_NICE),
 		aslr:      ask("kernel/randomize_va_space"),
 		hugePages: chosen(text(root, "sys/kernel/mm/transparent_hugepage/enabled")),
 		clock:     clockSource(root),
@@ -99,11 +102,11 @@ func observe(dir string) facts {
 	return f
 }
 
-// mayRaise reads from the capabilities of a process (hexadecimal, capabilities(7)) whether it may
-// raise its hard limits. Root in a container may often not.
-func mayRaise(effective string) bool {
+// has reads from the effective capabilities of a process (hexadecimal, capabilities(7)) whether one
+// of them is there. Root in a container often lacks some.
+func has(effective string, capability int) bool {
 	caps, err := strconv.ParseUint(strings.TrimSpace(effective), 16, 64)
-	return err == nil && caps&(1<<unix.CAP_SYS_RESOURCE) != 0
+	return err == nil && caps&(1<<capability) != 0
 }
 
 // tryTap makes a tap, in a namespace of its own, and removes it.

@@ -78,7 +78,7 @@ func (l *Local) cpus(role string, c manifest.Condition) []int {
 
 // role is how the processes of one role are started.
 func (l *Local) role(name string, c manifest.Condition) group.Options {
-	return group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL}
+	return group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL, Priority: true}
 }
 
 // hosts says where a model's server is measured.
