@@ -25,7 +25,7 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 	for _, p := range addresses {
 		switch a := p.Addr(); {
 		case !p.IsValid() || a.Is4In6() || a.IsMulticast() || a.IsUnspecified():
-			return fmt.Errorf("gonet: address %v: not one of a host with the length of its network",
+			return fmt.Errorf("gonet: address %v: not a host's address with a prefix length",
 				p)
 		case a.Is6() && s.cfg.NoIPv6:
 			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes",

@@ -26,7 +26,7 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	var a netip.Addr
 	if host != "" {
 		if a, err = netip.ParseAddr(host); err != nil {
-			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names are the resolver's",
+			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names need a Resolver",
 				Addr: address}
 		}
 		a = a.Unmap().WithZone("") // a zone has no meaning on a stack with one link

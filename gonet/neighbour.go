@@ -102,7 +102,7 @@ func (nb *neighbour) learn(mac wire.MAC, confirmed bool) {
 	}
 }
 
-// advertisement is what a neighbour says of itself, by ARP or by neighbour discovery (RFC 4861
+// advertisement is what an ARP or neighbour discovery message says about a neighbour (RFC 4861
 // section 7.2.5).
 type advertisement struct {
 	mac       wire.MAC

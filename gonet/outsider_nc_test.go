@@ -54,7 +54,7 @@ func TestOutsiderNetcat(t *testing.T) {
 		if err := <-sent; err != nil {
 			t.Error(err)
 		}
-		// at which a netcat that listens ends, whatever it has still to say
+		// a listening netcat ends when the connection closes, even with unsent input
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -67,7 +67,7 @@ func TestOutsiderNetcat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
-		// which ends with the answer
+		// -W 1: netcat ends after one answer
 		nc := begin(t, bytes.NewReader([]byte("a datagram")), "nc", "-u", "-W", "1", at, "9002")
 		b := make([]byte, 100)
 		n, from, err := p.ReadFrom(b)

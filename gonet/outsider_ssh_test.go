@@ -173,7 +173,7 @@ RekeyLimit 1M
 		if n := exchanges.Load(); n < 3 {
 			t.Errorf("keys were exchanged %d times", n)
 		}
-		far, err := client.Dial("tcp", "10.9.0.1:2200") // itself
+		far, err := client.Dial("tcp", "10.9.0.1:2200") // the server itself
 		if err != nil {
 			t.Fatal(err)
 		}

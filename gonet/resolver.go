@@ -10,7 +10,7 @@ import (
 )
 
 // errNoServers is the error of a resolver without servers.
-var errNoServers = errors.New("no server of names is configured")
+var errNoServers = errors.New("no DNS server is configured")
 
 // Resolver returns Go's own DNS resolver with its queries sent through the stack. It asks the given
 // servers in turn, at port 53 where none is given. Without servers it asks those that IPv6 routers

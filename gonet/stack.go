@@ -151,7 +151,7 @@ func (s *Stack) check() error {
 	}
 	for _, r := range s.cfg.Routes {
 		if !r.Network.IsValid() || r.Via.IsValid() && r.Via.Is4() != r.Network.Addr().Is4() {
-			return fmt.Errorf("gonet: route to %v through %v: not a network, or of two families",
+			return fmt.Errorf("gonet: route to %v through %v: not a network, or two families",
 				r.Network, r.Via)
 		}
 	}

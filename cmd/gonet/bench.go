@@ -40,7 +40,7 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
   gonet bench --rounds 11 --time 3s`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if b.rounds < 1 || b.time <= 0 || b.pings < 1 {
-				return command.Usagef("bench: --rounds, --time and --pings are more than nothing")
+				return command.Usagef("bench: --rounds, --time and --pings must be positive")
 			}
 			if b.inside {
 				return b.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -49,9 +49,9 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&b.rounds, "rounds", 5, "how often each is measured")
-	f.DurationVar(&b.time, "time", time.Second, "that each transfer lasts")
-	f.IntVar(&b.pings, "pings", 1000, "in each round")
+	f.IntVar(&b.rounds, "rounds", 5, "how often each transfer is measured")
+	f.DurationVar(&b.time, "time", time.Second, "how long each transfer lasts")
+	f.IntVar(&b.pings, "pings", 1000, "pings in each round")
 	f.BoolVar(&b.inside, "inside", false, "measure in this network namespace")
 	return c
 }
@@ -81,7 +81,7 @@ func (b *benchFlags) enter(cmd *cobra.Command) error {
 	err := try(false)
 	if errors.Is(err, syscall.EPERM) {
 		if err = try(true); errors.Is(err, syscall.EPERM) {
-			return fmt.Errorf("no network namespace to be had: %w: run it as root, or allow "+
+			return fmt.Errorf("no network namespace: %w: run it as root, or allow "+
 				"user namespaces", err)
 		}
 	}

@@ -44,23 +44,23 @@ type hostFlags struct {
 
 func (w *hostFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.tap, "tap", "gonet0",
-		"the network device: made and removed, or used if it is there")
+		"the network device: created and removed, or used if it exists")
 	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"},
-		"the stack's address, with the length of its network")
+		"the stack's address with its prefix length")
 	f.StringSliceVar(&w.kernel, "kernel", nil,
-		"the kernel's address on the tap (default the network's first that is free); none: set "+
-			"up by others")
+		"the kernel's address on the tap (default the network's first free one); none: do not "+
+			"set up the kernel's side")
 	f.StringSliceVar(&w.gateway, "gateway", nil,
-		"where the stack sends what is in no network of its own (default the kernel)")
+		"the router for all other networks (default the kernel)")
 	f.StringSliceVar(&w.routes, "route", nil, "a network that the kernel reaches through the stack")
 	f.StringSliceVar(&w.dns, "dns", nil,
-		"a server of names for the stack (default those of --dhcp, or of routers of IPv6)")
-	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default: drawn)")
+		"a DNS server for the stack (default those of --dhcp, or of IPv6 routers)")
+	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default random)")
 	f.BoolVar(&w.dhcp, "dhcp", false,
-		"get the address, gateway and servers of names by DHCP over the tap")
+		"get the address, gateway and DNS servers by DHCP over the tap")
 	f.StringVar(&w.metrics, "metrics", "",
-		"serve statistics for Prometheus at this address of the kernel's, as 127.0.0.1:9100")
-	f.StringVar(&w.capture, "capture", "", "write what passes the tap to this file, as pcapng")
+		"serve statistics for Prometheus at this address of the kernel, as 127.0.0.1:9100")
+	f.StringVar(&w.capture, "capture", "", "capture the tap to this file, as pcapng")
 }
 
 // plan is the configuration that the flags describe.
@@ -79,7 +79,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 			a, bad := netip.ParsePrefix(v)
 			if bad != nil {
 				err = errors.Join(err,
-					command.Usagef("--%s %s: not an address with the length of its network, as "+
+					command.Usagef("--%s %s: not an address with a prefix length, as "+
 						"10.9.0.2/24", flag, v))
 			}
 			out = append(out, a)
@@ -132,8 +132,8 @@ func (w *hostFlags) plan() (p plan, err error) {
 		for _, a := range p.addresses {
 			if a.IsSingleIP() {
 				return p,
-					command.Usagef("--address %v: a network of one has no place for the kernel; "+
-						"say --kernel, or a network of more", a)
+					command.Usagef("--address %v: its network has no address for the kernel; "+
+						"give --kernel, or a larger network", a)
 			}
 			p.kernel = append(p.kernel, kernelAddress(a))
 		}
@@ -164,11 +164,11 @@ func checkHostAddress(a netip.Prefix) error {
 	first := a.Masked().Addr()
 	switch {
 	case a.Addr().IsLoopback() || a.Addr().IsMulticast() || a.Addr().IsUnspecified():
-		return command.Usagef("--address %v: not that of a host on a link", a)
+		return command.Usagef("--address %v: not the address of a host on a link", a)
 	case a.Addr().Is4() && a.Bits() < 31 && a.Addr() == first:
-		return command.Usagef("--address %v: it means the network", a)
+		return command.Usagef("--address %v: it is the address of the network itself", a)
 	case a.Addr().Is4() && a.Bits() < 31 && !a.Contains(a.Addr().Next()):
-		return command.Usagef("--address %v: it means all hosts of its network", a)
+		return command.Usagef("--address %v: it is the broadcast address of its network", a)
 	}
 	return nil
 }

@@ -66,8 +66,8 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // system's DNS server, which was not asked.
 func plain(err error) string {
 	if d, ok := errors.AsType[*net.DNSError](err); ok &&
-		strings.Contains(d.Err, "no server of names is configured") {
-		return fmt.Sprintf("lookup %s: no server of names is configured: give one with --dns",
+		strings.Contains(d.Err, "no DNS server is configured") {
+		return fmt.Sprintf("lookup %s: no DNS server is configured: give one with --dns",
 			d.Name)
 	}
 	return err.Error()
@@ -78,11 +78,11 @@ device whose other end is this process. The stack is a host of its own (10.9.0.2
 otherwise), this machine's kernel its neighbour (10.9.0.1). Each command makes the tap, and removes it
 when it ends.
 
-It needs CAP_NET_ADMIN. Without, a network namespace of your own will do, where nothing else is:
+It needs CAP_NET_ADMIN. Without it, run it in an empty network namespace of your own:
 
   unshare -rn gonet ping 10.9.0.1
 
-Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or nobody answered, 2 wrong words,
+Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or no answer, 2 wrong usage,
 130 stopped by Ctrl-C before it was done.`
 
 func rootCommand() *cobra.Command {

@@ -20,8 +20,8 @@ func ncCommand() *cobra.Command {
 	listen := false
 	c := &cobra.Command{
 		Use: "nc [-l] [HOST] PORT",
-		Short: "connect standard input and output with a port, or with the first who connects " +
-			"to one",
+		Short: "connect standard input and output with a port, or with the first client " +
+			"of one",
 		Args: cobra.RangeArgs(1, 2),
 		Example: `  echo hello | sudo gonet nc 10.9.0.1 7
   sudo gonet nc -l 9000 > received          and on this machine: nc 10.9.0.2 9000 < file`,

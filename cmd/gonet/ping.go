@@ -34,7 +34,7 @@ func pingCommand() *cobra.Command {
 	var p pingFlags
 	c := &cobra.Command{
 		Use:   "ping HOST",
-		Short: "ask a host for an echo, through the stack",
+		Short: "ping a host through the stack",
 		Args:  cobra.ExactArgs(1),
 		Example: `  sudo gonet ping 10.9.0.1
   sudo gonet ping -c 100 -i 0.01 -s 1400 10.9.0.1
@@ -46,7 +46,7 @@ func pingCommand() *cobra.Command {
 			case p.size < 0 || p.size > 65507:
 				return command.Usagef("-s %d: from 0 to 65507 bytes", p.size)
 			case p.wait <= 0 || p.count < 0:
-				return command.Usagef("-W and -c are more than nothing")
+				return command.Usagef("-W must be positive, and -c not negative")
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
 				return h.ping(cmd.Context(), cmd.OutOrStdout(), args[0], &p)
@@ -56,8 +56,8 @@ func pingCommand() *cobra.Command {
 	f := c.Flags()
 	f.IntVarP(&p.count, "count", "c", 0, "how many; 0: until Ctrl-C")
 	f.IntVarP(&p.size, "size", "s", 56, "bytes of payload")
-	f.Float64VarP(&p.interval, "interval", "i", 1, "seconds between two")
-	f.Float64VarP(&p.wait, "wait", "W", 5, "seconds that an answer is waited for")
+	f.Float64VarP(&p.interval, "interval", "i", 1, "seconds between two requests")
+	f.Float64VarP(&p.wait, "wait", "W", 5, "seconds to wait for a reply")
 	f.BoolVarP(&p.quiet, "quiet", "q", false, "print the summary only")
 	w.flags(f)
 	return c

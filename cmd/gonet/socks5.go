@@ -60,7 +60,7 @@ func socksCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", listen, "the kernel's address to listen at")
-	c.Flags().IntVar(&most, "most", most, "connections at once; more wait")
+	c.Flags().IntVar(&most, "most", most, "connections at once; further ones wait")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each connection to standard error")
 	w.flags(c.Flags())
 	return c
@@ -245,14 +245,14 @@ func request(r io.Reader) (to string, code byte, err error) {
 		}
 		for _, x := range name {
 			if x <= ' ' || x >= 0x7f {
-				return "", generalFailure, fmt.Errorf("a name that cannot be: %q", name)
+				return "", generalFailure, fmt.Errorf("an invalid name: %q", name)
 			}
 		}
 		if host = string(name); host == "" {
-			return "", generalFailure, errors.New("a name of no bytes")
+			return "", generalFailure, errors.New("an empty name")
 		}
 	default:
-		return "", kindNotSupported, fmt.Errorf("an address of the kind %d", kind)
+		return "", kindNotSupported, fmt.Errorf("an address of type %d", kind)
 	}
 	if _, err := io.ReadFull(r, b[:2]); err != nil {
 		return "", 0, err

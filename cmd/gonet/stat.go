@@ -160,7 +160,7 @@ func statCommand() *cobra.Command {
 	prometheus := false
 	c := &cobra.Command{
 		Use:   "stat [TAP | PROCESS]",
-		Short: "show what a running gonet holds: counters, drops, and connections as ss -ti does",
+		Short: "show the counters, drops and connections (as ss -ti) of a running gonet",
 		Args:  cobra.MaximumNArgs(1),
 		Example: `  gonet stat                     the only one that runs
   gonet stat gonet1
@@ -173,7 +173,7 @@ func statCommand() *cobra.Command {
 			return stat(cmd.Context(), strings.Join(args, ""), path, cmd.OutOrStdout())
 		},
 	}
-	c.Flags().BoolVar(&prometheus, "prometheus", false, "in the exposition format of Prometheus")
+	c.Flags().BoolVar(&prometheus, "prometheus", false, "in the format of Prometheus")
 	return c
 }
 

@@ -22,7 +22,7 @@ func upCommand() *cobra.Command {
 	var w hostFlags
 	c := &cobra.Command{
 		Use:   "up",
-		Short: "make a tap with a stack behind it, and keep it until Ctrl-C",
+		Short: "run a stack behind a tap until Ctrl-C",
 		Args:  cobra.NoArgs,
 		Example: `  sudo gonet up                                     the stack is 10.9.0.2: ping it
   sudo gonet up --address 192.168.50.2/24 --route 172.20.0.0/16
@@ -153,7 +153,7 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 		}
 	} else if term.IsTerminal(int(file.Fd())) {
 		return nil,
-			command.Usagef("a capture is no text: write it to a file, or to a pipe: gonet dump " +
+			command.Usagef("a capture is binary: write it to a file or a pipe: gonet dump " +
 				"| tshark -r -")
 	}
 	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1,
@@ -191,7 +191,7 @@ func dumpCommand() *cobra.Command {
 	var w hostFlags
 	c := &cobra.Command{
 		Use:   "dump [FILE]",
-		Short: "capture what passes the tap of a stack, as pcapng, to a file or standard output",
+		Short: "capture the tap of a stack, as pcapng, to a file or standard output",
 		Args:  cobra.MaximumNArgs(1),
 		Example: `  sudo gonet dump trace.pcapng          until Ctrl-C; then: wireshark trace.pcapng
   sudo gonet dump | tshark -r -         as it happens
@@ -224,6 +224,6 @@ func dumpCommand() *cobra.Command {
 		panic(err) // the flag exists
 	}
 	c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] +
-		".\n\nThe stack answers meanwhile, as that of `gonet up` does."
+		".\n\nMeanwhile the stack answers, as that of `gonet up` does."
 	return c
 }

@@ -24,7 +24,7 @@ func getCommand() *cobra.Command {
 	verbose := false
 	c := &cobra.Command{
 		Use:   "get URL",
-		Short: "get what is at a URL, by HTTP through the stack",
+		Short: "fetch a URL by HTTP through the stack",
 		Args:  cobra.ExactArgs(1),
 		Example: `  python3 -m http.server &  sudo gonet get http://10.9.0.1:8000/
   sudo gonet get -v -o page.html http://10.9.0.1:8000/page.html`,

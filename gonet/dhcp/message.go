@@ -110,7 +110,7 @@ type Option struct {
 var (
 	ErrShort   = errors.New("dhcp: shorter than its fixed part")
 	ErrFormat  = errors.New("dhcp: not a message for Ethernet")
-	ErrOptions = errors.New("dhcp: an option runs out of the message")
+	ErrOptions = errors.New("dhcp: an option exceeds the message")
 )
 
 var be = binary.BigEndian

@@ -70,13 +70,13 @@ func parse(text string) (device string, c gonet.Config, err error) {
 	words := strings.Fields(text)
 	if len(words) < 2 || len(words) > 3 {
 		return "", c,
-			fmt.Errorf("%d words: expected a tap, an address with the length of its network, "+
-				"and a gateway if there is one", len(words))
+			fmt.Errorf("%d words: expected a tap, an address with a prefix length, "+
+				"and optionally a gateway", len(words))
 	}
 	address, err := netip.ParsePrefix(words[1])
 	if err != nil {
 		return "", c,
-			fmt.Errorf("expected an address with the length of its network, as 10.0.0.2/24, got %q",
+			fmt.Errorf("expected an address with a prefix length, as 10.0.0.2/24, got %q",
 				words[1])
 	}
 	c.Addresses = []netip.Prefix{address}

@@ -8,4 +8,4 @@ import (
 	"interleave/gonet/link"
 )
 
-func open(string) (link.Link, error) { return nil, errors.New("taps are of Linux") }
+func open(string) (link.Link, error) { return nil, errors.New("only Linux has taps") }

@@ -8,7 +8,7 @@ import "errors"
 var (
 	ErrOverlap = errors.New("fragments overlap") // RFC 5722, for IPv4 too: an overlap is an attack
 	ErrLong    = errors.New("fragments of more than 64 KiB")
-	ErrLength  = errors.New("a fragment in the middle is not of a multiple of 8 bytes")
+	ErrLength  = errors.New("a fragment before the last is not a multiple of 8 bytes")
 	ErrMany    = errors.New("too many fragments")
 )
 

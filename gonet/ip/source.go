@@ -7,7 +7,7 @@ import (
 
 // Address is an address of the host.
 type Address struct {
-	netip.Prefix // the address, with the length of its network
+	netip.Prefix // the address with its prefix length
 	// Deprecated: not preferred for new connections, because it is deprecated or still optimistic
 	// (RFC 4429 section 2.1).
 	Deprecated bool

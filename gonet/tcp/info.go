@@ -4,7 +4,7 @@ import "time"
 
 // traffic counts the segments and bytes of a connection.
 type traffic struct {
-	segments, resent uint64 // sent, and those of them that were sent before
+	segments, resent uint64 // segments sent, and the retransmissions among them
 	// payload sent, retransmissions included, and payload received in order
 	bytesOut, bytesIn uint64
 	bytesResent       uint64

@@ -33,7 +33,7 @@ func (r *run) prepend(p []byte) {
 	r.data, r.seq = r.room[front:], r.seq.Plus(-len(p))
 }
 
-// extend puts p behind the run.
+// extend appends p to the run.
 func (r *run) extend(p []byte) {
 	if len(p) == 0 {
 		return

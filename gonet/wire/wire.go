@@ -17,12 +17,12 @@ import (
 // shorter than its header".
 var (
 	ErrShort    = errors.New("shorter than its header")
-	ErrLength   = errors.New("a length that cannot be")
-	ErrVersion  = errors.New("not of this version")
+	ErrLength   = errors.New("an impossible length")
+	ErrVersion  = errors.New("wrong version")
 	ErrChecksum = errors.New("wrong checksum")
-	ErrOption   = errors.New("an option that cannot be")
-	ErrAddress  = errors.New("an address that cannot be")
-	ErrHardware = errors.New("not of Ethernet and IPv4")
+	ErrOption   = errors.New("an impossible option")
+	ErrAddress  = errors.New("an impossible address")
+	ErrHardware = errors.New("not for Ethernet and IPv4")
 )
 
 // Error is a header that could not be parsed.

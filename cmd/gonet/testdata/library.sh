@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# What the scripts share: the loopback of their namespace, and a wait that is bounded.
+# Functions that the scripts share; the loopback of their namespace is brought up.
 ip link set lo up
 
-# await PATTERN FILE waits until a line of the file matches; five minutes are a net, nothing is expected to be fast.
+# await PATTERN FILE waits until a line of the file matches, five minutes at most. Nothing is expected to be fast.
 await() {
 	tries=0
 	until grep -q "$1" "$2" 2>/dev/null; do
@@ -16,7 +16,7 @@ await() {
 	done
 }
 
-# stop ends a program as Ctrl-C does, and says how it ended.
+# stop ends a program as Ctrl-C does, and prints its exit status.
 stop() {
 	kill -INT "$1"
 	status=0
