@@ -24,6 +24,9 @@ const traceSeeds = 3
 func TestTraces(t *testing.T) {
 	plain := Config{NoSACK: true, NoTimestamps: true, NoScale: true}
 	lossy := oneWay{delay: 10 * ms, loss: .1}
+	heavy := oneWay{delay: 10 * ms, loss: .3, duplicate: .2}
+	jitter := oneWay{delay: 10 * ms, jitter: 15 * ms}
+	narrow := oneWay{delay: 20 * ms, rate: 200_000, queue: 8_000}
 	for _, c := range []struct {
 		name      string
 		way       oneWay
@@ -36,16 +39,11 @@ func TestTraces(t *testing.T) {
 		{"loss", lossy, Config{}, 40_000, 20_000, 0, false, false},
 		{"loss-plain", lossy, plain, 40_000, 20_000, 0, false, false},
 		{"loss-sack", lossy, Config{NoTimestamps: true}, 40_000, 0, 0, false, true},
-		{"loss-heavy", oneWay{delay: 10 * ms, loss: .3, duplicate: .2}, Config{}, 20_000, 10_000, 0,
-			false, false},
-		{"loss-heavy-plain",
-			oneWay{delay: 10 * ms, loss: .3, duplicate: .2}, plain, 20_000, 10_000, 0,
-			false, false},
+		{"loss-heavy", heavy, Config{}, 20_000, 10_000, 0, false, false},
+		{"loss-heavy-plain", heavy, plain, 20_000, 10_000, 0, false, false},
 		{"loss-burst", lossy, Config{Burst: 20_000}, 60_000, 20_000, 0, false, true},
-		{"reordering",
-			oneWay{delay: 10 * ms, jitter: 15 * ms}, Config{}, 60_000, 0, 0, false, false},
-		{"reordering-plain", oneWay{delay: 10 * ms, jitter: 15 * ms}, plain, 60_000, 0, 0, false,
-			false},
+		{"reordering", jitter, Config{}, 60_000, 0, 0, false, false},
+		{"reordering-plain", jitter, plain, 60_000, 0, 0, false, false},
 		{"jitter-long", oneWay{delay: 50 * ms, jitter: 900 * ms}, Config{}, 20_000, 5_000, 0, false,
 			false},
 		{"duplication", oneWay{delay: 10 * ms, duplicate: .3}, Config{}, 40_000, 5_000, 0, false,
@@ -53,11 +51,8 @@ func TestTraces(t *testing.T) {
 		{"marks",
 			oneWay{delay: 20 * ms, rate: 200_000, queue: 20_000, mark: 5_000}, Config{ECN: true},
 			60_000, 0, 0, false, false},
-		{"narrow",
-			oneWay{delay: 20 * ms, rate: 200_000, queue: 8_000}, Config{}, 60_000, 0, 0, false,
-			false},
-		{"narrow-plain", oneWay{delay: 20 * ms, rate: 200_000, queue: 8_000}, plain, 60_000, 0, 0,
-			false, false},
+		{"narrow", narrow, Config{}, 60_000, 0, 0, false, false},
+		{"narrow-plain", narrow, plain, 60_000, 0, 0, false, false},
 		{"swallowed", oneWay{delay: 10 * ms, most: 1200}, Config{}, 40_000, 3_000, 0, false, false},
 		{"trickle", lossy, Config{}, 6_000, 3_000, 300, false, true},
 		{"trickle-nagle", lossy, Config{Delay: true}, 6_000, 3_000, 700, false, false},
