@@ -13,10 +13,10 @@ import (
 	"interleave/gonet/link"
 )
 
-// slow is a link whose Close delivers the frames that are in flight, as a tap's does.
-type slow struct{ link.Link }
+// slowClose is a link whose Close delivers the frames that are in flight, as a tap's does.
+type slowClose struct{ link.Link }
 
-func (s slow) Close() error {
+func (s slowClose) Close() error {
 	time.Sleep(time.Second)
 	return s.Link.Close()
 }
@@ -26,7 +26,7 @@ func (s slow) Close() error {
 func TestAbortOfAStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		a, b := twoHosts(t, one, slow{other})
+		a, b := twoHosts(t, one, slowClose{other})
 		// a listener that waits for more connections
 		if _, err := b.Listen("tcp4", ":7"); err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAbortLetsFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
 		a, b := twoHosts(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond},
-			link.Fault{}), slow{other})
+			link.Fault{}), slowClose{other})
 		var clients, servers []net.Conn
 		for range 2 {
 			c, s := connected(t, a, b, "10.0.0.2")

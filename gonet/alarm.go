@@ -162,10 +162,10 @@ func (a *alarms) swap(i, j int) {
 	a.store(j, x)
 }
 
-// alarm runs in the timer's goroutine. It leaves the work to the dealer, which first reads the
-// frames that wait at the link. On a busy machine the awaited acknowledgement may be among them,
-// and then nothing must be sent again.
-func (s *Stack) alarm() {
+// alarmTimerFired runs in the timer's goroutine. It leaves the work to the dealer, which first
+// reads the frames that wait at the link. On a busy machine the awaited acknowledgement may be
+// among them, and then nothing must be sent again.
+func (s *Stack) alarmTimerFired() {
 	if s.alarms.timerFired(s.clock()) {
 		_ = s.post(s.expire) // a stack that has ended has no timers
 	}

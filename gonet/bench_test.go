@@ -8,10 +8,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// silent is a link that discards what is written.
-type silent struct{ *link.End }
+// discardLink is a link that discards what is written.
+type discardLink struct{ *link.End }
 
-func (silent) Write(link.GSO, ...[]byte) error { return nil }
+func (discardLink) Write(link.GSO, ...[]byte) error { return nil }
 
 // echoFrame returns an echo request to a stack, from a neighbour in its cache.
 func echoFrame(s *Stack, src, dst netip.Addr) []byte {
@@ -42,7 +42,7 @@ func echoFrame(s *Stack, src, dst netip.Addr) []byte {
 func echoes(t testing.TB, src, dst string, f func(answer func())) {
 	t.Helper()
 	end, _ := link.Pair()
-	s := host6(t, silent{end}, "2")
+	s := host6(t, discardLink{end}, "2")
 	from, to := netip.MustParseAddr(src), netip.MustParseAddr(dst)
 	frame := echoFrame(s, from, to)
 	request := link.Frame{Data: make([]byte, len(frame))}

@@ -37,9 +37,9 @@ func (s *script) bytes(n int) []byte {
 	return b
 }
 
-// talk is a conversation: a victim with users, and an attacker that reads what the victim sends,
-// all controlled by a script.
-type talk struct {
+// dialogue is a conversation: a victim with users, and an attacker that reads what the victim
+// sends, all controlled by a script.
+type dialogue struct {
 	script
 	*attacker
 	mu      sync.Mutex
@@ -50,13 +50,13 @@ type talk struct {
 	last    map[uint16]wire.TCP // the victim's last segment to each port of the attacker
 }
 
-func (k *talk) add(c net.Conn) {
+func (k *dialogue) add(c net.Conn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.conns = append(k.conns, c)
 }
 
-func (k *talk) conn() net.Conn {
+func (k *dialogue) conn() net.Conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.conns) == 0 {
@@ -67,7 +67,7 @@ func (k *talk) conn() net.Conn {
 
 // ifIdle has a user read or write a connection, unless another user does so already. To wait for
 // the other would stop fake time.
-func (k *talk) ifIdle(direction int, c net.Conn, f func()) {
+func (k *dialogue) ifIdle(direction int, c net.Conn, f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.busy[direction][c] {
@@ -83,75 +83,76 @@ func (k *talk) ifIdle(direction int, c net.Conn, f func()) {
 }
 
 // listen stores the segments of the victim.
-func (k *talk) listen() {
+func (k *dialogue) listen() {
 	for _, s := range k.segments() {
 		k.last[s.DstPort] = s.TCP
 	}
 }
 
 // steps are the actions that a byte of the script selects: first the attacker's, then the users'.
-var steps = []func(k *talk){
-	(*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment,
-	func(k *talk) {
+var steps = []func(k *dialogue){
+	(*dialogue).segment, (*dialogue).segment, (*dialogue).segment, (*dialogue).segment,
+	(*dialogue).segment,
+	func(k *dialogue) {
 		k.frame(wire.EtherType(binary.BigEndian.Uint16([]byte{k.byte(), k.byte()})),
 			k.bytes(k.number(128)))
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		src, dst := k.pair()
 		k.ip(src, dst, wire.Protocol(k.byte()), k.bytes(k.number(128)))
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		src, dst := k.pair()
 		k.udp(at(src, k.number(4)), at(dst, k.number(4)+50), k.bytes(k.number(64)))
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		src, dst := k.pair()
 		k.piece(src, dst, uint32(k.number(3)), k.number(64)*8, k.byte()&1 == 0,
 			k.bytes(k.number(128)))
 	},
-	(*talk).icmp, (*talk).icmp,
-	func(k *talk) {
+	(*dialogue).icmp, (*dialogue).icmp,
+	func(k *dialogue) {
 		m := wire.ARP{Op: uint16(k.number(3)), SenderMAC: k.mac, SenderIP: k.address4(),
 			TargetIP: k.address4()}
 		b := make([]byte, wire.ARPLen)
 		m.Put(b)
 		k.frame(wire.EtherARP, b)
 	},
-	func(k *talk) { k.claims(addrO) }, func(k *talk) { k.claims(addrO) },
-	func(k *talk) { time.Sleep(time.Duration(k.byte()) * time.Millisecond) },
-	func(k *talk) { time.Sleep(time.Duration(k.byte()) * time.Second) },
-	(*talk).dial, (*talk).dial, (*talk).serve,
-	func(k *talk) {
+	func(k *dialogue) { k.claims(addrO) }, func(k *dialogue) { k.claims(addrO) },
+	func(k *dialogue) { time.Sleep(time.Duration(k.byte()) * time.Millisecond) },
+	func(k *dialogue) { time.Sleep(time.Duration(k.byte()) * time.Second) },
+	(*dialogue).dial, (*dialogue).dial, (*dialogue).serve,
+	func(k *dialogue) {
 		if c, n := k.conn(), 1<<k.number(18); c != nil {
 			k.ifIdle(0, c, func() { _, _ = c.Write(make([]byte, n)) })
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if c, n := k.conn(), 1<<k.number(18); c != nil {
 			k.ifIdle(1, c, func() { _, _ = c.Read(make([]byte, n)) })
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if c, ok := k.conn().(*Conn); ok {
 			_ = c.CloseWrite()
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if c := k.conn(); c != nil {
 			_ = c.Close()
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if c, ok := k.conn().(*Conn); ok {
 			_ = c.Abort()
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if c := k.conn(); c != nil {
 			_ = c.SetDeadline(time.Now().Add(time.Duration(k.byte()) * time.Second))
 		}
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		to, size := k.address4(), k.number(256)*20
 		k.users.Go(func() {
 			ctx, cancel := context.WithTimeout(k.t.Context(), time.Second)
@@ -159,11 +160,11 @@ var steps = []func(k *talk){
 			_, _ = k.victim.Ping(ctx, to, size)
 		})
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		all := []netip.Prefix{netip.PrefixFrom(addrV, 16+k.number(17)), netip.PrefixFrom(addrY, 64)}
 		_ = k.victim.Configure(all[k.number(2):], nil)
 	},
-	func(k *talk) {
+	func(k *dialogue) {
 		if _, err := k.victim.Snapshot(); err != nil {
 			k.t.Error(err)
 		}
@@ -171,21 +172,21 @@ var steps = []func(k *talk){
 }
 
 // pair returns a source and a destination of one family.
-func (k *talk) pair() (src, dst netip.Addr) {
+func (k *dialogue) pair() (src, dst netip.Addr) {
 	if k.byte()&1 == 0 {
 		return addrO, addrV
 	}
 	return netip.MustParseAddr("2001:db8::3"), addrY
 }
 
-func (k *talk) address4() netip.Addr {
+func (k *dialogue) address4() netip.Addr {
 	return [...]netip.Addr{addrO, addrV, addrC, netip.MustParseAddr("10.0.0.255"),
 		netip.MustParseAddr("127.0.0.1"), netip.IPv4Unspecified()}[k.number(6)]
 }
 
 // segment sends a TCP segment. Its numbers are near those that the victim's last segment to this
 // port asks for, or far off.
-func (k *talk) segment() {
+func (k *dialogue) segment() {
 	k.listen()
 	port := uint16(4000 + k.number(4))
 	heard := k.last[port]
@@ -214,7 +215,7 @@ func (k *talk) segment() {
 }
 
 // icmp sends an ICMP message of any type with a good checksum, which may quote a packet.
-func (k *talk) icmp() {
+func (k *dialogue) icmp() {
 	src, dst := k.pair()
 	b := append([]byte{k.byte(), k.byte(), 0, 0, k.byte(), k.byte(), k.byte(), k.byte()},
 		k.bytes(k.number(96))...)
@@ -237,7 +238,7 @@ func (k *talk) icmp() {
 }
 
 // dial has a user connect to the attacker or to the victim itself.
-func (k *talk) dial() {
+func (k *dialogue) dial() {
 	to := [...]string{"10.0.0.3:4000", "10.0.0.3:4001", "10.0.0.2:80", "[::1]:80"}[k.number(4)]
 	wait := time.Duration(k.byte()) * 100 * time.Millisecond
 	network := [...]string{"tcp", "tcp", "udp"}[k.number(3)]
@@ -251,7 +252,7 @@ func (k *talk) dial() {
 }
 
 // serve has a user listen at a port, which may be in use, and accept.
-func (k *talk) serve() {
+func (k *dialogue) serve() {
 	address := [...]string{":80", "10.0.0.2:80", ":0"}[k.number(3)]
 	l, err := k.victim.Listen("tcp", address)
 	if err != nil {
@@ -295,7 +296,7 @@ func playOut(t *testing.T, b []byte) {
 			}
 		})
 		o.claims(addrO)
-		k := &talk{script: script{b}, attacker: o, last: map[uint16]wire.TCP{},
+		k := &dialogue{script: script{b}, attacker: o, last: map[uint16]wire.TCP{},
 			busy: [2]map[net.Conn]bool{{}, {}}}
 		for len(k.b) > 0 {
 			steps[k.number(len(steps))](k)

@@ -43,7 +43,7 @@ func (s *Stack) input(f *link.Frame) {
 		return
 	}
 	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() ||
-		e.Src == s.mac && !s.looping {
+		e.Src == s.mac && !s.fromLoopback {
 		// The frame is tagged for a VLAN, is for another station, or is our own and a switch has
 		// sent it back.
 		s.stats.foreign.Add(1)
@@ -64,7 +64,7 @@ func (s *Stack) input(f *link.Frame) {
 // isMartian tells whether a packet cannot have come from the wire: its source is ours, or one of
 // its addresses is a loopback address (RFC 1122 section 3.2.1.3 g, RFC 4291 section 2.5.3).
 func (s *Stack) isMartian(src, dst netip.Addr) bool {
-	return !s.looping && (src.IsLoopback() || dst.IsLoopback() || s.isOurs(src))
+	return !s.fromLoopback && (src.IsLoopback() || dst.IsLoopback() || s.isOurs(src))
 }
 
 func (s *Stack) inputTransport(protocol wire.Protocol, p *packet) {

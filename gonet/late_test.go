@@ -10,15 +10,15 @@ import (
 	"interleave/gonet/link"
 )
 
-// late is a link whose Read returns only when it is interrupted, as on a machine whose dealer gets
-// no processor time.
-type late struct {
+// lateLink is a link whose Read returns only when it is interrupted, as on a machine whose dealer
+// gets no processor time.
+type lateLink struct {
 	link.Link
 	is   atomic.Bool
 	rung chan struct{}
 }
 
-func (l *late) Read(batch []link.Frame) (int, error) {
+func (l *lateLink) Read(batch []link.Frame) (int, error) {
 	if l.is.Load() {
 		<-l.rung
 		l.Link.Interrupt()
@@ -26,7 +26,7 @@ func (l *late) Read(batch []link.Frame) (int, error) {
 	return l.Link.Read(batch)
 }
 
-func (l *late) Interrupt() {
+func (l *lateLink) Interrupt() {
 	l.Link.Interrupt()
 	select {
 	case l.rung <- struct{}{}:
@@ -34,7 +34,7 @@ func (l *late) Interrupt() {
 	}
 }
 
-func (l *late) Close() error {
+func (l *lateLink) Close() error {
 	l.is.Store(false)
 	l.Interrupt()
 	return l.Link.Close()
@@ -45,7 +45,7 @@ func (l *late) Close() error {
 func TestTheDealerReadsBeforeTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		slow := &late{Link: one, rung: make(chan struct{}, 1)}
+		slow := &lateLink{Link: one, rung: make(chan struct{}, 1)}
 		a, b := twoHosts(t, slow, other)
 		near, far := connected(t, a, b, "10.0.0.2")
 		go func() { _, _ = io.Copy(io.Discard, far) }()

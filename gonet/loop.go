@@ -54,11 +54,11 @@ func (s *Stack) drainLoopback() {
 		if len(frames) == 0 {
 			return
 		}
-		s.now, s.looping = s.clock(), true
+		s.now, s.fromLoopback = s.clock(), true
 		for i := range frames {
 			s.input(&frames[i])
 		}
-		s.looping = false
+		s.fromLoopback = false
 		s.flush()
 	}
 }

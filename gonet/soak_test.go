@@ -132,7 +132,7 @@ func dialed(t *testing.T, s *Stack, address string) net.Conn {
 	c, err := s.Dial("tcp", address)
 	if err != nil {
 		t.Errorf("%s: %v", address, err)
-		return aNetPipe()
+		return failedConn()
 	}
 	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Error(err)
@@ -140,8 +140,8 @@ func dialed(t *testing.T, s *Stack, address string) net.Conn {
 	return c
 }
 
-// aNetPipe stands for a connection that could not be dialed: all calls on it fail.
-func aNetPipe() net.Conn {
+// failedConn stands for a connection that could not be dialed: all calls on it fail.
+func failedConn() net.Conn {
 	a, b := net.Pipe()
 	_ = b.Close()
 	return a

@@ -93,7 +93,7 @@ type Stack struct {
 	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
 	lastICMPError tcp.Time // when the last ICMP error was sent
 	netState      networkState
-	looping       bool // the current frame was sent by this stack itself
+	fromLoopback  bool // the current frame was sent by this stack itself
 	mldReportDue  bool // an MLD report has been scheduled
 	// heardRouter tells whether advertised has been closed.
 	heardRouter bool
@@ -134,7 +134,7 @@ func New(cfg Config) (*Stack, error) {
 	if len(s.cfg.Secret) == 0 {
 		s.cfg.Secret = s.secret[:]
 	}
-	s.alarms.onTimer = s.alarm
+	s.alarms.onTimer = s.alarmTimerFired
 	s.useAddresses()
 	go s.deal()
 	return s, nil

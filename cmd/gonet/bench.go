@@ -89,7 +89,7 @@ func (b *benchFlags) enter(cmd *cobra.Command) error {
 		return err
 	}
 	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.ExitCode() > 0 {
-		return errSaid
+		return errReported
 	}
 	return err
 }

@@ -25,9 +25,9 @@ const (
 	exitInterrupted = 130
 )
 
-// errSaid is a failure that was reported to the user already, for example by the summary of a ping
-// that nobody answered.
-var errSaid = errors.New("failed")
+// errReported is a failure that was reported to the user already, for example by the summary of a
+// ping that nobody answered.
+var errReported = errors.New("failed")
 
 func main() {
 	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -49,7 +49,7 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errSaid):
+	case errors.Is(err, errReported):
 		return exitFailed
 	case errors.As(err, &u):
 		fmt.Fprintln(stderr, "gonet:", err)
@@ -58,13 +58,13 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "gonet: stopped")
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "gonet:", strings.TrimPrefix(plain(err), "gonet: "))
+	fmt.Fprintln(stderr, "gonet:", strings.TrimPrefix(errorText(err), "gonet: "))
 	return exitFailed
 }
 
-// plain returns the text of an error for the user. For a name that cannot be looked up it omits the
-// system's DNS server, which was not asked.
-func plain(err error) string {
+// errorText returns the text of an error for the user. For a name that cannot be looked up it omits
+// the system's DNS server, which was not asked.
+func errorText(err error) string {
 	if d, ok := errors.AsType[*net.DNSError](err); ok &&
 		strings.Contains(d.Err, "no DNS server is configured") {
 		return fmt.Sprintf("lookup %s: no DNS server is configured: give one with --dns",

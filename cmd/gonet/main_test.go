@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "netns" {
-				return able() == nil, nil
+				return namespaceError() == nil, nil
 			}
 			if name == "root" {
 				return os.Getuid() == 0, nil
@@ -47,14 +47,14 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("no condition %q", name)
 		},
 	})
-	if err := able(); err != nil {
+	if err := namespaceError(); err != nil {
 		t.Logf("SKIP: scripts that need a network namespace with a tap (root or user "+
 			"namespaces, iproute2, /dev/net/tun): %v", err)
 	}
 }
 
-// able returns why the scripts cannot have a network namespace with a tap, or nil.
-func able() error {
+// namespaceError returns why the scripts cannot have a network namespace with a tap, or nil.
+func namespaceError() error {
 	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap",
 		"add", "dev", "trial0", "mode", "tap").CombinedOutput()
 	if err != nil {
@@ -133,7 +133,7 @@ func frames() {
 }
 
 func TestBigFilesArriveWhole(t *testing.T) {
-	if err := able(); err != nil {
+	if err := namespaceError(); err != nil {
 		t.Skipf("SKIP: a network namespace with a tap (root or user namespaces, iproute2, "+
 			"/dev/net/tun): %v", err)
 	}

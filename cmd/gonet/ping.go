@@ -117,7 +117,7 @@ func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pingFlag
 	}
 	sum.print(out, name, sent, time.Since(start))
 	if sum.received == 0 {
-		return errSaid
+		return errReported
 	}
 	return nil
 }
