@@ -44,13 +44,14 @@ func benchCommand(lab *laboratory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench SERVICE [flags] -- CMD {port}",
 		Short: "a server of your own beside ours",
-		Long: `Bench starts CMD as a server of the service, with {port} (and {host}) replaced, holds it against the
-service's conformance, and measures it in the same rounds as the models named. It need not print
-"ready": it is ready when the port is listened on. The first model of --models is the baseline.
+		Long: `Bench starts CMD as a server of the service, with {port} (and {host}) replaced. It plays the
+service's transcripts to it, and measures it in the same rounds as the models of --models, of which
+the first is the baseline. CMD need not print "ready": it is ready when it listens on the port.
 
-A server of ping or transfer is a host of its own, behind a tap that Bench makes: {device}, {address}
-and {peer} tell it which, and it prints "ready" on standard error. A chat is asked for the promises of services/chat if its command has
-{data}, a folder to keep what is said; else only for what every server of IRC does.`,
+A server of ping or transfer is a host of its own, behind a tap that Bench makes: CMD gets
+{device}, {address} and {peer}, and prints "ready" on standard error. A chat must keep the promises
+of services/chat if its command has {data}, a folder for its log. Otherwise it is tested only as any
+server of IRC.`,
 		Example: `  interleave bench echo -- ./my-server {port}
   interleave bench counter --models=c-epoll,erlang-actor --connections=64 -- java -jar counter.jar {port}
   interleave bench chat -- ./my-ircd {port}
@@ -72,7 +73,7 @@ and {peer} tell it which, and it prints "ready" on standard error. A chat is ask
 		"models to measure beside it; the first is the baseline")
 	flags.StringVar(&f.shape, "shape", "",
 		"closed, open, paced or connect; for hosts ping, transfer or bulk; for a chat fanout or "+
-			"idle (default: what suits the service)")
+			"idle (default: the one that suits the service)")
 	flags.IntVar(&f.connections, "connections", 64, "open connections")
 	flags.IntVar(&f.size, "size", 0,
 		"bytes of a message (default: 16; counter 1; sink 1,250; chat 64; ping 56; transfer 4,096)")
@@ -85,7 +86,7 @@ and {peer} tell it which, and it prints "ready" on standard error. A chat is ask
 	flags.DurationVar(&f.window, "window", time.Second, "measuring window of a cell")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "before the window (default: 1s, a JVM of ours 5s)")
 	flags.StringVar(&f.condition, "condition", "own", "own or shared cores")
-	flags.StringVar(&f.name, "name", "own-server", "how the report calls it")
+	flags.StringVar(&f.name, "name", "own-server", "its name in the report")
 	flags.BoolVar(&f.asJSON, "json", false, "for scripts")
 	trustFlag(cmd, &f.trust)
 	return cmd

@@ -18,8 +18,8 @@ func calibrateCommand() *cobra.Command {
 		Use:   "calibrate",
 		Short: "measure reference servers whose truth is known",
 		Long: `Calibrate measures reference servers with a known truth (a stall of 100 ms each second, an injected
-delay, a known burn of CPU, a known amount of memory) and prints by how much the laboratory is off.
-Every run does a form of it that takes five seconds, and refuses to measure when it fails.`,
+delay, a known burn of CPU, a known amount of memory) and prints the laboratory's error.
+Every run makes a form of it that takes seven seconds, and refuses to measure if it fails.`,
 		Example: "  interleave calibrate\n  interleave calibrate --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -38,9 +38,9 @@ func checkCommand(lab *laboratory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [SERVICE[/MODEL]...]",
 		Short: "conformance: is each server correct?",
-		Long: `Check builds servers and plays their service's transcripts (services/SERVICE/conform/) and the
-contract that every server has: ready, SIGTERM, a port in use, no stray process. A server that fails
-is never measured. Without a word, every model of every service is checked.`,
+		Long: `Check builds servers and plays their service's transcripts (services/SERVICE/conform/) and
+checks the contract of all servers: ready, SIGTERM, a port in use, no stray process. A server that fails
+is never measured. Without arguments, every model of every service is checked.`,
 		Example: `  interleave check
   interleave check counter
   interleave check echo/c-uring --sanitize=asan
@@ -90,7 +90,7 @@ is never measured. Without a word, every model of every service is checked.`,
 	cmd.Flags().StringVar(&sanitize, "sanitize", "",
 		"build with asan (address and undefined behaviour), tsan (C) or race (Go)")
 	cmd.Flags().StringVar(&stack, "stack", string(manifest.Kernel),
-		"kernel or gonet: whose TCP/IP the servers run on that can do both")
+		"kernel or gonet: the TCP/IP stack of servers that can use both")
 	return cmd
 }
 

@@ -17,8 +17,8 @@ func doctorCommand(lab *laboratory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "limits, ports, tool chains, cgroups, steal, clock: what to change, and how",
-		Long: `Doctor looks at everything of this machine that a measurement depends on and says what would spoil
-one, with the command that changes it. It exits with 1 when something makes runs impossible.`,
+		Long: `Doctor examines the properties of this machine that affect measurements. It lists each obstacle
+with the command that removes it. It exits with 1 if an obstacle makes runs impossible.`,
 		Example: "  interleave doctor\n  interleave doctor --json | jq '.[] | select(.state != " +
 			"\"ok\")'",
 		Args: noArguments,

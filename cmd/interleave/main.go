@@ -101,11 +101,11 @@ func wayOut(err error) string {
 }
 
 const about = `Interleave runs the same services (echo, counter, sink) under many concurrency models, checks that
-each server is correct, loads all of them alike in shuffled rounds, and says of published claims
-whether this machine reproduces them.
+each server is correct, loads all of them alike in shuffled rounds, and tests whether this machine
+reproduces published claims.
 
-Exit status: 0 done, 1 failed, 2 wrong words or a wrong manifest, 3 the instrument is not true here,
-4 a server failed its conformance, 130 stopped by Ctrl-C (what was measured is recorded).`
+Exit status: 0 done, 1 failed, 2 wrong arguments or a wrong manifest, 3 the instrument is wrong
+here, 4 a server failed its conformance, 130 stopped by Ctrl-C (finished cells are recorded).`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{

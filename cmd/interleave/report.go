@@ -19,9 +19,9 @@ func reportCommand(lab *laboratory) *cobra.Command {
 		Use:   "report RUN",
 		Short: "show a recorded run: terminal, HTML, Markdown, benchstat, JSON",
 		Long: `Report reads a run's record and shows it. RUN is an ID, the beginning of one, a folder, or "last".
-The figures come from the run's own copy of manifests and sources, so an old record shows what was
-measured then.`,
-		Example: `  interleave report last                       tables in the terminal, and the page anew
+The figures come from the run's own copy of manifests and sources, so an old record shows its
+own versions.`,
+		Example: `  interleave report last                       tables in the terminal, and a new page
   interleave report last --format=markdown     to paste elsewhere
   interleave report 20260101 --format=benchstat > old.txt
   interleave report last --format=html --output=page.html`,
@@ -142,7 +142,7 @@ func compareCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN",
-		Short: "what changed between two runs",
+		Short: "the changes between two runs",
 		Long: `Compare sets two runs side by side: verdicts that changed first, then for each cell that both have
 the ratio of the second to the first with its interval. The rounds of two runs are not paired, so
 intervals are wider than within one run; where the machines differ it says so.`,

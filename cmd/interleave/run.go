@@ -43,16 +43,16 @@ func runCommand(lab *laboratory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [experiment...]",
 		Short: "measure, and judge the claims",
-		Long: `Run builds every model that the experiments need, holds each against its service's conformance,
+		Long: `Run builds every model that the experiments need, plays its service's transcripts to each,
 calibrates the instrument, measures in shuffled rounds, and ends with the path of a report.
 
-Without --quick or --full an experiment runs at its normal depth: 12 rounds, more where an interval
-stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --resume goes on.`,
+Without --quick or --full an experiment runs at its normal depth: 12 rounds, more if an interval
+stays too wide. Ctrl-C stops the current cell and keeps the recorded ones; --resume goes on.`,
 		Example: `  interleave run --quick                       everything, eight minutes
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
-  interleave run --dry-run                     what would be measured, how long
+  interleave run --dry-run                     the cells and minutes of a run
   interleave run --resume=last                 finish an interrupted run
   interleave run --cpus server=0-2,load=3      cores of the two roles
   interleave run --hosts netns                 two network namespaces instead of loopback
@@ -68,7 +68,7 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
 	flags.Uint64Var(&f.seed, "seed", 0,
-		"of every shuffle and schedule (default: drawn and recorded)")
+		"the seed of shuffles and schedules (default: drawn and recorded)")
 	flags.StringVar(&f.resume, "resume", "", "finish this run: its ID, a path, or last")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and the minutes, measure nothing")
 	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
@@ -76,7 +76,7 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	flags.StringVar(&f.hosts, "hosts", "local",
 		"local (loopback) or netns (two network namespaces)")
 	flags.StringSliceVar(&f.stacks, "stack", nil,
-		"kernel, gonet or both: whose TCP/IP servers run on (default: kernel)")
+		"the TCP/IP stacks of servers: kernel, gonet or both (default: kernel)")
 	flags.StringVar(&f.condition, "condition", "", "only own or only shared cores")
 	trustFlag(cmd, &f.trust)
 	return cmd

@@ -62,7 +62,7 @@ func root() *cobra.Command {
 func runFlags(cmd *cobra.Command, o *prove.Options) {
 	cmd.Flags().StringSliceVar(&o.Packages, "package", nil,
 		"only the packages whose paths match, such as papaya/...")
-	cmd.Flags().DurationVar(&o.Limit, "limit", 0, "of one package's tests")
+	cmd.Flags().DurationVar(&o.Limit, "limit", 0, "the limit of one package's tests")
 	cmd.Flags().IntVar(&o.AtOnce, "at-once", 0, "packages at the same time, at most")
 }
 
@@ -70,7 +70,7 @@ func runCommand(o *prove.Options) *cobra.Command {
 	times := false
 	cmd := &cobra.Command{
 		Use:   "run RING...",
-		Short: "run the tests of rings; what has passed and has not changed is not run again",
+		Short: "run the tests of rings, except unchanged packages that have passed",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, rings []string) error {
 			o.Rings = rings
@@ -83,7 +83,7 @@ func runCommand(o *prove.Options) *cobra.Command {
 	}
 	runFlags(cmd, o)
 	cmd.Flags().BoolVar(&o.Fresh, "fresh", os.Getenv("CI") != "",
-		"run what has not changed, too; so it is where CI is set")
+		"run unchanged packages, too; the default if CI is set")
 	cmd.Flags().BoolVar(&times, "times", false, "end with the table of times")
 	return cmd
 }
@@ -105,7 +105,7 @@ func flakesCommand(o *prove.Options) *cobra.Command {
 	var beside string
 	cmd := &cobra.Command{
 		Use:   "flakes RING...",
-		Short: "run rings again and again, beside other work, and say what failed how often",
+		Short: "run rings again and again, beside other work, and count the failures",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, rings []string) error {
 			o.Rings = rings
@@ -115,7 +115,7 @@ func flakesCommand(o *prove.Options) *cobra.Command {
 	runFlags(cmd, o)
 	cmd.Flags().IntVarP(&n, "runs", "n", 10, "how many times")
 	cmd.Flags().StringVar(&beside, "beside", string(prove.Nothing),
-		"what else the machine does: nothing, busy (a loop for each core) or io (stress-ng)")
+		"the other work: nothing, busy (a loop for each core) or io (stress-ng)")
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func ringsCommand(o *prove.Options) *cobra.Command {
 	short := false
 	cmd := &cobra.Command{
 		Use:   "rings",
-		Short: "say which tests are in which ring, and why",
+		Short: "list the tests of each ring, with the reasons",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			table, err := prove.LoadRings(filepath.Join(o.Root, prove.RingsFile))
@@ -145,7 +145,7 @@ func ringsCommand(o *prove.Options) *cobra.Command {
 func timesCommand(o *prove.Options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "times [RING...]",
-		Short: "print the table of the last times: package, wall, user, system, what it built",
+		Short: "print the table of the last times: package, wall, user, system, builds",
 		RunE: func(_ *cobra.Command, rings []string) error {
 			return prove.PrintTimes(o.Root, rings, os.Stdout)
 		},

@@ -119,7 +119,7 @@ func (j *judgement) cores(f facts) {
 	}
 	if f.governor != "" {
 		j.say("frequency", f.governor, f.governor == "performance", Warn,
-			"the clock rate follows the load: the more idle model looks dearer",
+			"the clock rate follows the load: the more idle model looks more expensive",
 			"cpupower frequency-set -g performance")
 	}
 	if f.virtual != "" {
@@ -128,7 +128,7 @@ func (j *judgement) cores(f facts) {
 	slow := f.clock == "hpet" || f.clock == "acpi_pm" || f.clock == "jiffies" ||
 		f.clock == "refined-jiffies"
 	if f.clock == "" {
-		f.clock = "not told"
+		f.clock = "unknown"
 	}
 	j.say("clock", f.clock, !slow, Warn,
 		"reading this clock is a slow call into the kernel: it adds to every latency",
@@ -164,7 +164,7 @@ func (j *judgement) kernel(f facts) {
 		taps = f.tap.Error()
 	}
 	j.say("taps", taps, f.tap == nil, Warn,
-		"servers behind a tap are skipped, and --stack=gonet and --hosts=netns cannot be had",
+		"servers behind a tap are skipped, and --stack=gonet and --hosts=netns are unavailable",
 		"sudo, apt-get install iproute2, modprobe tun  (in a container: --privileged --device "+
 			"/dev/net/tun)")
 	j.priority(f)
@@ -204,7 +204,7 @@ func layout(aslr int64) string {
 	case 0:
 		return "fixed"
 	case 1:
-		return "random but for the heap"
+		return "random except the heap"
 	}
 	return "random"
 }
@@ -247,7 +247,7 @@ func (j *judgement) limits(f facts) {
 		"sysctl -w net.netfilter.nf_conntrack_max=262144")
 	if n, by := mostConnections(f); by != "" {
 		// their bounds are judged separately
-		j.say("connections at once", fmt.Sprintf("about %d; what bounds them: %s", n, by), true, OK,
+		j.say("connections at once", fmt.Sprintf("about %d, bounded by %s", n, by), true, OK,
 			"", "")
 	}
 	if f.memAvailable >= 0 {
@@ -261,7 +261,7 @@ func (j *judgement) limits(f facts) {
 		}
 		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse,
 			"every run is kept, with its raw histograms",
-			"rm -r out/runs/ID  (of runs that are no longer wanted)")
+			"rm -r out/runs/ID  (of runs that you no longer need)")
 	}
 }
 
