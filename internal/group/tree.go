@@ -262,12 +262,15 @@ func (t *tree) reap() {
 
 // kill sends SIGKILL to every member once and returns how many there were. All are stopped before
 // the first is killed: a parent that saw its child die would end in its own way, or start another.
-func (t *tree) kill() (n int) {
+func (t *tree) kill() int { return t.killBy(unix.Kill) }
+
+// killBy is kill with the system call as an argument.
+func (t *tree) killBy(kill func(pid int, sig unix.Signal) error) (n int) {
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
 		n = 0
 		for pid, m := range t.members {
 			if !m.dead {
-				_ = unix.Kill(pid, sig) // gone already: fine
+				_ = kill(pid, sig) // gone already: fine
 				n++
 			}
 		}
