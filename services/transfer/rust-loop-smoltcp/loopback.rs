@@ -8,7 +8,7 @@ use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, Ipv4Address, Ipv4Cidr};
 use std::{io, time};
 
-/// How often a client connects in a round: as often as the paper's pings.
+/// The number of connections of a client in a round: as many as the paper's pings.
 const TURNS: usize = 50;
 
 const HOME: Ipv4Address = Ipv4Address::LOCALHOST;
@@ -16,9 +16,9 @@ const PORT: u16 = 9;
 
 struct Client {
     socket: SocketHandle,
-    /// That are left of this round.
+    /// The rest of this round.
     turns: usize,
-    /// That are left of this turn; none if it has not begun.
+    /// The rest of this turn; none if it has not begun.
     bytes: Option<usize>,
 }
 
@@ -69,8 +69,8 @@ impl Client {
     ) -> io::Result<()> {
         let socket = sockets.get_mut::<Socket>(self.socket);
         let Some(left) = &mut self.bytes else {
-            // The last turn's may be waiting for segments that are late, which there
-            // are none of here.
+            // The last turn's socket may be in TIME-WAIT for late segments, which do not exist
+            // here.
             socket.abort();
             let to = (IpAddress::Ipv4(HOME), PORT);
             socket

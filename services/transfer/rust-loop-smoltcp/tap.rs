@@ -166,7 +166,7 @@ impl phy::TxToken for TxToken<'_> {
     }
 }
 
-/// Says in the header what is left to do for a TCP segment: its checksum, and where to cut it.
+/// Sets the offloads of a TCP segment in the header: its checksum, and the size of its pieces.
 fn offload(virtio: &mut [u8], frame: &mut [u8], size: u16) {
     let mut frame = EthernetFrame::new_unchecked(frame);
     if frame.ethertype() != EthernetProtocol::Ipv4 {

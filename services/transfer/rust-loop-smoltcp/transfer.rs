@@ -1,6 +1,6 @@
 //! Transfers over smoltcp: a host of its own on a tap, or nothing but its loopback. One loop reads
-//! what has come, serves the connections, and sends what is due. There is no listener in smoltcp,
-//! only sockets that listen: whoever connects takes one away, so the next is put there at once.
+//! frames, serves the connections, and sends segments. smoltcp has no listener, only sockets that
+//! listen: a connection uses one up, so the next is put there at once.
 
 mod loopback;
 #[cfg_attr(feature = "tuntap", path = "tuntap.rs")]
@@ -17,20 +17,20 @@ use tap::Tap;
 /// Locally administered.
 const HARDWARE: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 
-/// In bytes, of what a socket holds in the direction that it serves.
+/// In bytes: a socket's buffer in the direction that it serves.
 const BULK: usize = 512 << 10;
 
-/// In frames: as many as are read before those who sent them are answered.
+/// In frames: as many are read before their senders are answered.
 const BATCH: usize = 64;
 
 /// Sockets that are closed are kept for the next, up to this number: their memory has been
 /// touched already.
 const SPARE: usize = 128;
 
-/// For a client that has gone without a word while it owed an acknowledgement. A guess.
+/// For a client that has vanished while it owed an acknowledgement. A guess.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// In bytes, of what is handed to a socket at once.
+/// In bytes: the largest piece that is handed to a socket at once.
 const PIECE: usize = 64 << 10;
 
 /// The byte at i is i mod 251: a piece of it may start at any of the first 251.
@@ -173,7 +173,7 @@ impl Service {
         }
     }
 
-    /// Nobody is being served.
+    /// No client is being served.
     pub fn is_idle(&self) -> bool {
         self.clients.is_empty()
     }
@@ -188,7 +188,7 @@ impl Service {
         socket
     }
 
-    /// Puts a new socket in place of one that somebody has connected to.
+    /// Replaces a socket that a client has connected to.
     fn listen(&mut self, sockets: &mut SocketSet<'static>) {
         if sockets.get::<Socket>(self.listener).is_listening() {
             return;
@@ -201,7 +201,7 @@ impl Service {
         self.clients.push(Client { socket, sent: 0 });
     }
 
-    /// Takes and gives what there is, for every client, and forgets those that have gone.
+    /// Reads and writes as much as possible for every client, and removes those that have gone.
     pub fn serve(&mut self, sockets: &mut SocketSet<'static>) {
         let mut i = 0;
         while let Some(client) = self.clients.get_mut(i) {
