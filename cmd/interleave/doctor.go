@@ -16,7 +16,7 @@ func doctorCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "limits, ports, tool chains, cgroups, steal, clock: what to change, and how",
+		Short: "limits, ports, tool chains, cgroups, steal, clock, with remedies",
 		Long: `Doctor examines the properties of this machine that affect measurements. It lists each obstacle
 with the command that removes it. It exits with 1 if an obstacle makes runs impossible.`,
 		Example: "  interleave doctor\n  interleave doctor --json | jq '.[] | select(.state != " +

@@ -38,7 +38,7 @@ func TestHalfway(t *testing.T) {
 			t.write(i, []byte("abcdef"), 0)
 			t.truncate(i, 2)
 			t.write(i, []byte("zz"), 2)
-		}, "abzz"}, // what is written is what is there now
+		}, "abzz"}, // a sync writes the present contents
 		{"cut alone", func(t *tree, i *inode) {
 			t.write(i, []byte("abcdef"), 0)
 			t.sync(i, true)

@@ -128,7 +128,7 @@ func TestTheScreenTellsWhereTheRunIs(t *testing.T) {
 		}
 	}
 	m.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
-	if !stopped || !strings.Contains(shown(m), "stopping the cell under way") {
+	if !stopped || !strings.Contains(shown(m), "stopping the current cell") {
 		t.Errorf("after Ctrl-C stop was called: %v; the screen:\n%s", stopped, shown(m))
 	}
 }

@@ -217,7 +217,7 @@ func (m *model) View() tea.View {
 	}
 	state += ", " + spell(e.Left) + " left"
 	if m.stopping {
-		state = "stopping the cell under way; what was measured is recorded"
+		state = "stopping the current cell; finished cells are recorded"
 	}
 	rows := []string{head, bar(e.Done, e.Total, max(10, width-lipgloss.Width(state)-2)) + "  " +
 		state}

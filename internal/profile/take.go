@@ -36,8 +36,8 @@ var takers = map[string]Taker{
 		},
 	},
 	"java": {
-		Tells: "JFR's CPU-time samples, up to 500 a second; what a JVM's own threads do " +
-			"(compiling, collecting) is not among them",
+		Tells: "JFR's CPU-time samples, up to 500 a second, without the JVM's own threads " +
+			"(compiling, collecting)",
 		Env: func(file string) string {
 			return "JAVA_TOOL_OPTIONS=-XX:FlightRecorderOptions=stackdepth=128 " +
 				"-XX:StartFlightRecording=filename=" + file + ",dumponexit=true," + CPUTime +

@@ -36,7 +36,7 @@ type runner struct {
 	report *Report
 	say    *speaker
 
-	// where each package's program is, without and with the race detector
+	// the path of each package's program, without and with the race detector
 	programs map[bool]map[string]string
 	building map[bool]bool
 	running  int

@@ -48,8 +48,8 @@ type task struct {
 	pass     int
 	name     string
 	ran      time.Duration
-	opened   time.Duration // what it had run when the window opened
-	used     time.Duration // what it ran in the window that has closed
+	opened   time.Duration // its CPU when the window opened
+	used     time.Duration // its CPU in the window that has closed
 	waits
 }
 

@@ -1,4 +1,4 @@
-%% Lines in words, and what names may be.
+%% Lines as words, and valid names.
 -module(words).
 -export([gather/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
 -include("hall.hrl").

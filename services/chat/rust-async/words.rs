@@ -1,4 +1,4 @@
-//! Lines in words, and what names may be.
+//! Lines as words, and valid names.
 
 use crate::Line;
 use bytes::Bytes;

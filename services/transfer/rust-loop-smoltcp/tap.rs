@@ -104,7 +104,7 @@ impl Device for Tap {
         let mut able = DeviceCapabilities::default();
         able.medium = Medium::Ethernet;
         able.max_transmission_unit = 14 + self.mtu;
-        able.checksum.tcp = Checksum::None; // what comes is whole: it is the kernel's own, or it has looked
+        able.checksum.tcp = Checksum::None; // the kernel has made the frame, or checked it
         able.segmentation.tcpv4 = NonZeroUsize::new(FRAME);
         able
     }
