@@ -227,7 +227,9 @@ func TestFresh(t *testing.T) {
 // earlier success is not recalled.
 func TestFailureIsNotRemembered(t *testing.T) {
 	c := newCheckout(t, nil)
+	t.Setenv("SMALL", "") // the environment of the last run, too
 	c.mustRemember(false)
+	c.mustRemember(true)
 	t.Setenv("SMALL", "fails")
 	for range 2 {
 		report, err := c.run()
