@@ -32,13 +32,26 @@ func New(w io.Writer, stop func()) View {
 		os.Getenv("TERM") != "dumb" {
 		return newScreen(f, stop)
 	}
-	return &lines{w: w}
+	return &lines{w: w, told: map[string]stats.Word{}}
 }
 
-// lines prints a line for each note, each cell that does not count, and the end of each round.
-type lines struct{ w io.Writer }
+// lines prints a line for each note and each broken cell. At the end of a round it prints how many
+// cells the gates voided, the claims that have been decided since the last round, and how far the
+// run is.
+type lines struct {
+	w     io.Writer
+	voids []voided
+	told  map[string]stats.Word // what was printed of a claim, by its experiment and name
+}
 
-func (l *lines) Close() {}
+// A voided is the cells of a round that the same gates have voided.
+type voided struct {
+	gates string
+	first *record.Cell
+	cells int
+}
+
+func (l *lines) Close() { l.tellVoids() }
 
 // Watch prints an event if it is worth a line. A writer that fails is no reason to stop measuring.
 func (l *lines) Watch(e run.Event) {
@@ -46,18 +59,66 @@ func (l *lines) Watch(e run.Event) {
 	case run.Note:
 		fmt.Fprintln(l.w, e.Text)
 	case run.CellEnds:
-		if e.Cell.Status != record.Measured {
+		switch e.Cell.Status {
+		case record.Broken:
 			fmt.Fprintln(l.w, fault(e.Cell))
+		case record.Void:
+			l.void(e.Cell)
 		}
 	case run.RoundEnds:
+		l.tellVoids()
+		l.tellVerdicts(e.Verdicts)
 		fmt.Fprintf(l.w, "round %d of %d: %d of %d cells, %s left; %s\n", e.Round, e.Rounds, e.Done,
 			e.Total, spell(e.Left), tally(e.Verdicts))
+	}
+}
+
+// void counts a cell by the gates that voided it.
+func (l *lines) void(c *record.Cell) {
+	gates := reasons(c)
+	for i := range l.voids {
+		if l.voids[i].gates == gates {
+			l.voids[i].cells++
+			return
+		}
+	}
+	l.voids = append(l.voids, voided{gates, c, 1})
+}
+
+// tellVoids prints the void cells of a round, a line for the same gates.
+func (l *lines) tellVoids() {
+	for _, v := range l.voids {
+		if v.cells == 1 {
+			fmt.Fprintln(l.w, fault(v.first))
+			continue
+		}
+		fmt.Fprintf(l.w, "void: %d cells of round %d: %s\n", v.cells, v.first.Round, v.gates)
+	}
+	l.voids = nil
+}
+
+// tellVerdicts prints each claim that is decided, or decided otherwise than before.
+func (l *lines) tellVerdicts(all []verdict.Verdict) {
+	for _, v := range all {
+		name := v.Experiment + " " + v.Claim.ID
+		before := l.told[name]
+		decided := v.Word == stats.Reproduced || v.Word == stats.NotReproduced
+		if v.Word == before || !decided && before == "" {
+			continue
+		}
+		l.told[name] = v.Word
+		fmt.Fprintf(l.w, "%s %s: %s\n", v.Claim.ID, v.Word, v.Claim.Sentence)
 	}
 }
 
 // fault is the line of a cell that does not count: a broken cell's fault in words, or the names of
 // the gates that voided it. The report has their sentences.
 func fault(c *record.Cell) string {
+	return fmt.Sprintf("%s: %s, %s, round %d: %s", c.Status, c.Model, c.Point, c.Round, reasons(c))
+}
+
+// reasons are a broken cell's faults in words, or a void one's gates by name.
+func reasons(c *record.Cell) string {
 	var why []string
 	for _, r := range c.Reasons {
 		if c.Status == record.Broken {
@@ -66,8 +127,7 @@ func fault(c *record.Cell) string {
 			why = append(why, r.Gate)
 		}
 	}
-	return fmt.Sprintf("%s: %s, %s, round %d: %s", c.Status, c.Model, c.Point, c.Round,
-		strings.Join(why, "; "))
+	return strings.Join(why, "; ")
 }
 
 // figures are those that one line about a cell shows, the first two that it has.

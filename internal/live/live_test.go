@@ -28,8 +28,10 @@ var measured = &record.Cell{
 		Requests: 100_000},
 }
 
-// void is one that two gates voided, broken one whose server died.
+// void is one that two gates voided, late one that one gate did, broken one whose server died.
 var (
+	late = &record.Cell{Model: "c-epoll", Point: "latency", Round: 3, Status: record.Void,
+		Reasons: []record.Reason{{Gate: "late", Text: "was late"}}}
 	void = &record.Cell{Model: "go-goroutine", Point: "echo", Round: 2, Status: record.Void,
 		Reasons: []record.Reason{{Gate: "steal", Text: "stolen"}, {Gate: "late", Text: "was late"}}}
 	broken = &record.Cell{Model: "node-loop", Point: "echo", Round: 2, Status: record.Broken,
@@ -55,15 +57,34 @@ func TestLinesWithoutATerminal(t *testing.T) {
 		{Kind: run.RoundEnds, Round: 2, Rounds: 8, Done: 7, Total: 24, Left: 95 * time.Second,
 			Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced),
 				claim("E2b", stats.Inconclusive)}},
+		{Kind: run.CellEnds, Cell: late},
+		{Kind: run.CellEnds, Cell: void},
+		{Kind: run.CellEnds, Cell: late},
+		{Kind: run.CellEnds, Cell: late},
+		{Kind: run.RoundEnds, Round: 3, Rounds: 8, Done: 11, Total: 24, Left: 60 * time.Second,
+			Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced),
+				claim("E2b", stats.NotReproduced)}},
+		{Kind: run.RoundEnds, Round: 4, Rounds: 8, Done: 12, Total: 24, Left: 50 * time.Second,
+			Verdicts: []verdict.Verdict{claim("E2a", stats.Inconclusive),
+				claim("E2b", stats.NotReproduced)}},
+		{Kind: run.CellEnds, Cell: late},
 		{Kind: run.Ends},
 	} {
 		v.Watch(e)
 	}
 	v.Close()
 	want := `calibrating
-void: go-goroutine, echo, round 2: steal; late
 failed: node-loop, echo, round 2: the server died under load
+void: go-goroutine, echo, round 2: steal; late
+E2a reproduced: Node serves less.
 round 2 of 8: 7 of 24 cells, 1 min 35 s left; 1 reproduced, 1 inconclusive so far
+void: 3 cells of round 3: late
+void: go-goroutine, echo, round 2: steal; late
+E2b not reproduced: Node serves less.
+round 3 of 8: 11 of 24 cells, 1 min 00 s left; 1 reproduced, 1 not reproduced so far
+E2a inconclusive: Node serves less.
+round 4 of 8: 12 of 24 cells, 50 s left; 1 not reproduced, 1 inconclusive so far
+void: c-epoll, latency, round 3: late
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
