@@ -12,20 +12,20 @@ import (
 // TestCertificateOfAnother logs in by a certificate: as its owner, as nobody in particular, and as
 // another account, which is refused.
 func TestCertificateOfAnother(t *testing.T) {
-	h := &house{book: account.Open(&account.Memory{})}
-	h.logins = h.figures.Counters("logins", "Logins.", "result", "ok", "wrong")
+	d := &daemon{book: account.Open(&account.Memory{})}
+	d.logins = d.metrics.Counters("logins", "Logins.", "result", "ok", "wrong")
 	print := strings.Repeat("0a", 32)
 	for _, name := range []string{"ann", "bob"} {
-		if err := h.book.Add(t.Context(), name, account.Member, account.Secret{}); err != nil {
+		if err := d.book.Add(t.Context(), name, account.Member, account.Secret{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.book.AddCertificate(t.Context(), "ann", print); err != nil {
+	if err := d.book.AddCertificate(t.Context(), "ann", print); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]error{"": nil, "ann": nil, "ANN": nil,
 		"bob": server.ErrNotYours, "eve": server.ErrNotYours} {
-		p, err := doorkeeper{h}.Certificate(t.Context(), print, name)
+		p, err := authenticator{d}.Certificate(t.Context(), print, name)
 		if !errors.Is(err, want) || err == nil && p.Account != "ann" {
 			t.Errorf("ann's certificate as %q: got %+v, %v; want %v", name, p, err, want)
 		}
