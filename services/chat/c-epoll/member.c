@@ -58,7 +58,10 @@ member_make(struct nick *nick, struct room *room, off_t received)
 	return m;
 }
 
-/* Its client has left the room, which may go with it. */
+/*
+ * The nick is a member no longer. Its room may go with it. There is no client
+ * while DATA/members is read.
+ */
 void
 member_remove(struct member *m)
 {
@@ -68,10 +71,10 @@ member_remove(struct member *m)
 	while (before->next != m)
 		before = before->next;
 	before->next = m->next;
-	for (uint32_t i = 0; i < c->asked; i++)
+	for (uint32_t i = 0; c != NULL && i < c->asked; i++)
 		if (c->asks[i].behind == m)
 			c->asks[i].behind = NULL;
-	if (c->behind == m)
+	if (c != NULL && c->behind == m)
 		c->behind = NULL;
 	m->nick->rooms--;
 	room_leave(m->room);
