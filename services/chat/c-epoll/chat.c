@@ -1,8 +1,9 @@
 /*
- * chat, one event loop: in a turn it obeys all who have said something, writes
- * what they said into the log at once, and gives each who is to hear it one
- * write. No lock, no copy for each listener; but everybody shares one core.
+ * chat, one event loop: in a turn it obeys all clients that have sent something,
+ * writes their messages into the log at once, and gives each client that is to
+ * hear them one write. No lock, no copy for each listener; but one core for all.
  */
+#define LAYER L_CHAT
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
@@ -17,27 +18,35 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "chat.h"
+#include "client.h"
+#include "end.h"
+#include "join.h"
+#include "keep.h"
+#include "log.h"
+#include "missed.h"
+#include "obey.h"
+#include "out.h"
+#include "ping.h"
+#include "record.h"
+#include "register.h"
+#include "snapshot.h"
+#include "sync.h"
 
 enum {
 	EVENTS = 256,
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 	LINGER_MS = 10,		/* a guess: how soon a socket is read empty */
 	SWEEP_MS = 1000,
-	APART_US = 500,		/* a guess: what nobody notices */
+	APART_US = 500,		/* a guess: people do not notice it */
 	WORTH = 4,		/* a guess: events for which it pays to wait */
-	UNPAID_US = 100000,	/* a guess: how long not, if it did not */
+	UNPAID_US = 100000,	/* a guess: no more waits for so long if it did not */
 };
 
-int64_t now_ms;
-bool ending;
-char password_path[4096];
 static int loop, listener, signals;
 static enum waiting waiting;	/* to be accepted */
 static int64_t now_us, unpaid_us;
 static int64_t swept_ms, end_ms, retry_ms, linger_ms;
 static bool lingering;
-static struct client *again;
 
 static int
 listen_on(const char *host, const char *port)
@@ -81,17 +90,6 @@ watch(int fd, void *what)
 		err(1, "epoll");
 }
 
-/* The client is obeyed in the next turn, though its socket tells nothing. */
-void
-run_again(struct client *c)
-{
-	if (c->again)
-		return;
-	c->again = true;
-	c->again_next = again;
-	again = c;
-}
-
 static void
 look_at_clock(void)
 {
@@ -104,8 +102,8 @@ look_at_clock(void)
 
 /*
  * Turns that would follow each other closely are drawn apart, so that each has
- * many clients to serve; not when clients wait for each other, since then
- * waiting brings no others. Returns whether it waited.
+ * many clients to serve. When clients wait for each other, waiting brings no
+ * others, and turns are not drawn apart for a while. Returns whether it waited.
  */
 static bool
 draw_apart(void)
@@ -114,26 +112,28 @@ draw_apart(void)
 
 	look_at_clock();
 	left = APART_US - (now_us - began);
-	if (left <= 0 || now_us < unpaid_us || again != NULL || missed_waits())
+	if (left <= 0 || now_us < unpaid_us || again.first != NULL ||
+	    missed_waits())
 		return false;
 	nanosleep(&(struct timespec){ .tv_nsec = left * 1000 }, NULL);
 	return true;
 }
 
-/* Everybody is told; who reads it in order has had all. */
+/* Tells all clients. One that reads it in order has had all. */
 static void
 begin_to_end(void)
 {
 	struct signalfd_siginfo info;
+	struct conn *c;
 
-	if (read(signals, &info, sizeof info) == -1 || ending)
+	if (read(signals, &info, sizeof info) == -1 || stopping)
 		return;
-	ending = true;
+	stopping = true;
 	end_ms = now_ms;
 	waiting = NOBODY;
 	close(listener);
-	for (struct client *c = clients; c != NULL; c = c->next)
-		doom(c, "The server ends", LEFT);
+	for (c = clients.first; c != NULL; c = list_next(&clients, c))
+		conn_end(c, "The server ends", QUIT);
 }
 
 static void
@@ -141,7 +141,7 @@ end(void)
 {
 	sync_wait();
 	log_check();
-	keep_snapshot();
+	snapshot_write();
 	if (fdatasync(record.fd) == -1 || !keep_sync())
 		err(1, "not all is on the disk");
 	_exit(0);
@@ -152,9 +152,9 @@ timeout(void)
 {
 	int64_t due = swept_ms + SWEEP_MS, asks = asks_next();
 
-	if (again != NULL || missed_waits())
+	if (again.first != NULL || missed_waits())
 		return 0;
-	if (clients == NULL && waiting == NOBODY && !keep_broken)
+	if (clients.first == NULL && waiting == NOBODY && !keep_broken)
 		return -1;
 	if (asks != 0 && asks < due)
 		due = asks;
@@ -174,7 +174,7 @@ each_second(void)
 	sweep();
 	log_check();
 	if (keep_broken || keep_grown)
-		keep_snapshot();
+		snapshot_write();
 	sync_begin(true);
 }
 
@@ -183,7 +183,7 @@ accept_some(void)
 {
 	if (waiting == NOBODY || now_ms < retry_ms)
 		return;
-	waiting = welcome(loop, listener);
+	waiting = client_accept(loop, listener);
 	retry_ms = waiting == NO_ROOM ? now_ms + RETRY_MS : 0;
 }
 
@@ -193,7 +193,8 @@ take_events(void)
 	struct epoll_event events[EVENTS];
 	bool waited = draw_apart();
 	int count = epoll_wait(loop, events, EVENTS, timeout());
-	struct client *c, *now;
+	struct list now;
+	struct conn *c;
 
 	look_at_clock();
 	if (waited && count < WORTH)
@@ -210,12 +211,11 @@ take_events(void)
 		else
 			ready(what, events[i].events);
 	}
-	for (now = again, again = NULL; (c = now) != NULL;) {
-		now = c->again_next;
-		c->again = false;
-		if (c->end_as == STAYS)
-			obey(c);
-	}
+	go_on();
+	now = list_take(&again);
+	while ((c = list_pop(&now)) != NULL)
+		if (conn_stays(c))
+			obey(client_of(c));
 }
 
 int
@@ -234,10 +234,10 @@ main(int argc, char *argv[])
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	if (mkdir(argv[3], 0700) == -1 && errno != EEXIST)
 		err(1, "%s", argv[3]);
-	if ((reason = log_open(argv[3], true)) != NULL)
+	if ((reason = record_open(argv[3])) != NULL)
 		errx(1, "%s: %s", argv[3], reason);
-	keep_load(argv[3]);
-	snprintf(password_path, sizeof password_path, "%s/password", argv[3]);
+	snapshot_load(argv[3]);
+	password_in(argv[3]);
 	listener = listen_on(argv[2], argv[1]);
 	loop = epoll_create1(EPOLL_CLOEXEC);
 	signals = signalfd(-1, &stop, SFD_CLOEXEC);
@@ -248,14 +248,15 @@ main(int argc, char *argv[])
 	look_at_clock();
 	swept_ms = now_ms;
 	fputs("ready\n", stderr);
-	while (!ending || (clients != NULL && now_ms - end_ms < 1700)) {
+	while (!stopping || (clients.first != NULL && now_ms - end_ms < 1700)) {
 		take_events();
 		accept_some();
 		commit();
-		missed_read();
+		catch_up();
 		asks_due();
 		each_second();
 		flush();
+		go_on();
 		if (reap() || (lingering && now_ms >= linger_ms)) {
 			lingering = lingers();
 			linger_ms = now_ms + LINGER_MS;

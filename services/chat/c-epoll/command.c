@@ -1,26 +1,24 @@
 /*
- * command: what a client may say, and what it is answered. A table has the
- * words, and there is a function for each of them; those by which it becomes
- * somebody are in register.c.
+ * command: the commands of a client, and the answers to them. A table has a
+ * function for each; some of these are in join.c and register.c.
  */
-#include <stdlib.h>
+#define LAYER L_COMMAND
+#include "command.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "chat.h"
+#include "join.h"
+#include "keep.h"
+#include "log.h"
 #include "numeric.h"
+#include "ping.h"
+#include "record.h"
+#include "register.h"
 
 enum {
 	PATIENCE_MS = 10000,	/* a guess: clients hang up after minutes */
 };
-
-const char *
-name_of(const struct client *c)
-{
-	if (c->nick != NULL)
-		return c->nick->name.text;
-	return c->wish != NULL ? c->wish : "*";
-}
 
 static void
 message(struct client *c, struct words *w, const char *command)
@@ -36,13 +34,13 @@ message(struct client *c, struct words *w, const char *command)
 		if (tell)
 			reply(c, w->count == 0 || *w->word[0] == '\0' ?
 			    ":chat 411 %s :For whom?" :
-			    ":chat 412 %s :Nothing is said", name_of(c));
+			    ":chat 412 %s :Nothing is said", client_name(c));
 		return;
 	}
 	while ((to = next_of(&w->word[0])) != NULL) {
 		room = *to == '#' ? room_find(to) : NULL;
 		nick = *to != '#' ? nick_find(to) : NULL;
-		m = room != NULL ? member_find(c->nick, room) : NULL;
+		m = room != NULL ? member_find(c->member.nick, room) : NULL;
 		if (*to == '#' && !room_ok(to))
 			wrong = ERR_NOSUCHCHANNEL;
 		else if (*to == '#' && (m == NULL || !m->here))
@@ -54,9 +52,9 @@ message(struct client *c, struct words *w, const char *command)
 			    ERR_INPUTTOOLONG;
 		if (wrong == ERR_INPUTTOOLONG && tell)
 			reply(c, ":chat 417 %s :The line would be too long",
-			    name_of(c));
+			    client_name(c));
 		else if (wrong != 0 && tell)
-			reply(c, ":chat %d %s %s :%s", wrong, name_of(c), to,
+			reply(c, ":chat %d %s %s :%s", wrong, client_name(c), to,
 			    wrong == ERR_NOSUCHNICK ? "No such nick" :
 			    wrong == ERR_NOSUCHCHANNEL ? "No such room" :
 			    "You are not in it");
@@ -76,18 +74,6 @@ do_notice(struct client *c, struct words *w)
 }
 
 static void
-do_names(struct client *c, struct words *w)
-{
-	char *name;
-
-	if (w->count == 0)
-		room_names(c, NULL, "*");
-	else
-		while ((name = next_of(&w->word[0])) != NULL)
-			room_names(c, room_find(name), name);
-}
-
-static void
 do_topic(struct client *c, struct words *w)
 {
 	struct member *m = here(c, w->word[0]);
@@ -100,11 +86,11 @@ do_topic(struct client *c, struct words *w)
 	room = m->room;
 	if (w->count == 1) {
 		if (room->topic != NULL)
-			reply(c, ":chat 332 %s %s :%s", name_of(c),
+			reply(c, ":chat 332 %s %s :%s", client_name(c),
 			    room->name.text, room->topic);
 		else
 			reply(c, ":chat 331 %s %s :No topic is set",
-			    name_of(c), room->name.text);
+			    client_name(c), room->name.text);
 		return;
 	}
 	text = w->word[1];
@@ -115,17 +101,16 @@ do_topic(struct client *c, struct words *w)
 	commit();
 	if (record.end == before)
 		return;		/* it is not in the log */
-	free(room->topic);
-	room->topic = *text != '\0' ? must(strdup(text)) : NULL;
-	keep_topic(room);
-	c->noted = keep_written;
+	room_topic(room, text);
+	keep_topic(room->name.text, room->topic);
+	c->conn.queue.noted = keep_written;
 }
 
 static void
 who(struct client *c, const char *room, const struct client *of)
 {
-	reply(c, ":chat 352 %s %s %s %s chat %s H :0 %s", name_of(c), room,
-	    of->user, of->host, name_of(of), of->real);
+	reply(c, ":chat 352 %s %s %s %s chat %s H :0 %s", client_name(c), room,
+	    of->login.user, of->login.host, client_name(of), of->login.real);
 }
 
 static void
@@ -139,40 +124,40 @@ do_who(struct client *c, struct words *w)
 		who(c, room->name.text, room->places[i].client);
 	if (nick != NULL && nick->client != NULL)
 		who(c, "*", nick->client);
-	reply(c, ":chat 315 %s %s :End of WHO", name_of(c), name);
+	reply(c, ":chat 315 %s %s :End of WHO", client_name(c), name);
 }
 
-/*
- * The answer says that all it has said is on the disk, and waits until it is.
- */
+/* A PONG says that all the client has said is on the disk, and waits for that. */
 static void
 do_ping(struct client *c, struct words *w)
 {
+	const struct queue *q = &c->conn.queue;
 	struct text text;
 
 	if (w->count == 0 || *w->word[0] == '\0') {
-		reply(c, ":chat 409 %s :No token", name_of(c));
+		reply(c, ":chat 409 %s :No token", client_name(c));
 		return;
 	}
 	text = news(":chat PONG chat :%s", w->word[0]);
-	if (c->held.len > 0 || c->said > record.synced ||
-	    (c->noted > keep_synced && !keep_broken))
-		hold(c, text.form[0], text.len[0]);
+	if (q->held.len > 0 || q->said > record.synced ||
+	    (q->noted > keep_synced && !keep_broken))
+		tell_held(&c->conn, &text);
 	else
-		queue(c, &text);
+		tell(&c->conn, &text);
 }
 
 static void
 do_pong(struct client *c, struct words *w)
 {
-	if (c->nick != NULL && w->count > 0)
+	if (c->member.nick != NULL && w->count > 0)
 		answered(c, w->word[w->count - 1]);
 }
 
 static void
 do_quit(struct client *c, struct words *w)
 {
-	doom(c, w->count > 0 && *w->word[0] != '\0' ? w->word[0] : "Quit", LEFT);
+	conn_end(&c->conn,
+	    w->count > 0 && *w->word[0] != '\0' ? w->word[0] : "Quit", QUIT);
 }
 
 enum { EARLY = 1, LIGHT = 2 };
@@ -209,34 +194,37 @@ command_find(const char *name)
 }
 
 /*
- * Answers must not overtake acknowledgements that are held, and each room is
- * whole, with what was missed, before the next one is joined. A PING asks for
- * what came before it, which may be this as well, but it does not wait for
- * ever.
+ * Whether a command has to wait. Answers must not overtake acknowledgements that
+ * are held. A client has all that it has missed in a room before it joins the
+ * next one. The answer to a PING comes behind missed messages, too, but after a
+ * while without them.
  */
 bool
 command_waits(const struct command *command, const struct client *c)
 {
-	if (c->held.len > 0 && (command == NULL || !(command->how & LIGHT)))
+	if (c->conn.queue.held.len > 0 &&
+	    (command == NULL || !(command->how & LIGHT)))
 		return true;
-	if (c->behind == NULL || command == NULL)
+	if (c->member.behind == NULL || command == NULL)
 		return false;
 	return command->act == do_join || (command->act == do_ping &&
-	    now_ms - c->behind_ms < PATIENCE_MS);
+	    now_ms - c->member.behind_ms < PATIENCE_MS);
 }
 
 void
-command_do(const struct command *command, struct client *c, char *name, char *rest)
+command_do(const struct command *command, struct client *c, char *name,
+    char *rest)
 {
 	struct words words;
 
 	split(rest, &words);
-	if (c->nick == NULL && (command == NULL || !(command->how & EARLY)))
-		reply(c, ":chat 451 %s :You are not registered", name_of(c));
+	if (c->member.nick == NULL &&
+	    (command == NULL || !(command->how & EARLY)))
+		reply(c, ":chat 451 %s :You are not registered", client_name(c));
 	else if (command == NULL)
-		reply(c, ":chat 421 %s %s :Not known", name_of(c), name);
+		reply(c, ":chat 421 %s %s :Not known", client_name(c), name);
 	else if (words.count < command->words)
-		reply(c, ":chat 461 %s %s :Words are missing", name_of(c),
+		reply(c, ":chat 461 %s %s :Words are missing", client_name(c),
 		    command->name);
 	else
 		command->act(c, &words);

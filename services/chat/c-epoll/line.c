@@ -2,10 +2,11 @@
  * line: what lines and names are made of, and buffers that hold them. Nothing
  * here knows of clients.
  */
+#define LAYER L_LINE
+#include "line.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "chat.h"
 
 /* False without memory; the buffer is then as it was. */
 bool

@@ -1,20 +1,19 @@
 /*
- * log: DATA/log, which holds every message in the order in which all see it.
- * What is said is gathered, written at once and only then delivered: a message
- * that somebody has seen is in the log.
+ * log: DATA/log holds every message in the order in which all see it. Messages
+ * are gathered, written at once and only then delivered: a message that a client
+ * has seen is in the log.
  */
-#include <err.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
+#define LAYER L_LOG
+#include "log.h"
 
-#include "chat.h"
+#include <string.h>
+#include <time.h>
+
+#include "keep.h"
+#include "ping.h"
+#include "record.h"
+#include "snapshot.h"
+#include "sync.h"
 
 enum {
 	BATCH_BYTES = 65536,	/* a guess: one write */
@@ -32,17 +31,14 @@ struct saying {
 	bool		 notice;
 };
 
-struct log record = { .fd = -1 };
 static char batch[BATCH_BYTES];
 static size_t filled;
 static struct saying sayings[SAYINGS];
 static size_t saying_count;
-static char log_path[4096], lock_path[4096];
-static int lock = -1;
 
 /* Universal time, as the log has it. */
-const char *
-log_time(void)
+static const char *
+time_now(void)
 {
 	static char text[TIME_BYTES + 1];
 	static int64_t made = -1;
@@ -64,96 +60,21 @@ log_time(void)
 	return text;
 }
 
-/* Removes what follows the last line feed; returns the size, or -1. */
-static off_t
-cut_tail(int fd)
-{
-	struct stat st;
-	char part[4096];
-	off_t end, from;
-	ssize_t len;
-
-	if (fstat(fd, &st) == -1)
-		return -1;
-	for (end = st.st_size; end > 0; end = from) {
-		from = end > (off_t)sizeof part ? end - (off_t)sizeof part : 0;
-		len = pread(fd, part, (size_t)(end - from), from);
-		if (len != end - from)
-			return -1;
-		while (len > 0 && part[len - 1] != '\n')
-			len--;
-		if (len > 0) {
-			end = from + len;
-			break;
-		}
-	}
-	if (end < st.st_size && ftruncate(fd, end) == -1)
-		return -1;
-	return end;
-}
-
-/*
- * Opens the folder's log, for this server alone; returns what is wrong, or
- * NULL.
- */
-const char *
-log_open(const char *folder, bool first)
-{
-	struct stat st;
-	off_t size;
-
-	if (first) {
-		snprintf(log_path, sizeof log_path, "%s/log", folder);
-		snprintf(lock_path, sizeof lock_path, "%s/lock", folder);
-	}
-	if (lock != -1)
-		close(lock);
-	if (record.fd != -1)
-		close(record.fd);
-	record.fd = -1;
-	lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (lock == -1)
-		return strerror(errno);
-	if (flock(lock, LOCK_EX | LOCK_NB) == -1)
-		return errno == EWOULDBLOCK ? "in use by another server" :
-		    strerror(errno);
-	record.fd = open(log_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC,
-	    0600);
-	if (record.fd == -1 || fstat(record.fd, &st) == -1 ||
-	    (size = cut_tail(record.fd)) == -1)
-		return strerror(errno);
-	if (first)
-		record.end = size;
-	else if (st.st_dev != record.dev || st.st_ino != record.ino ||
-	    size != record.end - record.base)
-		record.floor = record.end;	/* not the log we know */
-	record.base = record.end - size;
-	record.dev = st.st_dev;
-	record.ino = st.st_ino;
-	record.synced = record.floor;
-	return NULL;
-}
-
 /* Whether the log is where it was; if not, tries to have it back. */
 static const char *
 find_again(void)
 {
-	struct stat st;
 	const char *reason;
 
-	if (record.fd != -1 && stat(log_path, &st) == 0 &&
-	    st.st_ino == record.ino && st.st_dev == record.dev &&
-	    st.st_size == record.end - record.base)
+	if (record_here())
 		return NULL;
 	sync_wait();		/* it uses the descriptor */
-	if ((reason = log_open(NULL, false)) != NULL) {
-		if (record.fd != -1)
-			close(record.fd);
-		record.fd = -1;
+	if ((reason = record_open(NULL)) != NULL) {
+		record_close();
 		keep_broken = true;	/* it was in the same folder */
 		return reason;
 	}
-	keep_snapshot();
+	snapshot_write();
 	return NULL;
 }
 
@@ -164,30 +85,7 @@ log_check(void)
 	find_again();
 }
 
-/* Writes the batch, all or nothing; returns what is wrong, or NULL. */
-static const char *
-write_batch(void)
-{
-	const char *reason = find_again();
-	size_t done = 0;
-	ssize_t written = 0;
-
-	while (reason == NULL && done < filled) {
-		written = write(record.fd, batch + done, filled - done);
-		if (written > 0)
-			done += (size_t)written;
-		else if (written == 0 || errno != EINTR)
-			reason = written == 0 ? "nothing was written" :
-			    strerror(errno);
-	}
-	if (reason == NULL)
-		record.end += (off_t)done;
-	else if (done > 0 && ftruncate(record.fd, record.end - record.base))
-		record.dev = 0;	/* unknown, so that it is opened anew and cut */
-	return reason;
-}
-
-/* To all in the room who are live, or to the nick. */
+/* To all in the room that are live, or to the nick. */
 static void
 deliver(const struct saying *s, const struct text *text)
 {
@@ -196,27 +94,27 @@ deliver(const struct saying *s, const struct text *text)
 
 	for (; place < end; place++)
 		if (place->client != s->from || !s->message) {
-			queue(place->client, text);
-			if (place->client->owed == 0)
+			tell(&place->client->conn, text);
+			if (!list_has(&owed, &place->client->conn))
 				owe(place->client);
 		}
 	if (s->nick != NULL && s->nick->inbox.live) {
-		queue(s->nick->client, text);
+		tell(&s->nick->client->conn, text);
 		owe(s->nick->client);
 	}
 }
 
 /*
- * The author's own copy, when the disk has it, unless it will read it itself.
+ * The author's own copy, when the disk has the message. A client that is still
+ * behind will read it from the log.
  */
 static void
 echo(const struct saying *s, const struct text *text)
 {
 	struct client *c = s->from;
 
-	if (s->room != NULL && !member_find(c->nick, s->room)->live)
-		return;
-	hold(c, text->form[c->tagged], text->len[c->tagged]);
+	if (s->room == NULL || member_find(c->member.nick, s->room)->live)
+		tell_held(&c->conn, text);
 }
 
 static void
@@ -227,21 +125,22 @@ refuse(const struct saying *s, const char *reason)
 
 	if (!s->notice)
 		reply(s->from, ":chat 404 %s %s :The log cannot be written: %s",
-		    s->from->nick->name.text, name, reason);
+		    client_name(s->from), name, reason);
 }
 
-/* All that was said so far is written, then delivered. */
+/* Writes all messages so far, then delivers them. */
 void
 commit(void)
 {
 	size_t count = saying_count;
 	const char *reason;
-	off_t at = record.end, end;
+	off_t at, end;
 
 	if (count == 0)
 		return;
-	saying_count = 0;	/* what is called from here commits, too */
-	reason = write_batch();
+	saying_count = 0;	/* reply and news, called below, commit, too */
+	if ((reason = find_again()) == NULL)
+		reason = record_write(batch, filled);
 	at = record.end - (off_t)filled;
 	for (size_t i = 0; i < count; i++) {
 		struct saying *s = &sayings[i];
@@ -253,14 +152,45 @@ commit(void)
 		}
 		end = at + (off_t)(s->start + s->len);
 		*(s->room != NULL ? &s->room->last : &s->nick->last) = end;
-		s->from->said = end;
-		text = said_text(batch + s->start, s->len);
+		s->from->conn.queue.said = end;
+		text = text_said(batch + s->start, s->len);
 		deliver(s, &text);
-		if (s->from->echo && s->message)
+		if (s->from->conn.queue.echo && s->message)
 			echo(s, &text);
 	}
 	filled = 0;
 	sync_bound();
+}
+
+/* A line that is not in the log, for any number of clients. */
+struct text
+news(const char *fmt, ...)
+{
+	struct text text;
+	va_list words;
+
+	commit();
+	va_start(words, fmt);
+	text = text_format(fmt, words);
+	va_end(words);
+	return text;
+}
+
+/*
+ * Answers a client. The answer comes behind earlier answers, and after messages
+ * that were said before it have been delivered.
+ */
+void
+reply(struct client *c, const char *fmt, ...)
+{
+	struct text text;
+	va_list words;
+
+	commit();
+	va_start(words, fmt);
+	text = text_format(fmt, words);
+	va_end(words);
+	answer(&c->conn, &text);
 }
 
 static char *
@@ -272,23 +202,27 @@ append(char *to, const char *text)
 	return to + len;
 }
 
-/* Adds a message to the batch; false if the line would be too long. */
+/*
+ * Adds a message for a room or a nick to the batch; false if the line would be
+ * too long.
+ */
 bool
 say(struct client *c, const char *command, struct room *room, struct nick *nick,
     const char *text)
 {
 	const char *to = room != NULL ? room->name.text : nick->name.text;
+	const char *prefix = c->login.prefix;
 	char *start, *end;
 
-	if (strlen(c->prefix) + strlen(command) + strlen(to) + strlen(text) +
+	if (strlen(prefix) + strlen(command) + strlen(to) + strlen(text) +
 	    strlen("   :\r\n") > LINE_BYTES)
 		return false;
 	if (saying_count == SAYINGS || filled + ENTRY_BYTES > BATCH_BYTES)
 		commit();
 	start = batch + filled;
-	end = append(start, log_time());
+	end = append(start, time_now());
 	*end++ = ' ';
-	end = append(end, c->prefix);
+	end = append(end, prefix);
 	*end++ = ' ';
 	end = append(end, command);
 	*end++ = ' ';

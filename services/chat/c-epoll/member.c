@@ -1,20 +1,53 @@
 /*
- * member: nicks, the rooms that each is a member of whether here or not, and
- * what each has had. What was queued counts as received when the client
- * answers a PING that was queued behind it, or ends in order.
+ * member: nicks, rooms, and the rooms that each nick is a member of, whether
+ * its client is there or not. What becomes different is noted in DATA/members.
  */
-#include <stdio.h>
+#define LAYER L_MEMBER
+#include "member.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "chat.h"
+#include "keep.h"
+#include "record.h"
 
-enum {
-	ASK_MS = 1500,		/* of the 2 s within which a client is asked */
-};
+struct table rooms, nicks;
 
-struct table nicks;
-static struct client *owed_first, *owed_last;	/* oldest first */
+struct room *
+room_find(const char *name)
+{
+	return (struct room *)table_find(&rooms, name);
+}
+
+struct room *
+room_make(const char *name)
+{
+	struct room *room = must(calloc(1, sizeof *room));
+
+	table_add(&rooms, &room->name, name);
+	room->last = record.end;	/* nothing says what it had before */
+	return room;
+}
+
+/* An empty topic is none. */
+void
+room_topic(struct room *room, const char *topic)
+{
+	free(room->topic);
+	room->topic = *topic != '\0' ? must(strdup(topic)) : NULL;
+}
+
+/* A room without a member is forgotten. */
+static void
+room_leave(struct room *room)
+{
+	if (--room->members > 0)
+		return;
+	table_remove(&rooms, &room->name);
+	free(room->places);
+	free(room->topic);
+	free(room);
+}
 
 struct nick *
 nick_find(const char *name)
@@ -58,29 +91,30 @@ member_make(struct nick *nick, struct room *room, off_t received)
 	return m;
 }
 
-/*
- * The nick is a member no longer. Its room may go with it. There is no client
- * while DATA/members is read.
- */
+/* The nick is a member no longer. Its room may go with it. */
 void
 member_remove(struct member *m)
 {
 	struct member *before = &m->nick->inbox;
-	struct client *c = m->nick->client;
 
 	while (before->next != m)
 		before = before->next;
 	before->next = m->next;
-	for (uint32_t i = 0; c != NULL && i < c->asked; i++)
-		if (c->asks[i].behind == m)
-			c->asks[i].behind = NULL;
-	if (c != NULL && c->behind == m)
-		c->behind = NULL;
 	m->nick->rooms--;
 	room_leave(m->room);
 	free(m);
 }
 
+void
+member_note(const struct member *m)
+{
+	off_t at = m->received - record.base;
+
+	keep_member(m->nick->name.text,
+	    m->room != NULL ? m->room->name.text : NULL, at > 0 ? at : 0);
+}
+
+/* The client has all before this for certain. */
 void
 member_received(struct member *m, off_t end)
 {
@@ -91,84 +125,17 @@ member_received(struct member *m, off_t end)
 		return;
 	m->received = end;
 	if (last > before)	/* else the same lines are missing: none */
-		keep_member(m);
+		member_note(m);
 }
 
-/* A client that was sent messages will be asked whether it has them. */
+/* Now it is known whether the last client of a nick had what it was sent. */
 void
-owe(struct client *c)
+settle(struct nick *nick, bool received)
 {
-	if (c->owed != 0 || c->deaf)
-		return;
-	c->owed = now_ms;
-	c->owed_next = NULL;
-	c->owed_prev = owed_last;
-	*(owed_last != NULL ? &owed_last->owed_next : &owed_first) = c;
-	owed_last = c;
-}
-
-void
-owe_nothing(struct client *c)
-{
-	if (c->owed == 0)
-		return;
-	c->owed = 0;
-	*(c->owed_prev != NULL ? &c->owed_prev->owed_next : &owed_first) =
-	    c->owed_next;
-	*(c->owed_next != NULL ? &c->owed_next->owed_prev : &owed_last) =
-	    c->owed_prev;
-}
-
-void
-ask(struct client *c)
-{
-	struct text text;
-
-	if (c->asked == ASKS)
-		return;		/* the answer to these is waited for */
-	text = news("PING :%u", ++c->token);
-	queue(c, &text);
-	c->asks[c->asked++] = (struct ask){ c->token, record.end, c->behind,
-	    c->behind != NULL ? c->behind->sent : 0 };
-}
-
-void
-asks_due(void)
-{
-	struct client *c;
-
-	while ((c = owed_first) != NULL && c->owed + ASK_MS <= now_ms) {
-		owe_nothing(c);
-		ask(c);
-	}
-}
-
-/* When the next is to be asked; 0: nobody. */
-int64_t
-asks_next(void)
-{
-	return owed_first != NULL ? owed_first->owed + ASK_MS : 0;
-}
-
-/* What was queued before the PING that is answered has been received. */
-void
-answered(struct client *c, const char *token)
-{
-	unsigned long number = strtoul(token, NULL, 10);
-	bool full = c->asked == ASKS;
-	uint32_t i = 0;
-
-	while (i < c->asked && c->asks[i].token != number)
-		i++;
-	if (i == c->asked)
-		return;
-	for (struct member *m = &c->nick->inbox; m != NULL; m = m->next)
-		if (m->live && m->live_at < c->asks[i].token)
-			member_received(m, c->asks[i].end);
-		else if (m == c->asks[i].behind)
-			member_received(m, c->asks[i].sent);
-	c->asked -= i + 1;
-	memmove(c->asks, c->asks + i + 1, c->asked * sizeof *c->asks);
-	if (full)
-		owe(c);		/* for what it was sent since */
+	nick->leaving = NULL;
+	for (struct member *m = &nick->inbox; m != NULL; m = m->next)
+		if (received)
+			member_received(m, m->sent);
+		else
+			m->sent = m->received;
 }

@@ -1,55 +1,58 @@
 /*
- * missed: what a client has missed is read from the log, a piece at a time,
- * when its socket has taken the piece before, and never beyond what this server
- * has written whole. So whoever was away for a gigabyte costs one piece, and
- * others wait for no more than a few. There is no index of rooms: who missed one
- * line in a million has it after 0.2 to 0.4 s. (Who reads the file from outside,
- * to its end, may see half of a write: the file grows page by page.)
+ * missed: messages that a client has missed are read from the log, a piece at a
+ * time, when its socket has taken the piece before, and never beyond what this
+ * server has written whole. So a client that was away for a gigabyte costs one piece,
+ * and others wait for no more than a few. There is no index of rooms: a client
+ * that missed one line in a million has it after 0.2 to 0.4 s. (A program that
+ * reads the file to its end may see half of a write: the file grows page by
+ * page.)
  */
+#define LAYER L_MISSED
+#include "missed.h"
+
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "chat.h"
+#include "out.h"
+#include "ping.h"
+#include "record.h"
+#include "room.h"
+#include "sync.h"
 
 enum {
 	PIECE_BYTES = 65536,	/* a guess: a socket takes it at once */
-	PIECES = 8,		/* a guess: in a turn, about half a millisecond */
 };
 
 static char piece[PIECE_BYTES];
-static struct client *first, *last;	/* who may have another piece */
+static struct list reading = { .which = READING };	/* may have a piece */
 
 bool
 missed_waits(void)
 {
-	return first != NULL;
+	return reading.first != NULL;
 }
 
 /* The socket has taken what there was. */
 void
 missed_go_on(struct client *c)
 {
-	if (c->behind == NULL || c->reading || c->deaf)
-		return;
-	c->reading = true;
-	c->reading_next = NULL;
-	*(first != NULL ? &last->reading_next : &first) = c;
-	last = c;
+	if (c->member.behind != NULL && !conn_deaf(&c->conn))
+		list_append(&reading, &c->conn);
 }
 
 /* Looks for something that a client has missed and does not read yet. */
 void
 missed_begin(struct client *c)
 {
-	struct member *m = &c->nick->inbox;
+	struct member *m = &c->member.nick->inbox;
 
-	if (c->behind != NULL)
+	if (c->member.behind != NULL)
 		return;
 	while (m != NULL && (!m->here || m->live))
 		m = m->next;
-	c->behind = m;
-	c->behind_ms = now_ms;
+	c->member.behind = m;
+	c->member.behind_ms = now_ms;
 	missed_go_on(c);
 }
 
@@ -71,11 +74,11 @@ is_word(const char **at, const char *end, const char *name)
 
 enum line { SKIP, SEND, WAIT };
 
-/* What to do with a line of the log for one who catches up. */
+/* What to do with a line of the log for a member that catches up. */
 static enum line
 judge(const struct member *m, const char *line, size_t len)
 {
-	const struct client *c = m->nick->client;
+	const struct queue *q = &m->nick->client->conn.queue;
 	const char *name = m->nick->name.text;
 	size_t name_len = strlen(name);
 	const char *at = line + TIME_BYTES + 2, *end = line + len;
@@ -91,8 +94,8 @@ judge(const struct member *m, const char *line, size_t len)
 	    strncasecmp(author, name, name_len) != 0 ||
 	    author[name_len] != '!')
 		return SEND;
-	/* What it has said itself it knows, unless it waits for the echo. */
-	if (!c->echo || m->sent < m->since)
+	/* A client knows what it has said, unless it waits for the echo. */
+	if (!q->echo || m->sent < m->since)
 		return SKIP;
 	return m->sent + (off_t)len > record.synced ? WAIT : SEND;
 }
@@ -115,9 +118,9 @@ send_piece(struct member *m, size_t len)
 		}
 		m->sent += (off_t)line_len;
 		if (what == SEND) {
-			struct text text = said_text(line, line_len);
+			struct text text = text_said(line, line_len);
 
-			queue(c, &text);
+			tell(&c->conn, &text);
 			owe(c);
 		}
 		line += line_len;
@@ -128,49 +131,65 @@ send_piece(struct member *m, size_t len)
 	return true;
 }
 
-/* Another piece for a client; true if there may be more at once. */
+/* Queues another piece of the log; false if there is none to be had now. */
 static bool
-read_piece(struct client *c)
+read_piece(struct member *m)
 {
-	struct member *m = c->behind;
-	off_t left, at;
-	ssize_t len = 0;
+	off_t left = record.end - m->sent, at = m->sent;
+	ssize_t len;
 
+	if (left > PIECE_BYTES)
+		left = PIECE_BYTES;
+	len = pread(record.fd, piece, (size_t)left, at - record.base);
+	return len > 0 && send_piece(m, (size_t)len) && m->sent != at;
+}
+
+/* The next client that may have another piece, or NULL. */
+struct client *
+missed_next(void)
+{
+	go_on();
+	return reading.first != NULL ? client_of(list_pop(&reading)) : NULL;
+}
+
+/*
+ * Queues another piece for a client, if its queue is empty. True if it has
+ * caught up in a room, and reads the next one, if it is behind there.
+ */
+bool
+missed_read(struct client *c)
+{
+	struct member *m = c->member.behind;
+
+	if (m == NULL || conn_deaf(&c->conn) || c->conn.queue.stalled ||
+	    c->conn.queue.late.len > 0)
+		return false;
 	if (m->sent < record.floor)
 		m->sent = record.floor;
-	left = record.end - m->sent;
-	if (left > 0) {
-		if (left > PIECE_BYTES)
-			left = PIECE_BYTES;
-		len = pread(record.fd, piece, (size_t)left,
-		    m->sent - record.base);
-		at = m->sent;
-		if (len <= 0 || !send_piece(m, (size_t)len) || m->sent == at)
-			return false;	/* the next second tries again */
-	}
-	if (m->sent == record.end) {
-		room_live(m);
-		c->behind = NULL;
-		missed_begin(c);
-		if (c->end_as == STAYS)
-			join_rest(c);	/* of several rooms, the next */
-		if (c->waiting)
-			run_again(c);
+	if (m->sent < record.end && !read_piece(m))
+		return false;	/* the next second tries again */
+	if (m->sent != record.end) {
+		missed_go_on(c);
 		return false;
 	}
+	room_live(m);
+	c->member.behind = NULL;
+	missed_begin(c);
 	return true;
 }
 
+/* Clients whose queues were written may go on: to read, and to be obeyed. */
 void
-missed_read(void)
+go_on(void)
 {
-	struct client *c;
+	while (written.first != NULL) {
+		struct client *c = client_of(list_pop(&written));
+		const struct queue *q = &c->conn.queue;
 
-	for (int i = 0; i < PIECES && (c = first) != NULL; i++) {
-		first = c->reading_next;
-		c->reading = false;
-		if (c->behind != NULL && !c->deaf && !c->stalled &&
-		    c->late.len == 0 && read_piece(c))
+		if (q->late.len == 0)
 			missed_go_on(c);
+		if (c->conn.state == THROTTLED && q->late.len <= EASE_BYTES &&
+		    q->held.len == 0 && c->member.behind == NULL)
+			list_push(&again, &c->conn);
 	}
 }

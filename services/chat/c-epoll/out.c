@@ -1,17 +1,15 @@
 /*
- * out: what goes to clients. A line is written once into the arena of the
- * turn, and for each client there is a chain of pieces of the arena, one where
- * lines follow each other; a flush gives every client its chain in one write.
- * Only what a socket does not take is copied, so an idle client holds nothing.
+ * out: lines for clients. A line is written once into the arena of the turn,
+ * and for each client there is a chain of pieces of the arena, one where lines
+ * follow each other; a flush gives every client its chain in one write. Only
+ * what a socket does not take is copied, so an idle client holds nothing.
  */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/uio.h>
+#define LAYER L_OUT
+#include "out.h"
 
-#include "chat.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 enum {
 	ARENA_BYTES = 1 << 18,	/* a guess: a quarter of what a client may leave */
@@ -19,11 +17,13 @@ enum {
 	VECTORS = 256,		/* a guess: pieces a write */
 };
 
+struct list written = { .which = WRITTEN };
+struct list held = { .which = HELD };
+static struct list dirty = { .which = DIRTY };
 static char arena[2][ARENA_BYTES];	/* plain; for those with server-time */
 static size_t used[2];
 static struct piece pieces[PIECES];
 static size_t piece_count;
-static struct client *dirty;
 
 /* After this, so many bytes are free in both arenas. */
 static void
@@ -44,7 +44,7 @@ put(int form, const char *text, size_t len)
 
 /* A line of the log as clients get it. */
 struct text
-said_text(const char *line, size_t len)
+text_said(const char *line, size_t len)
 {
 	const char *rest = line + TIME_BYTES + 1;
 	size_t rest_len = len - TIME_BYTES - 2;	/* the blank, the line feed */
@@ -69,8 +69,9 @@ said_text(const char *line, size_t len)
 	return text;
 }
 
-static struct text
-format(const char *fmt, va_list words)
+/* A line that is not in the log has one form. */
+struct text
+text_format(const char *fmt, va_list words)
 {
 	struct text text;
 	int len;
@@ -86,58 +87,45 @@ format(const char *fmt, va_list words)
 	return text;
 }
 
-/* A line that is not in the log, for any number of clients. */
 struct text
-news(const char *fmt, ...)
+text_news(const char *fmt, ...)
 {
 	struct text text;
 	va_list words;
 
-	commit();
 	va_start(words, fmt);
-	text = format(fmt, words);
+	text = text_format(fmt, words);
 	va_end(words);
 	return text;
 }
 
-/*
- * An answer to what the client said: behind what it was answered before, and
- * what others said before is with everybody.
- */
+/* The client's queue is written at the next flush. */
 void
-reply(struct client *c, const char *fmt, ...)
+mark_dirty(struct conn *c)
 {
-	struct text text;
-	va_list words;
-
-	commit();
-	va_start(words, fmt);
-	text = format(fmt, words);
-	va_end(words);
-	if (c->held.len > 0)
-		hold(c, text.form[0], text.len[0]);
-	else
-		queue(c, &text);
+	list_push(&dirty, c);
 }
 
-void
-mark_dirty(struct client *c)
+/* Holds a line until the disk has all that was said so far. */
+static void
+hold(struct conn *c, const char *text, size_t len)
 {
-	if (c->dirty)
+	if (conn_deaf(c))
 		return;
-	c->dirty = true;
-	c->dirty_next = dirty;
-	dirty = c;
+	list_push(&held, c);
+	if (!queue_hold(&c->queue, text, len) ||
+	    queue_unread(&c->queue) > LATE_BYTES)
+		conn_end(c, "too much is unread", CUT);
 }
 
 static void
-add_piece(struct client *c, const char *text, size_t len)
+add_piece(struct conn *c, const char *text, size_t len)
 {
 	struct piece *piece;
 
-	if (c->deaf)
+	if (conn_deaf(c))
 		return;
-	if (c->stalled) {
+	if (c->queue.stalled) {
 		hold(c, text, len);
 		return;
 	}
@@ -145,131 +133,102 @@ add_piece(struct client *c, const char *text, size_t len)
 		flush();	/* the arena stays as it is */
 	piece = &pieces[piece_count++];
 	*piece = (struct piece){ .text = text, .len = len };
-	if (c->first == NULL)
-		c->first = piece;
-	else
-		c->last->next = piece;
-	c->last = piece;
-	c->tail = text + len;
+	queue_add(&c->queue, piece);
 	mark_dirty(c);
 }
 
+/* Queues a text for a client. */
 void
-queue(struct client *c, const struct text *text)
+tell(struct conn *c, const struct text *text)
 {
-	const char *form = text->form[c->tagged];
-	size_t len = text->len[c->tagged];
+	struct queue *q = &c->queue;
+	const char *form = text->form[q->tagged];
+	size_t len = text->len[q->tagged];
 
-	if (c->tail == form) {
-		c->last->len += len;
-		c->tail += len;
+	if (q->tail == form) {
+		q->last->len += len;
+		q->tail += len;
 	} else
 		add_piece(c, form, len);
 }
 
-/* What is not written is late. */
+/* An acknowledgement. */
 void
-keep_late(struct client *c)
+tell_held(struct conn *c, const struct text *text)
 {
-	for (; c->first != NULL; c->first = c->first->next)
-		if (!c->reset && !buffer_add(&c->late, c->first->text,
-		    c->first->len))
-			doom(c, "no memory", CUT);
-	c->tail = NULL;
+	hold(c, text->form[c->queue.tagged], text->len[c->queue.tagged]);
 }
 
-/* Fills vectors with what is late and the pieces; returns how many. */
-static int
-gather(const struct client *c, struct iovec *vectors)
+/* An answer stays behind acknowledgements that are held. */
+void
+answer(struct conn *c, const struct text *text)
 {
-	int count = 0;
-
-	if (c->late.len > 0)
-		vectors[count++] = (struct iovec){
-		    c->late.bytes + c->late.start, c->late.len };
-	for (const struct piece *p = c->first; p != NULL && count < VECTORS;
-	    p = p->next)
-		vectors[count++] = (struct iovec){
-		    (void *)(uintptr_t)p->text, p->len };
-	return count;
+	if (c->queue.held.len > 0)
+		tell_held(c, text);
+	else
+		tell(c, text);
 }
 
-/* Takes what was written from the late bytes and the pieces. */
 static void
-take(struct client *c, size_t len)
+keep_late(struct conn *c)
 {
-	size_t part = len < c->late.len ? len : c->late.len;
+	if (c->stream == STREAM_RESET)
+		queue_forget(&c->queue);
+	else if (!queue_keep(&c->queue))
+		conn_end(c, "no memory", CUT);
+}
 
-	if (part > 0) {
-		c->torn = c->late.bytes[c->late.start + part - 1] != '\n';
-		buffer_drop(&c->late, part);
-		len -= part;
-	}
-	while (len > 0) {
-		struct piece *p = c->first;
-
-		part = len < p->len ? len : p->len;
-		c->torn = p->text[part - 1] != '\n';
-		p->text += part;
-		p->len -= part;
-		len -= part;
-		if (p->len == 0)
-			c->first = p->next;
-	}
+/* The disk has what the covered acknowledgements waited for. */
+void
+release(struct conn *c)
+{
+	keep_late(c);	/* it was queued before */
+	if (!queue_release(&c->queue, c->stream == STREAM_RESET))
+		conn_end(c, "no memory", CUT);
+	mark_dirty(c);
 }
 
 /* Writes what the socket takes. */
 static void
-write_out(struct client *c)
+write_out(struct conn *c)
 {
 	struct iovec vectors[VECTORS];
 	size_t all;
-	ssize_t written;
+	ssize_t len;
 	int count;
 
-	while (!c->full && !c->reset && (count = gather(c, vectors)) > 0) {
+	while (!c->full && c->stream != STREAM_RESET &&
+	    (count = queue_gather(&c->queue, vectors, VECTORS)) > 0) {
 		all = 0;
 		for (int i = 0; i < count; i++)
 			all += vectors[i].iov_len;
-		written = writev(c->fd, vectors, count);
-		if (written == -1 && errno == EINTR)
+		len = writev(c->fd, vectors, count);
+		if (len == -1 && errno == EINTR)
 			continue;
-		if (written == -1 && errno != EAGAIN) {
-			c->reset = true;
-			doom(c, strerror(errno), BROKEN);
+		if (len == -1 && errno != EAGAIN) {
+			conn_end(c, strerror(errno), BROKEN);
 			return;
 		}
-		if (written > 0)
-			take(c, (size_t)written);
-		if (written > 0 && c->waiting)
-			c->heard = now_ms;	/* we do not listen, it does */
-		c->full = written < (ssize_t)all;	/* epoll tells */
+		if (len > 0)
+			queue_take(&c->queue, (size_t)len);
+		if (len > 0 && c->state == THROTTLED)
+			c->heard_ms = now_ms;	/* it reads, as it should */
+		c->full = len < (ssize_t)all;	/* epoll tells */
 	}
 }
 
-static void
-flush_client(struct client *c)
-{
-	write_out(c);
-	keep_late(c);
-	if (c->late.len + c->held.len > LATE_BYTES)
-		doom(c, "too much is unread", CUT);
-	if (c->late.len == 0)
-		missed_go_on(c);
-	if (c->waiting && c->late.len <= EASE_BYTES && c->held.len == 0 &&
-	    c->behind == NULL)
-		run_again(c);
-}
-
+/* Writes the queues, and puts each connection on the list `written`. */
 void
 flush(void)
 {
-	struct client *c;
+	struct conn *c;
 
-	while ((c = dirty) != NULL) {
-		dirty = c->dirty_next;
-		c->dirty = false;
-		flush_client(c);
+	while ((c = list_pop(&dirty)) != NULL) {
+		write_out(c);
+		keep_late(c);
+		if (queue_unread(&c->queue) > LATE_BYTES)
+			conn_end(c, "too much is unread", CUT);
+		list_append(&written, c);
 	}
 	piece_count = 0;
 }

@@ -1,7 +1,9 @@
 /*
- * register: how a client becomes somebody, and somebody else: CAP, PASS, NICK,
- * USER.
+ * register: how a client gets a nick, and another one: CAP, PASS, NICK, USER.
  */
+#define LAYER L_REGISTER
+#include "register.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +11,18 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "chat.h"
+#include "keep.h"
+#include "log.h"
+#include "missed.h"
+#include "record.h"
+#include "room.h"
 
-static void
-set_prefix(struct client *c)
+static char password_path[4096];
+
+void
+password_in(const char *folder)
 {
-	size_t len = strlen(c->nick->name.text) + strlen(c->user) +
-	    strlen(c->host) + sizeof ":!@";
-
-	free(c->prefix);
-	c->prefix = must(malloc(len));
-	snprintf(c->prefix, len, ":%s!%s@%s", c->nick->name.text, c->user,
-	    c->host);
+	snprintf(password_path, sizeof password_path, "%s/password", folder);
 }
 
 /*
@@ -47,7 +49,7 @@ password_ok(const char *word)
 static void
 greet(struct client *c)
 {
-	const char *nick = name_of(c);
+	const char *nick = client_name(c);
 
 	reply(c, ":chat 001 %s :Welcome, %s", nick, nick);
 	reply(c, ":chat 002 %s :Your host is chat, a loop in C", nick);
@@ -59,7 +61,7 @@ greet(struct client *c)
 	reply(c, ":chat 422 %s :No message of the day", nick);
 }
 
-/* A client takes a nick that is free; what was said to it comes next. */
+/* A client takes a nick that is free; messages for the nick come next. */
 static void
 take(struct client *c, const char *name)
 {
@@ -68,15 +70,15 @@ take(struct client *c, const char *name)
 
 	if (nick == NULL) {
 		nick = nick_make(name);
-		keep_member(&nick->inbox);
-		c->noted = keep_written;
+		member_note(&nick->inbox);
+		c->conn.queue.noted = keep_written;
 	}
 	if (nick->leaving != NULL)
-		settle(nick, true);	/* it has ended in order, as is seen */
+		settle(nick, true);	/* its last client ended in order */
 	strcpy(nick->name.text, name);	/* but for the case, the same */
 	nick->client = c;
-	c->nick = nick;
-	set_prefix(c);
+	c->member.nick = nick;
+	login_prefix(&c->login, name);
 	inbox = &nick->inbox;
 	inbox->here = true;
 	inbox->sent = inbox->received;
@@ -89,24 +91,23 @@ try_register(struct client *c)
 {
 	struct nick *nick;
 
-	if (c->nick != NULL || c->wish == NULL || c->user == NULL ||
-	    c->negotiating)
+	if (c->member.nick != NULL || !login_complete(&c->login))
 		return;
-	if (!password_ok(c->pass)) {
-		reply(c, ":chat 464 %s :The password is wrong", c->wish);
-		doom(c, "The password is wrong", CUT);
+	if (!password_ok(c->login.pass)) {
+		reply(c, ":chat 464 %s :The password is wrong", c->login.wish);
+		conn_end(&c->conn, "The password is wrong", CUT);
 		return;
 	}
-	nick = nick_find(c->wish);
+	nick = nick_find(c->login.wish);
 	if (nick != NULL && nick->client != NULL) {
-		reply(c, ":chat 433 * %s :The nick is in use", c->wish);
-		free(c->wish);
-		c->wish = NULL;
+		reply(c, ":chat 433 * %s :The nick is in use", c->login.wish);
+		free(c->login.wish);
+		c->login.wish = NULL;
 		return;
 	}
 	commit();
-	take(c, c->wish);
-	c->heard = now_ms;
+	take(c, c->login.wish);
+	c->conn.heard_ms = now_ms;
 	greet(c);
 	missed_begin(c);
 }
@@ -122,7 +123,7 @@ move(struct member *from, struct nick *nick)
 
 	if (to == NULL) {
 		to = member_make(nick, from->room, from->received);
-		keep_member(to);
+		member_note(to);
 	} else
 		seen = to->received >= from->since;
 	to->since = from->since;
@@ -141,14 +142,14 @@ move(struct member *from, struct nick *nick)
 static void
 rename_to(struct client *c, const char *name)
 {
-	struct nick *old = c->nick;
-	struct text text = news("%s NICK :%s", c->prefix, name);
+	struct nick *old = c->member.nick;
+	struct text text = news("%s NICK :%s", c->login.prefix, name);
 
-	queue(c, &text);
+	tell(&c->conn, &text);
 	neighbours_tell(c, &text);
 	if (nick_find(name) == old) {
 		strcpy(old->name.text, name);
-		set_prefix(c);
+		login_prefix(&c->login, name);
 		return;
 	}
 	if (old->inbox.live)
@@ -159,12 +160,11 @@ rename_to(struct client *c, const char *name)
 	take(c, name);
 	for (struct member *m = old->inbox.next; m != NULL; m = m->next)
 		if (m->here)
-			move(m, c->nick);
+			move(m, c->member.nick);
 	old->client = NULL;
-	for (uint32_t i = 0; i < c->asked; i++)
-		c->asks[i].behind = NULL;
-	c->noted = keep_written;
-	c->behind = NULL;
+	alive_forget(&c->alive, NULL);
+	c->conn.queue.noted = keep_written;
+	c->member.behind = NULL;
 	missed_begin(c);
 }
 
@@ -174,54 +174,55 @@ do_nick(struct client *c, struct words *w)
 	struct nick *nick;
 
 	if (w->count == 0 || *w->word[0] == '\0') {
-		reply(c, ":chat 431 %s :No nick is given", name_of(c));
+		reply(c, ":chat 431 %s :No nick is given", client_name(c));
 		return;
 	}
 	if (!nick_ok(w->word[0])) {
-		reply(c, ":chat 432 %s %s :The nick is wrong", name_of(c),
+		reply(c, ":chat 432 %s %s :The nick is wrong", client_name(c),
 		    w->word[0]);
 		return;
 	}
 	nick = nick_find(w->word[0]);
 	if (nick != NULL && nick->client != NULL && nick->client != c) {
-		reply(c, ":chat 433 %s %s :The nick is in use", name_of(c),
+		reply(c, ":chat 433 %s %s :The nick is in use", client_name(c),
 		    w->word[0]);
 		return;
 	}
-	if (c->nick == NULL) {
-		free(c->wish);
-		c->wish = must(strdup(w->word[0]));
+	if (c->member.nick == NULL) {
+		free(c->login.wish);
+		c->login.wish = must(strdup(w->word[0]));
 		try_register(c);
-	} else if (strcmp(c->nick->name.text, w->word[0]) != 0)
+	} else if (strcmp(c->member.nick->name.text, w->word[0]) != 0)
 		rename_to(c, w->word[0]);
 }
 
 void
 do_user(struct client *c, struct words *w)
 {
-	if (c->user != NULL) {
-		reply(c, ":chat 462 %s :You are registered", name_of(c));
+	if (c->login.user != NULL) {
+		reply(c, ":chat 462 %s :You are registered", client_name(c));
 		return;
 	}
-	c->user = must(strndup(w->word[0], USER_BYTES));
-	c->real = must(strdup(w->word[3]));
+	c->login.user = must(strndup(w->word[0], USER_BYTES));
+	c->login.real = must(strdup(w->word[3]));
 	try_register(c);
 }
 
 void
 do_pass(struct client *c, struct words *w)
 {
-	if (c->nick != NULL || c->pass != NULL)
-		reply(c, ":chat 462 %s :You are registered", name_of(c));
+	if (c->member.nick != NULL || c->login.pass != NULL)
+		reply(c, ":chat 462 %s :You are registered", client_name(c));
 	else
-		c->pass = must(strdup(w->word[0]));
+		c->login.pass = must(strdup(w->word[0]));
 }
 
-/* What is asked for is granted whole or not at all. */
+/* Grants all capabilities that are asked for, or none. */
 static void
 request(struct client *c, char *list)
 {
-	bool echo = c->echo, tagged = c->tagged, on;
+	struct queue *q = &c->conn.queue;
+	bool echo = q->echo, tagged = q->tagged, on;
 	char asked[LINE_BYTES], *word, *rest = asked;
 
 	snprintf(asked, sizeof asked, "%s", list);
@@ -233,37 +234,36 @@ request(struct client *c, char *list)
 		else if (strcmp(word, "server-time") == 0)
 			tagged = on;
 		else {
-			reply(c, ":chat CAP %s NAK :%s", name_of(c), list);
+			reply(c, ":chat CAP %s NAK :%s", client_name(c), list);
 			return;
 		}
 	}
-	tagged_count += tagged;
-	tagged_count -= c->tagged;
-	c->echo = echo;
-	c->tagged = tagged;
-	reply(c, ":chat CAP %s ACK :%s", name_of(c), list);
+	q->echo = echo;
+	conn_tag(&c->conn, tagged);
+	reply(c, ":chat CAP %s ACK :%s", client_name(c), list);
 }
 
 void
 do_cap(struct client *c, struct words *w)
 {
+	const struct queue *q = &c->conn.queue;
 	const char *verb = w->word[0];
 
 	if (strcasecmp(verb, "LS") == 0) {
-		c->negotiating = c->nick == NULL;
+		c->login.negotiating = c->member.nick == NULL;
 		reply(c, ":chat CAP %s LS :echo-message server-time",
-		    name_of(c));
+		    client_name(c));
 	} else if (strcasecmp(verb, "LIST") == 0)
-		reply(c, ":chat CAP %s LIST :%s%s%s", name_of(c),
-		    c->echo ? "echo-message" : "",
-		    c->echo && c->tagged ? " " : "",
-		    c->tagged ? "server-time" : "");
+		reply(c, ":chat CAP %s LIST :%s%s%s", client_name(c),
+		    q->echo ? "echo-message" : "",
+		    q->echo && q->tagged ? " " : "",
+		    q->tagged ? "server-time" : "");
 	else if (strcasecmp(verb, "REQ") == 0) {
-		c->negotiating = c->nick == NULL;
+		c->login.negotiating = c->member.nick == NULL;
 		request(c, w->count > 1 ? w->word[1] : (char[]){ "" });
 	} else if (strcasecmp(verb, "END") == 0) {
-		c->negotiating = false;
+		c->login.negotiating = false;
 		try_register(c);
 	} else
-		reply(c, ":chat 410 %s %s :Not a word of CAP", name_of(c), verb);
+		reply(c, ":chat 410 %s %s :Not a word of CAP", client_name(c), verb);
 }

@@ -1,9 +1,13 @@
 /*
  * sync: the disk takes its time, and the loop does not wait for it. A thread
- * says fdatasync, once for all who wait for an acknowledgement; who comes
- * meanwhile waits for the next. The two hand the job over by event
- * descriptors, so that nothing is shared while a sync is under way.
+ * calls fdatasync once for all clients that wait for an acknowledgement. Those
+ * that come while it does wait for the next call. Loop and thread hand the job
+ * to each other by event descriptors, so neither touches it while the other
+ * has it.
  */
+#define LAYER L_SYNC
+#include "sync.h"
+
 #include <err.h>
 #include <errno.h>
 #include <poll.h>
@@ -12,14 +16,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "chat.h"
+#include "keep.h"
+#include "out.h"
+#include "record.h"
 
 enum {
 	UNSYNCED_BYTES = 1 << 18,	/* a guess: more waits for the disk */
 };
 
-int sync_done = -1;		/* readable when a sync has ended */
-struct client *held_clients;
+int sync_done = -1;
 static int sync_ask = -1;
 static bool under_way;
 static struct {
@@ -29,38 +34,6 @@ static struct {
 	int		 error;		/* of the log */
 	bool		 keeps;		/* DATA/members is written, too */
 } job;
-
-/* What may be sent only when the disk has all that was said so far. */
-void
-hold(struct client *c, const char *text, size_t len)
-{
-	if (c->deaf)
-		return;
-	if (!c->holding) {
-		c->holding = true;
-		c->held_next = held_clients;
-		held_clients = c;
-	}
-	c->stalled = c->echo;
-	c->tail = NULL;
-	if (!buffer_add(&c->held, text, len) ||
-	    c->held.len + c->late.len > LATE_BYTES)
-		doom(c, "too much is unread", CUT);
-}
-
-/* The disk has what the covered part of held waited for. */
-static void
-release(struct client *c)
-{
-	keep_late(c);	/* it was queued before */
-	if (!c->reset && c->covered > 0 &&
-	    !buffer_add(&c->late, c->held.bytes + c->held.start, c->covered))
-		doom(c, "no memory", CUT);
-	buffer_drop(&c->held, c->covered);
-	c->covered = 0;
-	c->stalled = c->echo && c->held.len > 0;
-	mark_dirty(c);
-}
 
 static void *
 wait_for_disk(void *unused)
@@ -93,16 +66,16 @@ sync_start(void)
 	pthread_detach(thread);
 }
 
-/* Starts a sync if somebody waits for one, or if there is anything for it. */
+/* Starts a sync if a client waits for one, or all is set and there is work. */
 void
 sync_begin(bool all)
 {
 	keep_write();
-	if (under_way || (held_clients == NULL && (!all ||
+	if (under_way || (held.first == NULL && (!all ||
 	    (record.synced == record.end && keep_synced == keep_written))))
 		return;
-	for (struct client *c = held_clients; c != NULL; c = c->held_next)
-		c->covered = c->held.len;
+	for (struct conn *c = held.first; c != NULL; c = list_next(&held, c))
+		c->queue.covered = c->queue.held.len;
 	job.fd = record.fd;
 	job.end = record.end;
 	job.kept = keep_written;
@@ -110,12 +83,13 @@ sync_begin(bool all)
 	eventfd_write(sync_ask, 1);
 }
 
-/* The acknowledgements that waited go out; or else nobody will have them. */
+/* Releases the acknowledgements that waited. If the disk failed, none is sent. */
 void
 sync_end(void)
 {
-	struct client *c, *waiting = held_clients;
+	struct list waiting;
 	eventfd_t count;
+	struct conn *c;
 
 	if (eventfd_read(sync_done, &count) == -1)
 		return;
@@ -124,20 +98,15 @@ sync_end(void)
 	keep_synced = job.kept;
 	if (job.error == 0)
 		record.synced = job.end;
-	held_clients = NULL;
-	while ((c = waiting) != NULL) {
-		waiting = c->held_next;
-		if (job.error != 0 && c->said > record.synced) {
-			buffer_drop(&c->held, c->held.len);
-			c->covered = 0;
-			doom(c, strerror(job.error), CUT);
+	waiting = list_take(&held);
+	while ((c = list_pop(&waiting)) != NULL) {
+		if (job.error != 0 && c->queue.said > record.synced) {
+			queue_refuse(&c->queue);
+			conn_end(c, strerror(job.error), CUT);
 		}
 		release(c);
-		c->holding = c->held.len > 0;
-		if (!c->holding)
-			continue;
-		c->held_next = held_clients;
-		held_clients = c;
+		if (c->queue.held.len > 0)
+			list_push(&held, c);
 	}
 }
 
@@ -152,13 +121,13 @@ sync_wait(void)
 }
 
 /*
- * A client that waits for its echo gets nothing else meanwhile. So that what
- * piles up is bounded, no more than this is said during a sync.
+ * A client that waits for its echo gets nothing else meanwhile. No more than
+ * this is said during a sync, which bounds what piles up for such clients.
  */
 void
 sync_bound(void)
 {
-	if (held_clients == NULL || !under_way ||
+	if (held.first == NULL || !under_way ||
 	    record.end - job.end <= UNSYNCED_BYTES)
 		return;
 	sync_wait();

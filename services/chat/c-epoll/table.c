@@ -2,14 +2,15 @@
  * table: nicks and rooms by name, which is without case in ASCII. A chain for
  * each slot; twice as many slots when there are more names than slots.
  */
+#define LAYER L_TABLE
+#include "table.h"
+
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "chat.h"
-
-/* What is said must not be lost for want of memory; without any, all ends. */
+/* Messages must not be lost for want of memory: the server ends without it. */
 void *
 must(void *memory)
 {
