@@ -1,9 +1,9 @@
 /*
- * Child SEND: what its client is to see, in the order of the log. Messages it
- * reads from the log, everything else main and RECV tell it, each with the
- * offset of the log that it comes after. It never waits for its client alone.
+ * Child SEND writes to its client, in the order of the log. It reads messages
+ * from the log. All else comes from main and RECV, each line with the offset of
+ * the log that it comes after. SEND never waits for its client alone.
  */
-#include "chat.h"
+#include "hear.h"
 
 #include <sys/socket.h>
 
@@ -23,41 +23,53 @@ enum {
 	GONE_MS = 300,		/* for RECV to finish when main is gone */
 };
 
-/* What was said before in one room, or to the nick, and is caught up with. SEND
- * may have gone on in the log before it was told of the room: from live on it
- * wants what it would have wanted then. */
-struct replay {
-	uint64_t	at, live, to;
-	uint32_t	number;			/* main counts them */
-	char		room[ROOM_BYTES];	/* empty: the nick */
+/* Its position in the log. */
+struct position {
+	uint64_t	at;		/* the client has had all before it */
+	bool		in;		/* the client is registered */
+	bool		unread;		/* there is more of the log behind it */
+	bool		gated;		/* but it cannot be read or sent yet */
+	struct replay	replay;
 };
 
-struct joined {
-	uint32_t	number;
-	size_t		len;
-	char		name[ROOM_BYTES];
+/* How much of the log a client that takes nothing has not had. */
+struct lag {
+	uint64_t	at, bytes;	/* so many before `at` are for it */
 };
 
-static struct joined joined[ROOMS_EACH];
-static size_t joined_count;
-static char nick[NICK_BYTES];
-static size_t nick_len;
-static uint32_t caps;
-static struct replay replay;
-static uint64_t pos;		/* the client is to get what comes after it */
-static bool in, unread, gated, ending;
-static bool cut;		/* by SEND itself */
-static bool dismissed;		/* main has said END */
-static uint64_t end_offset;
+struct clock {
+	uint64_t	now;
+	uint64_t	ask_ms;		/* when to ask what it has received; 0: not */
+	uint64_t	quiet_ms;	/* when it was asked whether it is there */
+	bool		unasked;	/* that PING has no room yet */
+	uint64_t	deadline_ms;	/* of its end */
+};
 
-static char chunk[CHUNK_BYTES], out[OUT_BYTES];
-static size_t out_len, out_done;
-static _Alignas(struct message) char events[HELD_BYTES + sizeof(struct message)];
-static size_t event_head, event_tail;
+/* Text on its way to the client. */
+struct output {
+	size_t		len, done;
+	bool		blocked;	/* the socket takes no more now */
+	char		bytes[OUT_BYTES];
+};
 
-static uint64_t scan_at, scan_bytes;	/* how far behind it is, while blocked */
-static bool blocked, unasked;
-static uint64_t now, ask_ms, quiet_ms, deadline_ms;
+/* Messages of main and RECV that are not done yet. */
+struct backlog {
+	size_t		head, tail;
+	_Alignas(struct message) char bytes[HELD_BYTES + sizeof(struct message)];
+};
+
+struct send {
+	struct hearer	hearer;
+	struct position	log;
+	struct lag	lag;
+	struct clock	clock;
+	bool		cut;		/* by SEND itself */
+	bool		dismissed;	/* main has said END */
+	uint64_t	end_offset;	/* and after which offset */
+	struct output	out;
+	char		chunk[CHUNK_BYTES];	/* of the log */
+	struct backlog	backlog;
+};
 
 static struct slot *
 slot(void)
@@ -65,419 +77,403 @@ slot(void)
 	return &board->slots[self.slot];
 }
 
-static void
-put(const char *text, size_t len)
+/* Whether the connection ends, and nothing else is done. */
+static bool
+ends(const struct send *s)
 {
-	memcpy(out + out_len, text, len);
-	out_len += len;
+	return s->cut || s->dismissed;
+}
+
+static void
+put(struct output *out, const char *text, size_t len)
+{
+	memcpy(out->bytes + out->len, text, len);
+	out->len += len;
 }
 
 static bool
-room_for(size_t len)
+room_for(const struct output *out, size_t len)
 {
-	return out_len + len <= sizeof out;
-}
-
-static const struct joined *
-find_room(const struct word *name)
-{
-	size_t i;
-
-	for (i = 0; i < joined_count; i++)
-		if (same(joined[i].name, joined[i].len, name->at, name->len))
-			return &joined[i];
-	return NULL;
-}
-
-enum want { WANT_NOT, WANT, WANT_SYNCED };
-
-/* What its own client has said comes back only as an echo, from the disk. */
-static enum want
-wants_live(const struct said *said)
-{
-	bool mine = same(said->nick.at, said->nick.len, nick, nick_len);
-	bool room = said->target.len > 0 && said->target.at[0] == '#';
-
-	if (room && find_room(&said->target) == NULL)
-		return WANT_NOT;
-	if (room && is_word(&said->command, "TOPIC"))
-		return WANT;
-	if (mine && (caps & CAP_ECHO))
-		return WANT_SYNCED;
-	if (room)
-		return mine ? WANT_NOT : WANT;
-	return same(said->target.at, said->target.len, nick, nick_len) ?
-	    WANT : WANT_NOT;
+	return out->len + len <= sizeof out->bytes;
 }
 
 static enum want
-wants_replay(const struct said *said)
+wants_live(struct send *s, const struct said *said)
 {
-	const char *target = replay.room[0] != '\0' ? replay.room : nick;
+	return hear_live(&s->hearer, said);
+}
 
-	if (!same(said->target.at, said->target.len, target, strlen(target)))
-		return WANT_NOT;
-	if (is_word(&said->command, "TOPIC"))
-		return replay.at >= replay.live ? WANT : WANT_NOT;
-	return replay.room[0] != '\0' &&
-	    same(said->nick.at, said->nick.len, nick, nick_len) ?
-	    WANT_NOT : WANT;
+static enum want
+wants_replay(struct send *s, const struct said *said)
+{
+	return hear_replay(&s->hearer, &s->log.replay, said);
 }
 
 static void
-put_said(const struct said *said)
+put_said(struct send *s, const struct said *said)
 {
-	if (caps & CAP_TIME) {
-		put("@time=", 6);
-		put(said->time.at, said->time.len);
-		put(" ", 1);
+	if (s->hearer.caps & CAP_TIME) {
+		put(&s->out, "@time=", 6);
+		put(&s->out, said->time.at, said->time.len);
+		put(&s->out, " ", 1);
 	}
-	put(said->line, said->line_len);
-	put("\r\n", 2);
-	if (ask_ms == 0)
-		ask_ms = now + ASK_MS;
+	put(&s->out, said->line, said->line_len);
+	put(&s->out, "\r\n", 2);
+	if (s->clock.ask_ms == 0)
+		s->clock.ask_ms = s->clock.now + ASK_MS;
 }
 
-/* Goes on in the log towards limit. False: not now. */
+/* Reads on in the log, up to limit. False: no more can be done now. */
 static bool
-step(uint64_t *at, uint64_t limit, enum want (*wants)(const struct said *))
+step(struct send *s, uint64_t *at, uint64_t limit,
+    enum want (*wants)(struct send *, const struct said *))
 {
-	const char *line = chunk, *lf;
+	const char *line = s->chunk, *lf;
 	struct said said;
 	enum want want;
 	size_t len;
 
-	if (log_read(at, limit, chunk, sizeof chunk, &len) != 0) {
-		gated = true;	/* nobody tells when it can be read again */
+	if (log_read(at, limit, s->chunk, sizeof s->chunk, &len) != 0) {
+		s->log.gated = true;	/* no message comes when it can be read again */
 		return false;
 	}
-	for (; line < chunk + len; line = lf + 1) {
-		lf = memchr(line, '\n', (size_t)(chunk + len - line));
+	for (; line < s->chunk + len; line = lf + 1) {
+		lf = memchr(line, '\n', (size_t)(s->chunk + len - line));
 		want = said_parse(line, (size_t)(lf - line), &said) &&
-		    said.line_len <= LINE_BYTES ? wants(&said) : WANT_NOT;
+		    said.line_len <= LINE_BYTES ? wants(s, &said) : WANT_NOT;
 		if (want == WANT_SYNCED &&
 		    atomic_load(&board->log_synced) <= *at) {
-			gated = true;
+			s->log.gated = true;
 			return false;
 		}
-		if (want != WANT_NOT && !room_for(OUT_LINE))
+		if (want != WANT_NOT && !room_for(&s->out, OUT_LINE))
 			return false;
 		if (want != WANT_NOT)
-			put_said(&said);
+			put_said(s, &said);
 		*at += (uint64_t)(lf + 1 - line);
 	}
 	return true;
 }
 
 static void
-start_replay(const struct message *m, const char *room, size_t len)
+start_replay(struct send *s, const struct message *m, const char *room,
+    size_t len)
 {
-	(void)copy(replay.room, sizeof replay.room, room, len);
-	replay.at = m->from;
-	replay.live = m->offset;
-	replay.to = pos > m->offset ? pos : m->offset;
-	replay.number = m->number;
-	/* What was answered before counts no more: see RECEIVED in main. */
-	if (replay.at < replay.to || atomic_load(&slot()->asked) != 0)
-		ask_ms = now + ASK_MS;
-}
+	struct replay *r = &s->log.replay;
 
-static void
-join(const struct message *m)
-{
-	struct joined *j = &joined[joined_count];
-
-	if (joined_count == ROOMS_EACH)
-		return;
-	j->number = m->value;
-	j->len = copy(j->name, sizeof j->name, m->text, m->len);
-	joined_count++;
-	start_replay(m, j->name, j->len);
-}
-
-static void
-part(uint32_t number)
-{
-	size_t i;
-
-	for (i = 0; i < joined_count && joined[i].number != number; i++)
-		continue;
-	if (i < joined_count)
-		joined[i] = joined[--joined_count];
+	(void)copy(r->room, sizeof r->room, room, len);
+	r->at = m->from;
+	r->live = m->offset;
+	r->to = s->log.at > m->offset ? s->log.at : m->offset;
+	r->number = m->number;
+	/* Earlier answers count no more: see RECEIVED in main. */
+	if (r->at < r->to || atomic_load(&slot()->asked) != 0)
+		s->clock.ask_ms = s->clock.now + ASK_MS;
 }
 
 /* The text of these begins with the nick. */
 static void
-take_nick(const struct message *m)
+take_nick(struct send *s, const struct message *m)
 {
+	struct hearer *h = &s->hearer;
 	const char *lf = memchr(m->text, '\n', m->len);
 	size_t len = lf != NULL ? (size_t)(lf - m->text) : m->len;
 
-	nick_len = copy(nick, sizeof nick, m->text, len);
+	h->nick_len = copy(h->nick, sizeof h->nick, m->text, len);
 	if (lf != NULL)
-		put(lf + 1, m->len - len - 1);
-	start_replay(m, "", 0);
+		put(&s->out, lf + 1, m->len - len - 1);
+	start_replay(s, m, "", 0);
 }
 
-/* Does what main or RECV wants. False: when there is more room. */
+/* Does what a message says. False: later, when there is more room. */
 static bool
-apply(const struct message *m)
+apply(struct send *s, const struct message *m)
 {
-	if (!room_for(m->len + OUT_LINE))
+	if (!room_for(&s->out, m->len + OUT_LINE))
 		return false;
 	switch (m->type) {
 	case M_REGISTER:
-		in = true;
-		pos = m->offset;
-		take_nick(m);
+		s->log.in = true;
+		s->log.at = m->offset;
+		take_nick(s, m);
 		break;
 	case M_NICK:
-		take_nick(m);
+		take_nick(s, m);
 		break;
 	case M_JOIN:
-		join(m);
+		if (hear_join(&s->hearer, m->value, m->text, m->len))
+			start_replay(s, m, m->text, m->len);
 		break;
 	case M_PART:
-		part(m->value);
-		put(m->text, m->len);
+		hear_part(&s->hearer, m->value);
+		put(&s->out, m->text, m->len);
 		break;
 	case M_CAPS:
-		caps = m->value;
+		s->hearer.caps = m->value;
 		break;
 	case M_TEXT:
-		put(m->text, m->len);
+		put(&s->out, m->text, m->len);
 		break;
 	case M_END:
-		put(m->text, m->len);
-		ending = dismissed = true;
-		end_offset = m->offset;
-		deadline_ms = now + m->value;
+		put(&s->out, m->text, m->len);
+		s->dismissed = true;
+		s->end_offset = m->offset;
+		s->clock.deadline_ms = s->clock.now + m->value;
 	}
 	return true;
 }
 
-/* Makes text for the client. True: there may be more, when this is sent. */
-static bool
-fill(uint64_t limit)
+/* The first message that is not done yet, or NULL. */
+static const struct message *
+backlog_first(const struct backlog *b)
 {
+	return b->head == b->tail ? NULL :
+	    (const struct message *)(const void *)(b->bytes + b->head);
+}
+
+/* The bytes that it takes there. */
+static size_t
+message_size(const struct message *m)
+{
+	return (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
+}
+
+/* Makes text for the client. True: there may be more when this is sent. */
+static bool
+fill(struct send *s, uint64_t limit)
+{
+	struct position *log = &s->log;
 	const struct message *m;
 	uint64_t to;
 
-	gated = false;
-	while (!ending) {
-		if (replay.at < replay.to) {
-			if (!step(&replay.at, replay.to, wants_replay))
+	log->gated = false;
+	while (!ends(s)) {
+		if (log->replay.at < log->replay.to) {
+			if (!step(s, &log->replay.at, log->replay.to,
+			    wants_replay))
 				break;
 			continue;
 		}
-		m = event_head == event_tail ? NULL :
-		    (const struct message *)(const void *)(events + event_head);
-		if (m != NULL && (!in || m->offset <= pos)) {
-			if (!apply(m))
+		m = backlog_first(&s->backlog);
+		if (m != NULL && (!log->in || m->offset <= log->at)) {
+			if (!apply(s, m))
 				break;
-			event_head += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
+			s->backlog.head += message_size(m);
 			continue;
 		}
-		to = m != NULL ? m->offset : unread ? limit : pos;
-		if (pos >= to) {
-			unread = false;
+		to = m != NULL ? m->offset : log->unread ? limit : log->at;
+		if (log->at >= to) {
+			log->unread = false;
 			return false;
 		}
-		if (!step(&pos, to, wants_live))
+		if (!step(s, &log->at, to, wants_live))
 			break;
 	}
-	return !ending && !gated && !room_for(OUT_LINE);
+	return !ends(s) && !log->gated && !room_for(&s->out, OUT_LINE);
 }
 
-/* The rest of a line that has begun, then why, and nothing else. */
+/* Leaves the rest of a line that has begun, and an ERROR with the reason. */
 static void
-cut_off(enum ended why, const char *text)
+cut_off(struct send *s, enum ended why, const char *text)
 {
-	size_t keep = out_done;
+	struct output *out = &s->out;
+	size_t keep = out->done;
 
-	while (keep > 0 && keep < out_len && out[keep - 1] != '\n')
+	while (keep > 0 && keep < out->len && out->bytes[keep - 1] != '\n')
 		keep++;
-	out_len = keep;
+	out->len = keep;
 	atomic_store(&slot()->ended, why);
-	if (room_for(OUT_LINE))
-		out_len += (size_t)snprintf(out + out_len, OUT_LINE,
+	if (room_for(out, OUT_LINE))
+		out->len += (size_t)snprintf(out->bytes + out->len, OUT_LINE,
 		    "ERROR :Closing link: %s\r\n", text);
-	ending = cut = true;
-	deadline_ms = now + (why == ENDED_SERVER ? STOP_MS : QUIT_MS);
+	s->cut = true;
+	s->clock.deadline_ms = s->clock.now +
+	    (why == ENDED_SERVER ? STOP_MS : QUIT_MS);
 }
 
-/* Room for one more message after those that wait. */
+/* Makes room for one more message; false if there is none. */
 static bool
-make_room(void)
+make_room(struct send *s)
 {
-	if (event_head == event_tail || ending)
-		event_head = event_tail = 0;
-	if (event_tail + sizeof(struct message) > sizeof events) {
-		memmove(events, events + event_head, event_tail - event_head);
-		event_tail -= event_head;
-		event_head = 0;
+	struct backlog *b = &s->backlog;
+
+	if (b->head == b->tail || ends(s))
+		b->head = b->tail = 0;
+	if (b->tail + sizeof(struct message) > sizeof b->bytes) {
+		memmove(b->bytes, b->bytes + b->head, b->tail - b->head);
+		b->tail -= b->head;
+		b->head = 0;
 	}
-	return event_tail + sizeof(struct message) <= sizeof events;
+	return b->tail + sizeof(struct message) <= sizeof b->bytes;
 }
 
 /* Takes what was sent to this process. True: the log has grown, look again. */
 static bool
-drain(void)
+drain(struct send *s)
 {
+	struct position *log = &s->log;
 	struct message *m;
 
 	for (;;) {
-		if (!make_room()) {
-			cut_off(ENDED_SLOW, "it does not read");
-			continue;	/* nothing of that is wanted any more */
+		if (!make_room(s)) {
+			cut_off(s, ENDED_SLOW, "it does not read");
+			continue;	/* the backlog is dropped, which makes room */
 		}
-		m = (struct message *)(void *)(events + event_tail);
+		m = (struct message *)(void *)(s->backlog.bytes +
+		    s->backlog.tail);
 		if (message_recv(FD_NEWS, m, false) != 0)
 			return false;
-		if (in && !unread && m->safe > pos)
-			pos = m->safe;	/* nothing for us before that */
+		if (log->in && !log->unread && m->safe > log->at)
+			log->at = m->safe;	/* nothing before that is for us */
 		if (m->type == M_KICK) {
 			atomic_store(&slot()->kicked, 0);
-			unread |= m->value == 0;
+			log->unread |= m->value == 0;
 			return true;
 		}
-		if (ending)
-			dismissed |= m->type == M_END;
+		if (ends(s))
+			s->dismissed |= m->type == M_END;
 		else
-			event_tail += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
+			s->backlog.tail += message_size(m);
 	}
 }
 
 /* False: the client is gone. */
 static bool
-flush(void)
+flush(struct output *out)
 {
 	ssize_t done;
 
-	while (out_done < out_len) {
-		done = send(FD_CLIENT, out + out_done, out_len - out_done,
-		    MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (out->done < out->len) {
+		done = send(FD_CLIENT, out->bytes + out->done,
+		    out->len - out->done, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (done == -1 && errno == EINTR)
 			continue;
 		if (done == -1 && errno != EAGAIN && errno != ENOBUFS)
 			return false;
 		if (done == -1) {
-			blocked = true;
+			out->blocked = true;
 			return true;
 		}
-		out_done += (size_t)done;
+		out->done += (size_t)done;
 	}
-	out_len = out_done = 0;
-	blocked = false;
+	out->len = out->done = 0;
+	out->blocked = false;
 	return true;
 }
 
 static enum want
-count_wanted(const struct said *said)
+count_wanted(struct send *s, const struct said *said)
 {
-	if (wants_live(said) != WANT_NOT)
-		scan_bytes += said->line_len;
+	if (wants_live(s, said) != WANT_NOT)
+		s->lag.bytes += said->line_len;
 	return WANT_NOT;
 }
 
-/* Nobody's memory holds what a slow client has not had of the log; but it is
- * not carried along for ever. */
+/* What a slow client has not had of the log costs no memory. But the client is
+ * cut off when that is as much as it may hold. */
 static void
-look_behind(uint64_t limit)
+look_behind(struct send *s, uint64_t limit)
 {
-	if (!blocked || ending || !in)
+	struct lag *lag = &s->lag;
+
+	if (!s->out.blocked || ends(s) || !s->log.in)
 		return;
-	if (scan_at < pos) {
-		scan_at = pos;
-		scan_bytes = 0;
+	if (lag->at < s->log.at) {
+		lag->at = s->log.at;
+		lag->bytes = 0;
 	}
-	while (scan_at < limit && scan_bytes <= HELD_BYTES &&
-	    step(&scan_at, limit, count_wanted))
+	while (lag->at < limit && lag->bytes <= HELD_BYTES &&
+	    step(s, &lag->at, limit, count_wanted))
 		continue;
-	if (scan_bytes + event_tail - event_head > HELD_BYTES)
-		cut_off(ENDED_SLOW, "it does not read");
+	if (lag->bytes + s->backlog.tail - s->backlog.head > HELD_BYTES)
+		cut_off(s, ENDED_SLOW, "it does not read");
 }
 
 static void
-ask(uint64_t offset)
+ask(struct send *s, uint64_t offset)
 {
-	out_len += (size_t)snprintf(out + out_len, OUT_LINE, "PING :%" PRIu64
-	    ".%" PRIu32 "\r\n", offset, replay.number);
+	s->out.len += (size_t)snprintf(s->out.bytes + s->out.len, OUT_LINE,
+	    "PING :%" PRIu64 ".%" PRIu32 "\r\n", offset,
+	    s->log.replay.number);
 	atomic_store(&slot()->asked, offset);
 }
 
-/* What is due by the clock. Returns when to look again, in ms, or -1. */
+/* Does what is due by the clock. Returns when to look again, in ms. */
 static int
-look_at_clock(void)
+look_at_clock(struct send *s)
 {
+	struct clock *c = &s->clock;
 	uint64_t heard = (uint64_t)atomic_load(&slot()->heard_s) * 1000;
-	uint64_t next = heard + QUIET_S * 1000;
-	bool whole = replay.at >= replay.to && event_head == event_tail;
+	uint64_t now = c->now, next = heard + QUIET_S * 1000;
+	bool whole = s->log.replay.at >= s->log.replay.to &&
+	    backlog_first(&s->backlog) == NULL;
 
-	if (ending)
-		next = deadline_ms;
-	else if (!in && (next = self.register_by_ms) <= now)
-		cut_off(ENDED_STRANGER, "no registration in time");
-	else if (in && next <= now && quiet_ms <= heard) {
-		quiet_ms = now;	/* for one that takes nothing, too */
-		unasked = true;
+	if (ends(s))
+		next = c->deadline_ms;
+	else if (!s->log.in && (next = self.register_by_ms) <= now)
+		cut_off(s, ENDED_STRANGER, "no registration in time");
+	else if (s->log.in && next <= now && c->quiet_ms <= heard) {
+		c->quiet_ms = now;	/* of a client that takes nothing, too */
+		c->unasked = true;
 	}
-	if (!ending && unasked && room_for(OUT_LINE)) {
-		ask(whole ? pos : 0);
-		unasked = false;
+	if (!ends(s) && c->unasked && room_for(&s->out, OUT_LINE)) {
+		ask(s, whole ? s->log.at : 0);
+		c->unasked = false;
 	}
-	if (!ending && in && quiet_ms > heard &&
-	    (next = quiet_ms + ANSWER_S * 1000) <= now)
-		cut_off(ENDED_SILENT, "no answer to a PING");
-	if (!ending && ask_ms != 0 && ask_ms <= now && whole &&
-	    room_for(OUT_LINE)) {
-		ask(pos);
-		ask_ms = 0;
+	if (!ends(s) && s->log.in && c->quiet_ms > heard &&
+	    (next = c->quiet_ms + ANSWER_S * 1000) <= now)
+		cut_off(s, ENDED_SILENT, "no answer to a PING");
+	if (!ends(s) && c->ask_ms != 0 && c->ask_ms <= now && whole &&
+	    room_for(&s->out, OUT_LINE)) {
+		ask(s, s->log.at);
+		c->ask_ms = 0;
 	}
-	if (!ending && ask_ms != 0 && ask_ms < next)
-		next = ask_ms > now ? ask_ms : now + 10;
-	if (gated && next > now + STALL_MS)
+	if (!ends(s) && c->ask_ms != 0 && c->ask_ms < next)
+		next = c->ask_ms > now ? c->ask_ms : now + 10;
+	if (s->log.gated && next > now + STALL_MS)
 		next = now + STALL_MS;
-	if (out_len > out_done && !blocked)
+	if (s->out.len > s->out.done && !s->out.blocked)
 		return 0;
 	return next > now ? (int)(next - now) : 1;
 }
 
-/* RECV reads the end and tells main, which says END to a client that SEND has
- * cut off as to one that quits. */
+/* RECV reads the end of the stream and tells main. Main says END for a client
+ * that SEND has cut off, as for one that quits. */
 static void
-wait_for_dismissal(void)
+wait_for_dismissal(struct send *s)
 {
 	static struct message m;
 	struct pollfd p = { FD_NEWS, POLLIN, 0 };
-	uint64_t until = now + QUIT_MS;
+	uint64_t now = s->clock.now, until = now + QUIT_MS;
 	int error = EAGAIN;
 
 	(void)shutdown(FD_CLIENT, SHUT_RD);
-	while (!dismissed && now < until && (error == 0 || error == EAGAIN)) {
+	while (!s->dismissed && now < until &&
+	    (error == 0 || error == EAGAIN)) {
 		(void)poll(&p, 1, (int)(until - now));
 		now = os_clock_ms();
 		error = message_recv(FD_NEWS, &m, false);
-		dismissed = error == 0 && m.type == M_END;
+		s->dismissed = error == 0 && m.type == M_END;
 	}
 }
 
-/* All is sent, or it takes too long. Main hears of it before the client does:
- * who comes back at once finds his nick free. */
+/* All is sent, or it takes too long. Main hears of it before the client does, so
+ * a client that comes back at once finds its nick free. */
 static _Noreturn void
-finish(bool sent)
+finish(struct send *s, bool sent)
 {
 	static struct message done;
 	bool orphan = atomic_load(&slot()->ended) == ENDED_SERVER;
 
-	if (cut && !orphan)
-		wait_for_dismissal();
+	if (s->cut && !orphan)
+		wait_for_dismissal(s);
 	done.type = M_DONE;
-	done.value = sent && !cut;
-	done.offset = end_offset;
-	if (dismissed)
+	done.value = sent && !s->cut;
+	done.offset = s->end_offset;
+	if (s->dismissed)
 		(void)message_send(FD_NEWS, &done, false);
-	(void)shutdown(FD_CLIENT, dismissed && !cut ? SHUT_WR : SHUT_RDWR);
+	(void)shutdown(FD_CLIENT,
+	    s->dismissed && !s->cut ? SHUT_WR : SHUT_RDWR);
 	if (orphan) {	/* a RECV that was stopped would stay for ever */
 		(void)poll(NULL, 0, GONE_MS);
 		if (getppid() == self.parent)
@@ -488,7 +484,7 @@ finish(bool sent)
 
 /* Waits for news, room, or a time. */
 static void
-rest(int wait_ms)
+rest(struct send *s, int wait_ms)
 {
 	struct pollfd p[] = {
 		{ FD_NEWS, POLLIN, 0 },
@@ -499,32 +495,35 @@ rest(int wait_ms)
 
 	if (orphan)
 		p[0].fd = p[1].fd = -1;
-	(void)poll(p, blocked ? 3 : 2, wait_ms);
-	now = os_clock_ms();
-	if (p[1].fd != -1 && p[1].revents != 0 && !ending)
-		cut_off(ENDED_SERVER, "the server is gone");
+	(void)poll(p, s->out.blocked ? 3 : 2, wait_ms);
+	s->clock.now = os_clock_ms();
+	if (p[1].fd != -1 && p[1].revents != 0 && !ends(s))
+		cut_off(s, ENDED_SERVER, "the server is gone");
 }
 
 _Noreturn void
 send_main(void)
 {
+	static struct send state;	/* pages that are not written cost nothing */
+	struct send *s = &state;
 	uint64_t limit;
 	bool more;
 
-	now = os_clock_ms();
+	s->clock.now = os_clock_ms();
 	for (;;) {
 		limit = atomic_load(&board->log_end);
-		if (drain())
+		if (drain(s))
 			continue;	/* what is read next is newer than this */
-		more = fill(limit);
-		if (!flush()) {
+		more = fill(s, limit);
+		if (!flush(&s->out)) {
 			atomic_store(&slot()->ended, ENDED_BROKEN);
-			finish(false);
+			finish(s, false);
 		}
-		look_behind(limit);
-		if (ending && (out_len == 0 || now >= deadline_ms))
-			finish(out_len == 0);
-		if (!more || blocked)
-			rest(look_at_clock());
+		look_behind(s, limit);
+		if (ends(s) && (s->out.len == 0 ||
+		    s->clock.now >= s->clock.deadline_ms))
+			finish(s, s->out.len == 0);
+		if (!more || s->out.blocked)
+			rest(s, look_at_clock(s));
 	}
 }
