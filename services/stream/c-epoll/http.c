@@ -1,12 +1,16 @@
 /*
- * The head of a request, strictly by RFC 9112: what is not as it says is refused, never guessed. And all that a server says.
+ * http: the head of a request, strictly by RFC 9112 (a head that breaks its
+ * rules is refused, never guessed at), and all that a server answers.
  */
 #include "http.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Return the length of the head with its empty line, or 0 if that has not come. Bytes before `seen` were looked at already. */
+/*
+ * Returns the length of the head with its empty line, or 0 if that line has not
+ * come. The bytes before `seen` were looked at by an earlier call.
+ */
 size_t
 http_end(const char *bytes, size_t len, size_t seen)
 {
@@ -25,7 +29,7 @@ letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* How many bytes of a name are at the start: RFC 9110's token. */
+/* Returns how many bytes at the start are a name: RFC 9110's token. */
 static size_t
 token(const char *at, size_t len)
 {
@@ -43,7 +47,10 @@ is(const char *at, size_t len, const char *word)
 	return len == strlen(word) && memcmp(at, word, len) == 0;
 }
 
-/* A line without its end. Sets `at` behind it; `end` follows a line feed, so there is one. */
+/*
+ * Returns the length of the line at `at` without its end, and moves `at` behind
+ * it. The byte before `end` is a line feed, so there is a line.
+ */
 static size_t
 line_at(const char **at, const char *end)
 {
@@ -55,7 +62,7 @@ line_at(const char **at, const char *end)
 	return (size_t)(feed - line);
 }
 
-/* Whether a field's value has only what may be in one; a carriage return that ends no line may not. */
+/* Whether a field's value has no control but a tab (RFC 9110, 5.5). */
 static bool
 plain(const char *at, size_t len)
 {
@@ -67,7 +74,7 @@ plain(const char *at, size_t len)
 	return true;
 }
 
-/* Find the ID in a target; a query after it is skipped. */
+/* Finds the ID in a target; a query after it is skipped. */
 static bool
 find_id(const char *target, size_t len, struct request *request)
 {
@@ -76,7 +83,8 @@ find_id(const char *target, size_t len, struct request *request)
 
 	if (query != NULL)
 		len = (size_t)(query - target);
-	if (len <= before || len > before + ID_BYTES || memcmp(target, "/test/", before) != 0)
+	if (len <= before || len > before + ID_BYTES ||
+	    memcmp(target, "/test/", before) != 0)
 		return false;
 	for (i = before; i < len; i++)
 		if (!letter(target[i]) && target[i] != '-' && target[i] != '_')
@@ -86,7 +94,10 @@ find_id(const char *target, size_t len, struct request *request)
 	return true;
 }
 
-/* The fields of a head, up to its empty line: 200 if they are fields and name the host as often as they must. */
+/*
+ * Reads the fields of a head up to its empty line. Returns 200 if each line is a
+ * field and Host is there as often as it must be, else 400.
+ */
 static int
 read_fields(const char *at, const char *end, bool host_needed)
 {
@@ -99,7 +110,8 @@ read_fields(const char *at, const char *end, bool host_needed)
 		if ((len = line_at(&at, end)) == 0)
 			break;
 		name = token(line, len);
-		if (name == 0 || name == len || line[name] != ':' || !plain(line + name, len - name))
+		if (name == 0 || name == len || line[name] != ':' ||
+		    !plain(line + name, len - name))
 			return 400;
 		if (name == 4 && (line[0] | 32) == 'h' && (line[1] | 32) == 'o' &&
 		    (line[2] | 32) == 's' && (line[3] | 32) == 't')
@@ -108,7 +120,7 @@ read_fields(const char *at, const char *end, bool host_needed)
 	return hosts > 1 || (host_needed && hosts == 0) ? 400 : 200;
 }
 
-/* Read a whole head. Return 200 and what it asks for, or the status that refuses it. */
+/* Reads a whole head. Returns 200 and fills request, or the status of a refusal. */
 int
 http_parse(const char *head, size_t len, struct request *request)
 {
@@ -126,8 +138,9 @@ http_parse(const char *head, size_t len, struct request *request)
 		return 400;
 	version = target + path + 1;
 	rest -= path + 1;
-	if (rest != 8 || memcmp(version, "HTTP/", 5) != 0 || version[5] < '0' || version[5] > '9' ||
-	    version[6] != '.' || version[7] < '0' || version[7] > '9')
+	if (rest != 8 || memcmp(version, "HTTP/", 5) != 0 ||
+	    version[5] < '0' || version[5] > '9' || version[6] != '.' ||
+	    version[7] < '0' || version[7] > '9')
 		return 400;
 	request->coded = is(version, rest, "HTTP/1.1");
 	if (!request->coded && !is(version, rest, "HTTP/1.0"))
@@ -140,7 +153,7 @@ http_parse(const char *head, size_t len, struct request *request)
 	return request->bare || is(head, method, "GET") ? 200 : 405;
 }
 
-/* The whole answer to a request that is refused. The connection ends after it. */
+/* Writes the whole answer to a request that is refused; the connection ends after it. */
 size_t
 http_refuse(char *out, int status)
 {
@@ -148,12 +161,13 @@ http_refuse(char *out, int status)
 	    status == 408 ? "Request Timeout" : status == 431 ? "Request Header Fields Too Large" :
 	    status == 505 ? "HTTP Version Not Supported" : "Bad Request";
 
-	return (size_t)snprintf(out, SAID_BYTES, "HTTP/1.1 %d %s\r\n%sContent-Type: text/plain; charset=utf-8\r\n"
+	return (size_t)snprintf(out, SAID_BYTES, "HTTP/1.1 %d %s\r\n%s"
+	    "Content-Type: text/plain; charset=utf-8\r\n"
 	    "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 	    status, why, status == 405 ? "Allow: GET, HEAD\r\n" : "", strlen(why) + 1, why);
 }
 
-/* A text as it goes out: a chunk of the coding, or itself. */
+/* Writes a text: as a chunk if the answer is coded in chunks (RFC 9112, 7.1). */
 static size_t
 code(char *out, bool coded, const char *text, int len)
 {
@@ -163,7 +177,7 @@ code(char *out, bool coded, const char *text, int len)
 	return (size_t)len;
 }
 
-/* The head of the answer and, but for HEAD, the greeting. */
+/* Writes the head of the answer and, unless the method was HEAD, the greeting. */
 size_t
 http_greet(char *out, const struct request *request)
 {
@@ -171,7 +185,8 @@ http_greet(char *out, const struct request *request)
 	size_t len;
 	int said;
 
-	len = (size_t)sprintf(out, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n%s%s\r\n",
+	len = (size_t)sprintf(out, "HTTP/1.1 200 OK\r\n"
+	    "Content-Type: text/plain; charset=utf-8\r\n%s%s\r\n",
 	    request->coded ? "Transfer-Encoding: chunked\r\n" : "",
 	    request->bare || !request->coded ? "Connection: close\r\n" : "");
 	if (request->bare)
@@ -185,7 +200,8 @@ size_t
 http_chunk(char *out, bool coded, unsigned number, const char *id, size_t len)
 {
 	char text[128];
-	int said = snprintf(text, sizeof text, "Chunk %u for id /test/%.*s\n", number, (int)len, id);
+	int said = snprintf(text, sizeof text, "Chunk %u for id /test/%.*s\n",
+	    number, (int)len, id);
 
 	return code(out, coded, text, said);
 }

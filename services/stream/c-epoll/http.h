@@ -1,5 +1,7 @@
 /*
- * What a stream says and hears, as bytes: no socket and no clock in here. The other servers in C use it too.
+ * http: requests and answers of a stream as bytes. No socket and no clock in
+ * here. Each of our servers in C has this file and http.c, and a test holds that
+ * they are the same.
  */
 #ifndef HTTP_H
 #define HTTP_H
@@ -8,9 +10,9 @@
 #include <stddef.h>
 
 enum {
-	HEAD_BYTES = 8192,	/* the longest head that is read; the contract asks for 4 KiB */
+	HEAD_BYTES = 8192,	/* the longest head; the contract asks for 4 KiB */
 	ID_BYTES = 64,		/* by the contract */
-	SAID_BYTES = 384,	/* the longest that one of the functions below writes, and some room */
+	SAID_BYTES = 384,	/* more than a function below ever writes */
 };
 
 struct request {

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../c-epoll/http.h"
+#include "http.h"
 
 enum {
 	HEAD_MS = 10000,	/* for a head to come, by the contract */

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../c-epoll/http.h"
+#include "http.h"
 
 enum {
 	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
