@@ -1,6 +1,7 @@
 /*
- * stream, one event loop: a client who looks on is 80 bytes and a place in a wheel of milliseconds, where it is met
- * once in each turn of a second. No stack, no timer and no buffer for a client; but the program is cut into steps, and one
+ * stream, one event loop: a client that looks on is 80 bytes and a place in a
+ * timing wheel of milliseconds, which comes to it once a second. No stack, no
+ * timer and no buffer for a client; but the program is cut into steps, and one
  * core does all of it.
  */
 #include <arpa/inet.h>
@@ -25,12 +26,12 @@
 #include "http.h"
 
 enum {
-	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
-	EVENTS = 64,		/* at once, and accepts: guesses, about a millisecond; */
-	ACCEPTS = 64,		/* chunks wait meanwhile; */
-	LATE = 1024,		/* either, of who is late already: a guess, too */
-	WHILE_MS = 5,		/* a guess: longer than a punctual server ever takes */
-	LATE_BYTES = 4096,	/* a guess: chunks that go out together after a standstill */
+	TURN_MS = 1000,		/* of the wheel: the time between two chunks */
+	EVENTS = 64,		/* a guess: taken at once, in about a millisecond, */
+	ACCEPTS = 64,		/* and accepts; chunks wait meanwhile */
+	LATE = 1024,		/* a guess: of each, when chunks are late already */
+	WHILE_MS = 5,		/* a guess: more than a server in time ever takes */
+	LATE_BYTES = 4096,	/* a guess: sent at once after a standstill */
 	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
 	HEAD_S = 10,		/* for a head to come, by the contract */
 	LEAVE_S = 2,		/* a guess: for a refused client to read why */
@@ -43,23 +44,24 @@ struct client {
 	char	*kept;		/* the head so far, later the ID */
 	int	 fd;
 	uint32_t since_ms;	/* when the phase began */
-	uint32_t seconds;	/* seen since then: also the number of its last chunk */
-	uint16_t len;		/* of what is kept */
+	uint32_t seconds;	/* since then; the number of its last chunk, too */
+	uint16_t len;		/* of `kept` */
 	uint8_t	 phase;
 	bool	 coded;
 };
 
 LIST_HEAD(slot, client);
 
-static int listener;		/* every thread's */
-static int tables = 1;		/* of descriptors that there may be, with the next: the newest thread's */
+static int listener;		/* shared by all threads */
+static int tables = 1;		/* of descriptors that may still be begun; the
+				   newest thread alone uses it */
 static sigset_t outside;	/* the signals that are blocked while it waits */
 
-/* A thread's own. There is one, unless more than one table is asked for. */
+/* Each thread has these. There is one, unless several tables are asked for. */
 static _Thread_local struct slot wheel[TURN_MS];
 static _Thread_local int64_t now_ms;
-static _Thread_local int64_t at_ms;		/* the millisecond that the wheel has come to */
-static _Thread_local int64_t rest_until_ms;	/* accept nobody before, if it is not 0 */
+static _Thread_local int64_t at_ms;		/* where the wheel is */
+static _Thread_local int64_t rest_until_ms;	/* no accept before; 0: none is put off */
 static _Thread_local int loop;
 static _Thread_local bool newest = true;	/* of the threads */
 
@@ -70,7 +72,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* Who is always busy never waits, and only then would a signal be taken. */
+/* Signals are taken while the server waits. One that never waits looks for them. */
 static void
 end_if_told(void)
 {
@@ -80,7 +82,8 @@ end_if_told(void)
 	if (now_ms < look_ms)
 		return;
 	look_ms = now_ms + REST_MS;
-	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 || sigismember(&told, SIGINT) == 1))
+	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 ||
+	    sigismember(&told, SIGINT) == 1))
 		_exit(0);
 }
 
@@ -126,7 +129,10 @@ watch(int how, int fd, uint32_t events, void *whose)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* From now on it is met a second after this, and again each second. Rounded up: nothing is sent before it is due. */
+/*
+ * A phase of a client begins. The wheel comes to it a second later and each second
+ * from then on. Its time is rounded up, so that nothing is sent before it is due.
+ */
 static void
 begin(struct client *client, enum phase phase)
 {
@@ -149,14 +155,20 @@ hang_up(struct client *client)
 		rest_until_ms = now_ms;
 }
 
-/* Send all of it, or nothing more ever: who has not read for so long has lost interest. */
+/*
+ * Sends all bytes. False: the socket did not take them. Such a client has not read
+ * for so long that it has lost interest.
+ */
 static bool
 say(const struct client *client, const char *bytes, size_t len)
 {
 	return send(client->fd, bytes, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-/* What comes after it is read for a while: closing on unread bytes would be a reset, and that may overtake the answer. */
+/*
+ * Sends the last bytes and leaves. For a while, the client's bytes are read: close
+ * with unread bytes is a reset, which may overtake the answer.
+ */
 static void
 leave(struct client *client, const char *last, size_t len)
 {
@@ -178,7 +190,7 @@ refuse(struct client *client, int status)
 	leave(client, said, http_refuse(said, status));
 }
 
-/* A head that is whole. The greeting's moment is the client's place in the wheel. */
+/* Answers a head that is whole. The client's place in the wheel is that moment. */
 static void
 answer(struct client *client, const char *head, size_t len)
 {
@@ -196,7 +208,7 @@ answer(struct client *client, const char *head, size_t len)
 		return;
 	}
 	if ((id = malloc(request.len)) == NULL || !say(client, said, len) ||
-	    watch(EPOLL_CTL_MOD, client->fd, EPOLLRDHUP, client)) {	/* no more than whether it is there */
+	    watch(EPOLL_CTL_MOD, client->fd, EPOLLRDHUP, client)) {	/* its end alone */
 		free(id);
 		hang_up(client);
 		return;
@@ -210,7 +222,10 @@ answer(struct client *client, const char *head, size_t len)
 	begin(client, LOOKS_ON);
 }
 
-/* Most heads come in one piece, so nothing is kept but what has come of those that do not. */
+/*
+ * Reads of a head. Most come in one piece, so only the pieces of the others are
+ * kept.
+ */
 static void
 hear(struct client *client)
 {
@@ -244,14 +259,15 @@ hear(struct client *client)
 	}
 }
 
-/* Whether its next second has passed. Clocks of 32 bits wrap after 49 days, their differences do not. */
+/* Whether its next second has passed. Differences survive a wrap of 32 bits. */
 static bool
 due(const struct client *client)
 {
-	return (int32_t)((uint32_t)now_ms - client->since_ms - (client->seconds + 1) * TURN_MS) >= 0;
+	return (int32_t)((uint32_t)now_ms - client->since_ms -
+	    (client->seconds + 1) * TURN_MS) >= 0;
 }
 
-/* What is due goes out: one chunk, or after a standstill several at once. */
+/* Sends what is due: one chunk, or after a standstill several at once. */
 static void
 stream(struct client *client)
 {
@@ -259,7 +275,8 @@ stream(struct client *client)
 	size_t len = 0;
 
 	while (due(client) && len < sizeof said - SAID_BYTES)
-		len += http_chunk(said + len, client->coded, ++client->seconds, client->kept, client->len);
+		len += http_chunk(said + len, client->coded, ++client->seconds,
+		    client->kept, client->len);
 	if (len > 0 && !say(client, said, len))
 		hang_up(client);
 }
@@ -270,7 +287,7 @@ meet(struct client *client)
 	if (client->phase == LOOKS_ON)
 		stream(client);
 	else if (!due(client))
-		return;		/* it has only just come to this place */
+		return;		/* it has just come to this place */
 	else if (++client->seconds == HEAD_S)
 		refuse(client, 408);
 	else if (client->phase == LEAVES && client->seconds == LEAVE_S)
@@ -278,8 +295,9 @@ meet(struct client *client)
 }
 
 /*
- * Turn the wheel up to now, or for a while: who is late must still see who comes. Of a standstill, whole turns are left out but one, in
- * which each client is met.
+ * Turns the wheel up to now, but only for a while: a server that is late must
+ * still see new clients. After a standstill one turn is enough, since it comes to
+ * each client.
  */
 static void
 turn(void)
@@ -293,7 +311,8 @@ turn(void)
 		at_ms += (now_ms - at_ms) / TURN_MS * TURN_MS - TURN_MS;
 	while (at_ms < now_ms && clock_ns() / 1000000 < until_ms) {
 		at_ms++;
-		for (client = LIST_FIRST(&wheel[at_ms % TURN_MS]); client != NULL; client = next) {
+		for (client = LIST_FIRST(&wheel[at_ms % TURN_MS]); client != NULL;
+		    client = next) {
 			next = LIST_NEXT(client, beside);
 			meet(client);
 		}
@@ -307,8 +326,9 @@ turn(void)
 static void	*another(void *);
 
 /*
- * The limit of open files bounds a table of descriptors, and a process may have a table for each thread. Who has filled its own starts
- * another, and is itself there again when it has room.
+ * The limit of open files bounds a table of descriptors, and a process may have a
+ * table for each thread. A thread that has filled its own starts another one. It
+ * accepts again when it has room.
  */
 static void
 hand_on(void)
@@ -333,10 +353,12 @@ welcome(void)
 
 	for (i = 0; i < most; i++) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
-		if (fd == -1 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+		if (fd == -1 && (errno == EAGAIN || errno == ECONNABORTED ||
+		    errno == EINTR))
 			return;
 		client = fd == -1 ? NULL : calloc(1, sizeof *client);
-		if (client == NULL || watch(EPOLL_CTL_ADD, fd, EPOLLIN, client)) {	/* nothing left: who is in goes on */
+		if (client == NULL || watch(EPOLL_CTL_ADD, fd, EPOLLIN, client)) {
+			/* No descriptor, or no memory: serve those that are in. */
 			if (fd == -1 && errno == EMFILE)
 				hand_on();
 			free(client);
@@ -351,7 +373,7 @@ welcome(void)
 	}
 }
 
-/* How long until there is something to do without being asked; NULL if there never is. */
+/* Returns the time until something is due; NULL if nothing is. */
 static struct timespec *
 pause_for(struct timespec *wait)
 {
@@ -366,7 +388,9 @@ pause_for(struct timespec *wait)
 	if (due_ms == 0)
 		return NULL;
 	ns = due_ms * 1000000 - clock_ns();
-	*wait = (struct timespec){ .tv_sec = ns > 0 ? ns / 1000000000 : 0, .tv_nsec = ns > 0 ? ns % 1000000000 : 0 };
+	if (ns < 0)
+		ns = 0;
+	*wait = (struct timespec){ ns / 1000000000, ns % 1000000000 };
 	return wait;
 }
 
@@ -386,7 +410,8 @@ serve(void)
 	int i, count;
 
 	for (;;) {
-		count = epoll_pwait2(loop, events, late() ? LATE : EVENTS, pause_for(&wait), &outside);
+		count = epoll_pwait2(loop, events, late() ? LATE : EVENTS,
+		    pause_for(&wait), &outside);
 		for (i = 0; i < count; i++)
 			if (events[i].data.ptr == NULL)
 				welcome();
@@ -394,17 +419,21 @@ serve(void)
 				hear(events[i].data.ptr);
 			else
 				hang_up(events[i].data.ptr);
-		turn();		/* after them: it may free whom they name */
+		turn();		/* after the events: it may free a client of one */
 		end_if_told();
 	}
 }
 
-/* A thread with a table of its own, which holds the listener and what is before it: that is the lowest of what the first has opened. */
+/*
+ * A thread with a table of descriptors of its own. That holds the listener, which
+ * is the lowest that the first thread opened, and those below it.
+ */
 static void *
 another(void *nothing)
 {
-	if (close_range((unsigned)listener + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) || open_loop())
-		warn("another table of descriptors");	/* who is in goes on */
+	if (close_range((unsigned)listener + 1, UINT_MAX,
+	    CLOSE_RANGE_UNSHARE) || open_loop())
+		warn("another table of descriptors");	/* the others go on */
 	else
 		serve();
 	return nothing;
@@ -423,7 +452,7 @@ main(int argc, char *argv[])
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &outside);	/* they come while it waits, and in no step */
+	sigprocmask(SIG_BLOCK, &ends, &outside);	/* but while it waits */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

@@ -1,6 +1,7 @@
 /*
- * stream, a process for each client: a straight program that reads, sleeps and writes, with a fate of its own, for a fork,
- * page tables, a kernel stack and a context switch with every chunk.
+ * stream, a process for each client: a straight program that reads, sleeps and
+ * writes, and fails alone, for a fork, page tables, a kernel stack and a context
+ * switch with every chunk.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -24,15 +25,16 @@
 enum {
 	HEAD_MS = 10000,	/* for a head to come, by the contract */
 	LEAVE_MS = 2000,	/* a guess: for a refused client to read why */
-	REST_MS = 100,		/* a guess: how soon a descriptor or process comes free */
+	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
 
 static pid_t server;
-static int held[2];	/* a pipe that all processes have: its end tells that the last of them has gone */
+static int held[2];	/* a pipe that all processes have: it ends with the last */
 
 /*
- * The server ends when its children have: by one signal for the group, and buried by the kernel. For who waits for one looks
- * through all that are left, and of ten thousand none can end meanwhile.
+ * The server ends when its children have ended, by one signal for the group. The
+ * kernel reaps them (SIG_IGN): a call of wait looks through all that are left, and
+ * none of ten thousand can end meanwhile.
  */
 static void
 stop(int sig)
@@ -53,7 +55,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* Waited for, not ignored: so the kernel adds a child's CPU time to ours. */
+/* Children are waited for, so that the kernel adds their CPU time to ours. */
 static void
 reap(int sig)
 {
@@ -93,7 +95,7 @@ clock_ms(void)
 	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* Read more, until a moment: like read(), and -1 with EAGAIN if nothing comes. */
+/* Like read, but returns -1 with EAGAIN if nothing has come by end_ms. */
 static ssize_t
 read_until(int client, char *bytes, size_t size, int64_t end_ms)
 {
@@ -106,14 +108,20 @@ read_until(int client, char *bytes, size_t size, int64_t end_ms)
 	return -1;
 }
 
-/* Send all of it, or nothing more ever: who has not read for so long has lost interest. */
+/*
+ * Sends all bytes. False: the socket did not take them. Such a client has not read
+ * for so long that it has lost interest.
+ */
 static bool
 say(int client, const char *bytes, size_t len)
 {
 	return send(client, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-/* What comes after it is read for a while: closing on unread bytes would be a reset, and that may overtake the answer. */
+/*
+ * Sends the last bytes and leaves. For a while, the client's bytes are read: close
+ * with unread bytes is a reset, which may overtake the answer.
+ */
 static void
 leave(int client, const char *last, size_t len)
 {
@@ -125,7 +133,7 @@ leave(int client, const char *last, size_t len)
 			continue;
 }
 
-/* Each chunk is due so many seconds after the greeting, however late the one before it was. */
+/* Chunk n is due n seconds after the greeting, even if the one before was late. */
 static void
 stream(int client, const struct request *request)
 {
@@ -137,9 +145,11 @@ stream(int client, const struct request *request)
 	clock_gettime(CLOCK_MONOTONIC, &due);
 	while (say(client, said, len)) {
 		due.tv_sec++;
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due,
+		    NULL) == EINTR)
 			continue;
-		len = http_chunk(said, request->coded, ++number, request->id, request->len);
+		len = http_chunk(said, request->coded, ++number, request->id,
+		    request->len);
 	}
 }
 
@@ -201,7 +211,7 @@ main(int argc, char *argv[])
 			continue;
 		}
 		switch (fork()) {
-		case -1:	/* no process left: drop this client, and give others time to go */
+		case -1:	/* no process left: drop this client, wait for others */
 			poll(NULL, 0, REST_MS);
 			break;
 		case 0:
@@ -210,7 +220,7 @@ main(int argc, char *argv[])
 			signal(SIGINT, SIG_DFL);
 			signal(SIGTERM, SIG_DFL);
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			if (getppid() == server)	/* not dead already */
+			if (getppid() == server)	/* it has not died before */
 				serve(client);
 			_exit(0);
 		}

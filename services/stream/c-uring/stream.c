@@ -1,6 +1,7 @@
 /*
- * stream, one ring: a wheel of milliseconds as in c-epoll, but what is due in one of them is handed to the kernel in one call, which
- * also waits for the next. The price is that all that is under way needs a place to stay and an owner until it is answered.
+ * stream, one ring: a timing wheel of milliseconds as in c-epoll, but all chunks of
+ * a millisecond are handed to the kernel in one call, which also waits for the next
+ * one. The price: each operation needs memory and an owner until it has completed.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -22,19 +23,19 @@
 #include "http.h"
 
 enum {
-	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
+	TURN_MS = 1000,		/* of the wheel: the time between two chunks */
 	ENTRIES = 1024,		/* a guess: requests handed over at once */
-	RESULTS = 64,		/* a guess: results taken at once, about a millisecond; chunks wait meanwhile */
+	RESULTS = 64,		/* a guess: taken at once, in about a millisecond */
 	BUFFERS = 256,		/* a guess; a power of two, and a page of them */
 	BUFFER_BYTES = 1024,
-	SENDS = 256,		/* chunks under way: twenty times what is due in a millisecond of 10,000 streams */
-	LATE_BYTES = 1024,	/* a guess: chunks that go out together after a standstill */
+	SENDS = 256,		/* at once; of 10,000 streams ten are due in 1 ms */
+	LATE_BYTES = 1024,	/* a guess: sent at once after a standstill */
 	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
 	HEAD_S = 10,		/* for a head to come, by the contract */
 	LEAVE_S = 2,		/* a guess: for a refused client to read why */
 };
 
-enum op { ACCEPT, RECEIVE, SEND };		/* in the low bits of what a result is known by */
+enum op { ACCEPT, RECEIVE, SEND };		/* in the low bits of user_data */
 enum phase { ASKS, LOOKS_ON, LEAVES, GONE };
 
 struct client {
@@ -42,13 +43,16 @@ struct client {
 	char	*kept;		/* the head so far, later the ID */
 	int	 fd;
 	uint32_t since_ms;	/* when the phase began */
-	uint32_t seconds;	/* seen since then: also the number of its last chunk */
-	uint16_t len;		/* of what is kept */
+	uint32_t seconds;	/* since then; the number of its last chunk, too */
+	uint16_t len;		/* of `kept` */
 	uint8_t	 phase;
 	bool	 coded;
 };
 
-/* The kernel's until its result comes. A client that asks or leaves is received from at any time, one that looks on never. */
+/*
+ * A send under way: the kernel's until its result comes. A receive is under way for
+ * each client that asks or leaves, and for none that looks on.
+ */
 struct said {
 	struct client *to;
 	size_t	len;
@@ -58,16 +62,16 @@ struct said {
 LIST_HEAD(slot, client);
 
 static struct slot wheel[TURN_MS], due_now;
-static int64_t at_ms;		/* the millisecond that the wheel has come to */
-static int64_t rest_until_ms;	/* accept nobody before, if it is not 0 */
+static int64_t at_ms;		/* where the wheel is */
+static int64_t rest_until_ms;	/* no accept before; 0: none is put off */
 static int listener;
 static struct io_uring ring;
 static struct io_uring_buf_ring *spare;
 static char buffers[BUFFERS][BUFFER_BYTES];
 static struct said said[SENDS];
-static uint16_t idle[SENDS];	/* which of them are not under way */
+static uint16_t idle[SENDS];	/* those that are not under way */
 static unsigned idles;
-static sigset_t outside;	/* the signals that are blocked while it waits: none of ours */
+static sigset_t outside;	/* the signals that are blocked while it waits */
 
 static void
 stop(int sig)
@@ -77,7 +81,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* Who is always busy never waits, and only then would a signal be taken. */
+/* Signals are taken while the server waits. One that never waits looks for them. */
 static void
 end_if_told(void)
 {
@@ -87,7 +91,8 @@ end_if_told(void)
 	if (at_ms < look_ms)
 		return;
 	look_ms = at_ms + REST_MS;
-	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 || sigismember(&told, SIGINT) == 1))
+	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 ||
+	    sigismember(&told, SIGINT) == 1))
 		_exit(0);
 }
 
@@ -132,7 +137,10 @@ request(enum op op, uintptr_t whose)
 	return sqe;
 }
 
-/* Receive into whatever buffer is spare then: who says nothing holds none. */
+/*
+ * Begins to receive. The kernel takes a spare buffer when bytes come, so a silent
+ * client holds none.
+ */
 static void
 receive(struct client *client)
 {
@@ -144,7 +152,7 @@ receive(struct client *client)
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 }
 
-/* Lend a buffer to the kernel, for whatever client it receives from next. */
+/* Lends a buffer to the kernel, for the client that it receives from next. */
 static void
 lend(unsigned number)
 {
@@ -163,7 +171,10 @@ accept_on(void)
 	sqe->user_data = whose;
 }
 
-/* From now on it is met a second after this, and again each second. Rounded up: nothing is sent before it is due. */
+/*
+ * A phase of a client begins. The wheel comes to it a second later and each second
+ * from then on. Its time is rounded up, so that nothing is sent before it is due.
+ */
 static void
 begin(struct client *client, enum phase phase)
 {
@@ -183,7 +194,7 @@ release(struct client *client)
 	free(client);
 }
 
-/* One that is being received from stays until the kernel gives it back, which the shutdown brings about. */
+/* A client with a receive under way is freed at its result, which shutdown brings. */
 static void
 hang_up(struct client *client, bool received_from)
 {
@@ -195,14 +206,18 @@ hang_up(struct client *client, bool received_from)
 		release(client);
 }
 
-/* A first or last word, outside the ring: all of it, or nothing more ever. */
+/* Sends first or last bytes outside the ring. False: the socket did not take all. */
 static bool
 say(const struct client *client, const char *bytes, size_t len)
 {
-	return send(client->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+	return send(client->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	    (ssize_t)len;
 }
 
-/* What comes after it is read for a while: closing on unread bytes would be a reset, and that may overtake the answer. */
+/*
+ * Sends the last bytes and leaves. For a while, the client's bytes are read: close
+ * with unread bytes is a reset, which may overtake the answer.
+ */
 static void
 leave(struct client *client, const char *last, size_t len)
 {
@@ -222,7 +237,10 @@ refuse(struct client *client, int status)
 	leave(client, text, http_refuse(text, status));
 }
 
-/* A head that is whole. The greeting's moment is the client's place in the wheel. Returns whether to receive more. */
+/*
+ * Answers a head that is whole. The client's place in the wheel is that moment.
+ * Returns whether to receive more.
+ */
 static bool
 answer(struct client *client, const char *head, size_t len)
 {
@@ -254,7 +272,10 @@ answer(struct client *client, const char *head, size_t len)
 	return false;
 }
 
-/* Most heads come in one piece, so nothing is kept but what has come of those that do not. Returns whether to receive more. */
+/*
+ * Takes bytes of a head. Most heads come in one piece, so only the pieces of the
+ * others are kept. Returns whether to receive more.
+ */
 static bool
 hear(struct client *client, const char *bytes, size_t got)
 {
@@ -301,7 +322,10 @@ received(struct client *client, const struct io_uring_cqe *cqe)
 		receive(client);
 }
 
-/* What a client's kernel does not take ends the stream: it has gone, or has not read for so long that it has lost interest. */
+/*
+ * A send has completed. If the socket did not take all, the client has gone, or has
+ * not read for so long that it has lost interest.
+ */
 static void
 sent(unsigned number, int res)
 {
@@ -325,13 +349,13 @@ welcome(const struct io_uring_cqe *cqe)
 		close(cqe->res);
 	if (cqe->flags & IORING_CQE_F_MORE)
 		return;
-	if (cqe->res < 0)	/* descriptors or memory ran out: who is in goes on */
+	if (cqe->res < 0)	/* no descriptor or memory: serve those that are in */
 		rest_until_ms = at_ms + REST_MS;
 	else
 		accept_on();
 }
 
-/* Take some results. Returns whether others wait. */
+/* Takes some results. Returns whether others wait. */
 static bool
 reap(void)
 {
@@ -358,14 +382,18 @@ reap(void)
 	return true;
 }
 
-/* Whether its next second has passed. Clocks of 32 bits wrap after 49 days, their differences do not. */
+/* Whether its next second has passed. Differences survive a wrap of 32 bits. */
 static bool
 due(const struct client *client)
 {
-	return (int32_t)((uint32_t)at_ms - client->since_ms - (client->seconds + 1) * TURN_MS) >= 0;
+	return (int32_t)((uint32_t)at_ms - client->since_ms -
+	    (client->seconds + 1) * TURN_MS) >= 0;
 }
 
-/* What is due goes out: one chunk, or after a standstill several at once. The caller knows that a place is idle. */
+/*
+ * Sends what is due: one chunk, or after a standstill several at once. The caller
+ * has made sure that a send is idle.
+ */
 static void
 stream(struct client *client)
 {
@@ -376,14 +404,16 @@ stream(struct client *client)
 
 	one->len = 0;
 	while (due(client) && one->len < LATE_BYTES - 128)
-		one->len += http_chunk(one->bytes + one->len, client->coded, ++client->seconds, client->kept, client->len);
+		one->len += http_chunk(one->bytes + one->len, client->coded,
+		    ++client->seconds, client->kept, client->len);
 	if (one->len == 0)
 		return;
 	idles--;
 	one->to = client;
 	sqe = request(SEND, number);
 	whose = sqe->user_data;
-	io_uring_prep_send(sqe, client->fd, one->bytes, one->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	io_uring_prep_send(sqe, client->fd, one->bytes, one->len,
+	    MSG_DONTWAIT | MSG_NOSIGNAL);
 	sqe->user_data = whose;
 }
 
@@ -393,7 +423,7 @@ meet(struct client *client)
 	if (client->phase == LOOKS_ON)
 		stream(client);
 	else if (!due(client))
-		return;		/* it has only just come to this place */
+		return;		/* it has just come to this place */
 	else if (++client->seconds == HEAD_S)
 		refuse(client, 408);
 	else if (client->phase == LEAVES && client->seconds == LEAVE_S)
@@ -401,8 +431,10 @@ meet(struct client *client)
 }
 
 /*
- * Turn the wheel up to now, or until no place is left for what is said. Of a standstill longer than a turn, one turn does. Those of
- * the millisecond wait in `due_now`, and each goes back before it is met: results may free anybody in between.
+ * Turns the wheel up to now, or until no send is idle: then it returns false. After
+ * a standstill one turn is enough, since it comes to each client. The clients of a
+ * millisecond wait in `due_now`. Each goes back to the wheel before it is met,
+ * since results may free any client in between.
  */
 static bool
 turn(void)
@@ -434,7 +466,10 @@ turn(void)
 	return true;
 }
 
-/* Hand over what is new, and wait for more than its results, or until something is due. */
+/*
+ * Hands new requests over. Waits for one result more than sends are under way, or
+ * until something is due.
+ */
 static void
 hand_over(void)
 {
@@ -450,8 +485,11 @@ hand_over(void)
 	if (rest_until_ms != 0 && (due_ms == 0 || due_ms > rest_until_ms))
 		due_ms = rest_until_ms;
 	ns = due_ms * 1000000 - clock_ns();
-	wait = (struct __kernel_timespec){ .tv_sec = ns > 0 ? ns / 1000000000 : 0, .tv_nsec = ns > 0 ? ns % 1000000000 : 0 };
-	io_uring_submit_and_wait_timeout(&ring, &cqe, under_way + 1, due_ms == 0 ? NULL : &wait, &outside);
+	if (ns < 0)
+		ns = 0;
+	wait = (struct __kernel_timespec){ ns / 1000000000, ns % 1000000000 };
+	io_uring_submit_and_wait_timeout(&ring, &cqe, under_way + 1,
+	    due_ms == 0 ? NULL : &wait, &outside);
 }
 
 static void
@@ -463,7 +501,8 @@ set_up(void)
 	    IORING_SETUP_DEFER_TASKRUN) &&	/* before Linux 6.1: without */
 	    io_uring_queue_init(ENTRIES, &ring, 0))
 		errx(1, "io_uring is not to be had here");
-	if ((spare = aligned_alloc(4096, BUFFERS * sizeof(struct io_uring_buf))) == NULL)
+	spare = aligned_alloc(4096, BUFFERS * sizeof(struct io_uring_buf));
+	if (spare == NULL)
 		err(1, "ring");
 	lent.ring_addr = (uintptr_t)spare;
 	if (io_uring_register_buf_ring(&ring, &lent, 0))
@@ -495,7 +534,7 @@ main(int argc, char *argv[])
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &outside);	/* they come while it waits, and in no step */
+	sigprocmask(SIG_BLOCK, &ends, &outside);	/* but while it waits */
 	at_ms = clock_ns() / 1000000;
 	set_up();
 	fputs("ready\n", stderr);
