@@ -1,7 +1,7 @@
 /*
  * counter, an event loop for each core: loops share nothing but the counter,
  * which must be atomic now, and whose cache line travels between the cores.
- * SO_REUSEPORT deals clients by hash: of few, all may meet in one loop.
+ * SO_REUSEPORT chooses a loop by a hash: a few clients may all be in one.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -22,13 +22,13 @@ enum {
 	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
 	EVENTS = 256,
 	INCREMENT = 1,		/* the request; 0 reads */
-	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	REQUESTS = 4096,	/* a guess: answered in one write */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
 
 struct chunk {
 	ssize_t	len;		/* in bytes */
-	bool	last;		/* what came after is no request: hang up */
+	bool	last;		/* the byte after them is no request: hang up */
 	uint64_t replies[REQUESTS];
 };
 
@@ -38,7 +38,7 @@ static _Thread_local int loop;
 static _Thread_local struct chunk fresh;	/* the replies of this step */
 static _Thread_local struct chunk **late;	/* for full sockets */
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -68,7 +68,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -81,8 +81,9 @@ welcome(int listener)
 }
 
 /*
- * One step: write what is late, or else answer what the client asks now. What
- * the socket does not take is late; until it is written nothing more is read.
+ * A step of a client: writes its late replies, or else answers the requests that
+ * it sends now. Replies that the socket does not take are late. Until they are
+ * written, nothing more is read.
  */
 static void
 serve(int client)
@@ -130,7 +131,7 @@ static void *
 run(void *arg)
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener = (int)(intptr_t)arg;
 
 	loop = epoll_create1(0);

@@ -1,7 +1,7 @@
 /*
  * counter, one event loop: only the loop can reach the counter, so that it is a
- * plain variable without lock or atomics. That is what one thread buys; the
- * price is that there is one core to increment it.
+ * plain variable without lock or atomics. The price is that one core alone can
+ * increment it.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -20,20 +20,20 @@ enum {
 	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
 	EVENTS = 256,
 	INCREMENT = 1,		/* the request; 0 reads */
-	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	REQUESTS = 4096,	/* a guess: answered in one write */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
 
 struct chunk {
 	ssize_t	len;		/* in bytes */
-	bool	last;		/* what came after is no request: hang up */
+	bool	last;		/* the byte after them is no request: hang up */
 	uint64_t replies[REQUESTS];
 };
 
 static uint64_t counter;
 static int loop;
 static struct chunk fresh;		/* the replies of this step */
-static struct chunk *late[CLIENTS];	/* what a full socket did not take */
+static struct chunk *late[CLIENTS];	/* bytes that a full socket did not take */
 
 static void
 stop(int sig)
@@ -69,7 +69,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -82,8 +82,9 @@ welcome(int listener)
 }
 
 /*
- * One step: write what is late, or else answer what the client asks now. What
- * the socket does not take is late; until it is written nothing more is read.
+ * A step of a client: writes its late replies, or else answers the requests that
+ * it sends now. Replies that the socket does not take are late. Until they are
+ * written, nothing more is read.
  */
 static void
 serve(int client)
@@ -129,7 +130,7 @@ int
 main(int argc, char *argv[])
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener;
 
 	if (argc < 2)

@@ -1,7 +1,7 @@
 /*
  * counter, one libev loop: only callbacks of this loop can reach the counter,
  * so that it is a plain variable without lock or atomics. The library hides
- * epoll; that one core does all the work it cannot hide.
+ * epoll, but one core does all the work.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -18,18 +18,18 @@
 
 enum {
 	INCREMENT = 1,		/* the request; 0 reads */
-	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	REQUESTS = 4096,	/* a guess: answered in one write */
 };
 
 struct chunk {
 	ssize_t	len;		/* in bytes */
-	bool	last;		/* what came after is no request: hang up */
+	bool	last;		/* the byte after them is no request: hang up */
 	uint64_t replies[REQUESTS];
 };
 
 struct client {
 	ev_io	input;		/* first: libev calls back with its address */
-	struct chunk *late;	/* what the full socket did not take, or NULL */
+	struct chunk *late;	/* the full socket did not take it; or NULL */
 };
 
 static const double retry_s = .1;	/* a guess: till a descriptor is free */
@@ -73,8 +73,9 @@ watch(struct ev_loop *loop, ev_io *io, int events)
 }
 
 /*
- * One step: write what is late, or else answer what the client asks now. What
- * the socket does not take is late; until it is written nothing more is read.
+ * A step of a client: writes its late replies, or else answers the requests that
+ * it sends now. Replies that the socket does not take are late. Until they are
+ * written, nothing more is read.
  */
 static void
 serve(struct ev_loop *loop, ev_io *io, int events)
@@ -119,7 +120,7 @@ hang_up:
 	free(client);
 }
 
-/* Accept one; if descriptors or memory ran out, rest before the next. */
+/* Accepts one; if descriptors or memory ran out, rests before the next. */
 static void
 welcome(struct ev_loop *loop, ev_io *io, int events)
 {

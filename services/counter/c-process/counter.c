@@ -21,7 +21,7 @@
 
 enum {
 	INCREMENT = 1,		/* the request; 0 reads */
-	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	REQUESTS = 4096,	/* a guess: answered in one write */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
 
@@ -34,7 +34,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* Waited for, not ignored: so the kernel adds a child's CPU time to ours. */
+/* Children are waited for, so that the kernel adds their CPU time to ours. */
 static void
 reap(int sig)
 {
@@ -90,7 +90,7 @@ serve(int client)
 			    atomic_fetch_add(counter, 1) + 1 :
 			    atomic_load(counter));
 		if (!write_all(client, replies, (size_t)i * sizeof *replies) ||
-		    i < len)	/* that was no request */
+		    i < len)	/* the last byte was no request */
 			break;
 	}
 }
@@ -127,7 +127,7 @@ main(int argc, char *argv[])
 		case 0:
 			close(listener);
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			if (getppid() == parent)	/* not dead already */
+			if (getppid() == parent)	/* it has not died before */
 				serve(client);
 			_exit(0);
 		}

@@ -18,7 +18,7 @@
 
 enum {
 	INCREMENT = 1,		/* the request; 0 reads */
-	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	REQUESTS = 4096,	/* a guess: answered in one write */
 	STACK_BYTES = 262144,	/* requests and replies, and room for libc */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
@@ -77,7 +77,7 @@ serve(void *arg)
 			    atomic_fetch_add(&counter, 1) + 1 :
 			    atomic_load(&counter));
 		if (!write_all(client, replies, (size_t)i * sizeof *replies) ||
-		    i < len)	/* that was no request */
+		    i < len)	/* the last byte was no request */
 			break;
 	}
 	close(client);

@@ -1,6 +1,6 @@
 /*
  * counter, a ring for each core: the kernel receives for every client into lent
- * buffers, and one system call brings all that came. The rings share nothing
+ * buffers, and one system call brings many of them. The rings share nothing
  * but an atomic counter, and its cache line travels between the cores.
  */
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 
 enum {
 	BUFFERS = 1024,		/* a guess; a power of two */
-	BUFFER_BYTES = 512,	/* a guess: as many are answered at once */
+	BUFFER_BYTES = 512,	/* a guess: requests that are answered at once */
 	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
 	INCREMENT = 1,		/* the request; 0 reads */
 	ENTRIES = 2048,		/* a guess: requests handed over at once */
@@ -50,7 +50,7 @@ static _Thread_local struct io_uring ring;
 static _Thread_local struct io_uring_buf_ring *spare;
 static _Thread_local char (*buffers)[BUFFER_BYTES];
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -85,7 +85,7 @@ request(enum op op, int fd)
 	return sqe;
 }
 
-/* Lend a buffer to the kernel, for whatever client it receives from next. */
+/* Lends a buffer to the kernel, for the client that it receives from next. */
 static void
 lend(unsigned number)
 {
@@ -94,14 +94,14 @@ lend(unsigned number)
 	io_uring_buf_ring_advance(spare, 1);
 }
 
-/* Accept from now on, or after a rest if descriptors or memory ran out. */
+/* Accepts from now on; after a rest if descriptors or memory ran out. */
 static void
 welcome(int listener, int error)
 {
 	static struct __kernel_timespec rest = { .tv_nsec = 100000000 };
 	struct io_uring_sqe *sqe;
 
-	if (error == -EINVAL)	/* main has shut the listener down: the end */
+	if (error == -EINVAL)	/* main has shut the listener down */
 		return;
 	if (error < 0) {
 		warnx("accept: %s", strerror(-error));
@@ -113,7 +113,7 @@ welcome(int listener, int error)
 	io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, 0);
 }
 
-/* Copied, so that the buffer is free: a late client shall not hold buffers. */
+/* Copies bytes, so that their buffer is free: a late client holds none. */
 static bool
 keep(struct client *client, const void *bytes, size_t len)
 {
@@ -129,7 +129,7 @@ keep(struct client *client, const void *bytes, size_t len)
 	return true;
 }
 
-/* Ask for what is next. One send at a time keeps the order. */
+/* Requests the next receive and send. One send at a time keeps the order. */
 static void
 proceed(int fd)
 {
@@ -161,7 +161,7 @@ proceed(int fd)
 	}
 }
 
-/* False if one was no request; those before it have their answers. */
+/* False: one byte was no request. Those before it are answered. */
 static bool
 answer(struct client *client, const char *requests, int len)
 {
@@ -208,7 +208,7 @@ handle(const struct io_uring_cqe *cqe)
 		free(client->sending);
 		client->sending = NULL;
 		break;
-	default:	/* the result of a cancel or rest shows elsewhere */
+	default:	/* a cancel or a rest: nothing is to be done */
 		return;
 	}
 	proceed(fd);

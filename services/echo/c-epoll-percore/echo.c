@@ -1,7 +1,7 @@
 /*
  * echo, an event loop for each core: SO_REUSEPORT gives each a queue of its
- * own, so that loops share nothing and clients never move. But the kernel deals
- * by hash, not in turn: of few clients, all may meet in one loop.
+ * own, so that loops share nothing and clients never move. But the kernel chooses
+ * a loop by a hash of the addresses: a few clients may all be in one.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -29,10 +29,10 @@ struct chunk {
 
 static pthread_barrier_t set_up;
 static _Thread_local int loop;
-static _Thread_local struct chunk fresh;	/* what this step has read */
+static _Thread_local struct chunk fresh;	/* read in this step */
 static _Thread_local struct chunk **late;	/* for full sockets */
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -62,7 +62,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -75,8 +75,9 @@ welcome(int listener)
 }
 
 /*
- * One step: write what is late, or else what the client sends now. What the
- * socket does not take is late, and until it is written nothing more is read.
+ * A step of a client: writes its late bytes, or else those that it sends now.
+ * Bytes that the socket does not take are late. Until they are written, nothing
+ * more is read.
  */
 static void
 serve(int client)
@@ -113,7 +114,7 @@ static void *
 run(void *arg)
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener = (int)(intptr_t)arg;
 
 	loop = epoll_create1(0);

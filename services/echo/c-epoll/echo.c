@@ -27,8 +27,8 @@ struct chunk {
 };
 
 static int loop;
-static struct chunk fresh;		/* what this step has read */
-static struct chunk *late[CLIENTS];	/* what a full socket did not take */
+static struct chunk fresh;		/* read in this step */
+static struct chunk *late[CLIENTS];	/* bytes that a full socket did not take */
 
 static void
 stop(int sig)
@@ -64,7 +64,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -77,8 +77,9 @@ welcome(int listener)
 }
 
 /*
- * One step: write what is late, or else what the client sends now. What the
- * socket does not take is late, and until it is written nothing more is read.
+ * A step of a client: writes its late bytes, or else those that it sends now.
+ * Bytes that the socket does not take are late. Until they are written, nothing
+ * more is read.
  */
 static void
 serve(int client)
@@ -115,7 +116,7 @@ int
 main(int argc, char *argv[])
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener;
 
 	if (argc < 2)

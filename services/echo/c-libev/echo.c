@@ -1,7 +1,7 @@
 /*
- * echo, one libev loop: a watcher for each client carries what to wait for and
- * what to call. It runs on epoll, kqueue or poll alike, and its timers come for
- * free; an idle client costs some hundred bytes and each event a callback.
+ * echo, one libev loop: a watcher for each client has the event to wait for and
+ * the function to call. It runs on epoll, kqueue or poll alike, and has timers;
+ * an idle client costs some hundred bytes, and each event a callback.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -21,11 +21,11 @@ struct chunk {
 
 struct client {
 	ev_io	input;		/* first: libev calls back with its address */
-	struct chunk *late;	/* what the full socket did not take, or NULL */
+	struct chunk *late;	/* the full socket did not take it; or NULL */
 };
 
 static const double retry_s = .1;	/* a guess: till a descriptor is free */
-static struct chunk fresh;		/* what this step has read */
+static struct chunk fresh;		/* read in this step */
 static ev_io listener;
 static ev_timer rest;
 
@@ -64,8 +64,9 @@ watch(struct ev_loop *loop, ev_io *io, int events)
 }
 
 /*
- * One step: write what is late, or else what the client sends now. What the
- * socket does not take is late, and until it is written nothing more is read.
+ * A step of a client: writes its late bytes, or else those that it sends now.
+ * Bytes that the socket does not take are late. Until they are written, nothing
+ * more is read.
  */
 static void
 serve(struct ev_loop *loop, ev_io *io, int events)
@@ -101,7 +102,7 @@ hang_up:
 	free(client);
 }
 
-/* Accept one; if descriptors or memory ran out, rest before the next. */
+/* Accepts one; if descriptors or memory ran out, rests before the next. */
 static void
 welcome(struct ev_loop *loop, ev_io *io, int events)
 {

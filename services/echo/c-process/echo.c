@@ -1,7 +1,7 @@
 /*
- * echo, a process for each client: each has a straight-line program, an address
- * space and a fate of its own, for a fork, a page table and a context switch.
- * A full socket blocks the process of that client and nobody else.
+ * echo, a process for each client: each has a straight-line program and an
+ * address space of its own and fails alone, for a fork, a page table and a
+ * context switch. A full socket blocks the process of that client only.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -28,7 +28,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* Waited for, not ignored: so the kernel adds a child's CPU time to ours. */
+/* Children are waited for, so that the kernel adds their CPU time to ours. */
 static void
 reap(int sig)
 {
@@ -110,7 +110,7 @@ main(int argc, char *argv[])
 		case 0:
 			close(listener);
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			if (getppid() == parent)	/* not dead already */
+			if (getppid() == parent)	/* it has not died before */
 				serve(client);
 			_exit(0);
 		}

@@ -1,7 +1,7 @@
 /*
  * echo, a ring for each core: the kernel is not asked whether a client is ready
  * but told what to do once it is. One system call hands over many requests and
- * takes many results; the price is that bytes in flight need a place to stay.
+ * takes many results; the price is memory for the bytes in flight.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -46,7 +46,7 @@ static _Thread_local struct io_uring ring;
 static _Thread_local struct io_uring_buf_ring *spare;
 static _Thread_local char (*buffers)[BUFFER_BYTES];
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -81,7 +81,7 @@ request(enum op op, int fd)
 	return sqe;
 }
 
-/* Lend a buffer to the kernel, for whatever client it receives from next. */
+/* Lends a buffer to the kernel, for the client that it receives from next. */
 static void
 lend(unsigned number)
 {
@@ -90,14 +90,14 @@ lend(unsigned number)
 	io_uring_buf_ring_advance(spare, 1);
 }
 
-/* Accept from now on, or after a rest if descriptors or memory ran out. */
+/* Accepts from now on; after a rest if descriptors or memory ran out. */
 static void
 welcome(int listener, int error)
 {
 	static struct __kernel_timespec rest = { .tv_nsec = 100000000 };
 	struct io_uring_sqe *sqe;
 
-	if (error == -EINVAL)	/* main has shut the listener down: the end */
+	if (error == -EINVAL)	/* main has shut the listener down */
 		return;
 	if (error < 0) {
 		warnx("accept: %s", strerror(-error));
@@ -109,7 +109,7 @@ welcome(int listener, int error)
 	io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, 0);
 }
 
-/* Copied, so that the buffer is free: a late client shall not hold buffers. */
+/* Copies bytes, so that their buffer is free: a late client holds none. */
 static bool
 keep(struct client *client, const void *bytes, size_t len)
 {
@@ -125,7 +125,7 @@ keep(struct client *client, const void *bytes, size_t len)
 	return true;
 }
 
-/* Ask for what is next. One send at a time keeps the order. */
+/* Requests the next receive and send. One send at a time keeps the order. */
 static void
 proceed(int fd)
 {
@@ -191,7 +191,7 @@ handle(const struct io_uring_cqe *cqe)
 		free(client->sending);
 		client->sending = NULL;
 		break;
-	default:	/* the result of a cancel or rest shows elsewhere */
+	default:	/* a cancel or a rest: nothing is to be done */
 		return;
 	}
 	proceed(fd);

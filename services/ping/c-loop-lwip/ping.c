@@ -1,7 +1,7 @@
 /*
- * ping, answered by lwIP on a tap: one loop reads a frame, and the stack calls
- * its way up and down again with the answer, in the memory that the frame came
- * in. No allocation that outlives it, no switch and no queue.
+ * ping, answered by lwIP on a tap: one loop reads a frame. The stack calls its
+ * layers up and down again with the answer, in the memory of that frame. No
+ * allocation outlives the frame; there is no switch and no queue.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -31,7 +31,7 @@
 #include <netif/ethernet.h>
 
 enum {
-	BATCH = 64,		/* frames, before timers are looked at */
+	BATCH = 64,		/* frames that are read before timers are looked at */
 	PIECES = 64,		/* of a frame that is written */
 	KEEP = 64 << 20,	/* bytes that malloc keeps when they are free */
 };
@@ -47,7 +47,7 @@ sys_now(void)
 	return (u32_t)now.tv_sec * 1000 + (u32_t)(now.tv_nsec / 1000000);
 }
 
-/* Hands a frame up; false if there is none now. */
+/* Reads a frame and hands it to the stack; false if there is none now. */
 static bool
 receive(struct netif *netif)
 {
@@ -88,7 +88,7 @@ send_frame(struct netif *netif, struct pbuf *frame)
 	do
 		sent = writev(tap, pieces, n);
 	while (sent == -1 && errno == EINTR);
-	/* If its queue is full: a link may lose frames. */
+	/* A full queue drops the frame: a link may lose frames. */
 	return sent == -1 ? ERR_BUF : ERR_OK;
 }
 

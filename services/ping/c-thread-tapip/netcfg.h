@@ -1,6 +1,6 @@
 /*
- * Stands before tapip's own netcfg.h, in which these are constants: here they
- * are known when it starts.
+ * Is found before tapip's own netcfg.h, in which these are constants. Here they
+ * are variables that main sets.
  */
 #ifndef NETCFG_H
 #define NETCFG_H

@@ -1,8 +1,9 @@
 /*
  * ping, answered by tapip as it is: a thread waits for a frame, reads it into
  * memory allocated for it, and answers from there; two more threads keep the
- * clocks of ARP, fragments and TCP. What tapip does to its device and to the
- * kernel's side of it (net/tap.c) is done here, for a device that is there.
+ * clocks of ARP, fragments and TCP. This file has the functions by which tapip
+ * sets up its device and the kernel's side of it (net/tap.c): here the device
+ * exists already.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -29,7 +30,7 @@
 void socket_init(void);
 void tcp_timer(void);
 
-/* tapip's own are with its shell. */
+/* tapip has these in its shell, which is not built. */
 unsigned int net_debug;
 pthread_t threads[4];
 
@@ -79,7 +80,7 @@ getmtu_tap(unsigned char *name, int *mtu)
 	*mtu = device_mtu;
 }
 
-/* The kernel's side, of which tapip remembers the address as its gateway. */
+/* The address of the kernel's side, which tapip takes as its gateway. */
 void
 getipaddr_tap(unsigned char *name, unsigned int *address)
 {
@@ -91,10 +92,10 @@ void
 gethwaddr_tap(int fd, unsigned char *address)
 {
 	(void)fd;
-	(void)address; /* nobody looks at it */
+	(void)address; /* it is not used */
 }
 
-/* The device has what follows, and keeps it. */
+/* The device is set up already: the functions below do nothing. */
 int
 setpersist_tap(int fd)
 {
@@ -148,7 +149,7 @@ newthread(void *(*run)(void *))
 	return thread;
 }
 
-/* tapip's threads take nothing and give nothing. */
+/* tapip's threads have no argument and no result. */
 static void *
 timers(void *none)
 {

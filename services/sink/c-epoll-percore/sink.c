@@ -1,7 +1,7 @@
 /*
  * sink, an event loop for each core: each gathers the lines of its clients, and
- * a mutex says which one may write. The output is the one thing that the loops
- * share, and its reader sets the pace of all of them.
+ * a mutex lets one of them write. The loops share nothing but the output, and
+ * its reader sets the pace of all of them.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -33,7 +33,7 @@ static _Thread_local char (*carry)[LINE_BYTES];	/* lines that have begun */
 static _Thread_local uint16_t *carried;	/* bytes of carry */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;	/* to write */
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -85,7 +85,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -97,7 +97,7 @@ welcome(int listener)
 	return errno == EAGAIN;
 }
 
-/* One step: whole lines go into the batch, a line that has begun is carried. */
+/* A step of a client: batches whole lines, carries a line that has begun. */
 static void
 serve(int client)
 {
@@ -121,7 +121,7 @@ serve(int client)
 		len -= (size_t)(lf + 1 - text);
 	filled = (size_t)(text - batch);
 	if (more <= 0 || len >= LINE_BYTES) {
-		write_batch();	/* first: the close says that all is written */
+		write_batch();	/* before the close, which says so */
 		carried[client] = 0;
 		close(client);
 		return;
@@ -134,7 +134,7 @@ static void *
 run(void *arg)
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener = (int)(intptr_t)arg;
 
 	loop = epoll_create1(0);
@@ -186,7 +186,7 @@ main(int argc, char *argv[])
 	fputs("ready\n", stderr);
 	sigwait(&ends, &sig);
 	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_sec++;	/* for a write under way to end its lines */
+	soon.tv_sec++;	/* so long may a write under way take */
 	pthread_mutex_timedlock(&turn, &soon);
 	_exit(0);
 }

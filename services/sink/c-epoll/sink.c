@@ -1,6 +1,6 @@
 /*
  * sink, one event loop: there is one writer, so that lines cannot mix and no
- * lock is needed, and what many clients sent goes out in one write. But while
+ * lock is needed, and the lines of many clients go out in one write. But while
  * the output is full the whole loop waits for it, and with it every client.
  */
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static char carry[CLIENTS][LINE_BYTES];	/* lines that have begun */
 static uint16_t carried[CLIENTS];	/* bytes of carry */
 static volatile sig_atomic_t stopping, writing;
 
-/* A write under way ends its lines, unless that takes longer than a second. */
+/* Ends the server. A write that is under way has a second to end its lines. */
 static void
 stop(int sig)
 {
@@ -89,7 +89,7 @@ watch(int how, int fd, uint32_t events)
 	return epoll_ctl(loop, how, fd, &event);
 }
 
-/* Accept all who wait; false if some still do, for want of descriptors. */
+/* Accepts clients; false if some still wait, for want of descriptors. */
 static bool
 welcome(int listener)
 {
@@ -101,7 +101,7 @@ welcome(int listener)
 	return errno == EAGAIN;
 }
 
-/* One step: whole lines go into the batch, a line that has begun is carried. */
+/* A step of a client: batches whole lines, carries a line that has begun. */
 static void
 serve(int client)
 {
@@ -125,7 +125,7 @@ serve(int client)
 		len -= (size_t)(lf + 1 - text);
 	filled = (size_t)(text - batch);
 	if (more <= 0 || len >= LINE_BYTES) {
-		write_batch();	/* first: the close says that all is written */
+		write_batch();	/* before the close, which says so */
 		carried[client] = 0;
 		close(client);
 		return;
@@ -138,7 +138,7 @@ int
 main(int argc, char *argv[])
 {
 	struct epoll_event events[EVENTS];
-	bool waiting = false;	/* clients, for a descriptor to come free */
+	bool waiting = false;	/* do clients wait for a descriptor? */
 	int count, listener;
 
 	if (argc < 2)

@@ -1,7 +1,7 @@
 /*
  * sink, one libev loop: there is one writer, so that lines cannot mix and no
- * lock is needed, and what came in one turn of the loop goes out in one write,
- * by a prepare watcher. While the output is full the whole loop waits for it.
+ * lock is needed, and the lines of one turn of the loop go out in one write, by
+ * a prepare watcher. While the output is full the whole loop waits for it.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -30,7 +30,7 @@ static ev_io listener;
 static ev_timer rest;
 static volatile sig_atomic_t stopping, writing;
 
-/* A write under way ends its lines, unless that takes longer than a second. */
+/* Ends the server. A write that is under way has a second to end its lines. */
 static void
 stop(int sig)
 {
@@ -93,14 +93,14 @@ end_turn(struct ev_loop *loop, ev_prepare *turn, int events)
 static void
 hang_up(struct ev_loop *loop, struct client *client)
 {
-	write_batch();	/* first: the close says that all is written */
+	write_batch();	/* before the close, which says so */
 	ev_io_stop(loop, &client->input);
 	close(client->input.fd);
 	free(client->line);
 	free(client);
 }
 
-/* One step: whole lines go into the batch, a line that has begun is carried. */
+/* A step of a client: batches whole lines, carries a line that has begun. */
 static void
 serve(struct ev_loop *loop, ev_io *io, int events)
 {
@@ -137,7 +137,7 @@ serve(struct ev_loop *loop, ev_io *io, int events)
 	client->len = len;
 }
 
-/* Accept one; if descriptors or memory ran out, rest before the next. */
+/* Accepts one; if descriptors or memory ran out, rests before the next. */
 static void
 welcome(struct ev_loop *loop, ev_io *io, int events)
 {

@@ -28,7 +28,7 @@ stop(int sig)
 	_exit(0);
 }
 
-/* A child that could not write ends with its errno, and the server with it. */
+/* A child that cannot write exits with its errno. Then the server ends, too. */
 static void
 reap(int sig)
 {
@@ -69,7 +69,7 @@ write_lines(const char *lines, size_t len)
 		if (written == -1 && errno == EAGAIN)
 			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
 		else if (written == -1 && errno != EINTR)
-			_exit(errno);	/* the parent tells */
+			_exit(errno);	/* the parent prints it */
 		else if (written > 0)
 			lines += written, len -= (size_t)written;
 	}
@@ -118,7 +118,7 @@ main(int argc, char *argv[])
 	listener = listen_on(argc > 2 ? argv[2] : "127.0.0.1", argv[1]);
 	input = (struct pollfd){ .fd = listener, .events = POLLIN };
 	fputs("ready\n", stderr);
-	for (;;) {	/* reap runs only in ppoll: there err is safe */
+	for (;;) {	/* reap runs in ppoll alone, where err is safe */
 		if (ppoll(&input, 1, NULL, &none) == -1)
 			continue;
 		client = accept(listener, NULL, NULL);
@@ -134,7 +134,7 @@ main(int argc, char *argv[])
 		case 0:
 			close(listener);
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			if (getppid() == parent)	/* not dead already */
+			if (getppid() == parent)	/* it has not died before */
 				serve(client);
 			_exit(0);
 		}

@@ -1,7 +1,7 @@
 /*
- * sink, a thread for each client: all lines meet in one descriptor, and a mutex
- * says whose turn it is to write to it. A slow reader of the output holds up
- * the threads, and full sockets then the clients: nothing piles up in between.
+ * sink, a thread for each client: all lines go to one descriptor, and a mutex
+ * lets one thread write to it. A slow reader of the output holds up the threads,
+ * and full sockets hold up the clients: nothing piles up in between.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -25,7 +25,7 @@ enum {
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;	/* to write */
 
-/* A write under way ends its lines, unless that takes longer than a second. */
+/* Ends the server. A write that is under way has a second to end its lines. */
 static void *
 stop(void *signals)
 {

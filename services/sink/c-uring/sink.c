@@ -1,5 +1,5 @@
 /*
- * sink, a ring for each core: one system call brings what many clients sent, in
+ * sink, a ring for each core: one system call brings the bytes of many clients in
  * lent buffers, and their lines go out in one write. That write is a plain one
  * under a mutex: rings that wrote by themselves would race for the file offset.
  */
@@ -40,7 +40,7 @@ static _Thread_local size_t filled;	/* bytes of batch */
 static _Thread_local char (*carry)[LINE_BYTES];	/* lines that have begun */
 static _Thread_local uint16_t *carried;	/* bytes of carry */
 
-/* Only the first bids for the port alone: so a port in use is noticed. */
+/* The first binds without SO_REUSEPORT, so that a port in use is noticed. */
 static int
 listen_on(const char *host, const char *port, bool first)
 {
@@ -75,7 +75,7 @@ request(enum op op, int fd)
 	return sqe;
 }
 
-/* Lend a buffer to the kernel, for whatever client it receives from next. */
+/* Lends a buffer to the kernel, for the client that it receives from next. */
 static void
 lend(unsigned number)
 {
@@ -84,14 +84,14 @@ lend(unsigned number)
 	io_uring_buf_ring_advance(spare, 1);
 }
 
-/* Accept from now on, or after a rest if descriptors or memory ran out. */
+/* Accepts from now on; after a rest if descriptors or memory ran out. */
 static void
 welcome(int listener, int error)
 {
 	static struct __kernel_timespec rest = { .tv_nsec = 100000000 };
 	struct io_uring_sqe *sqe;
 
-	if (error == -EINVAL)	/* main has shut the listener down: the end */
+	if (error == -EINVAL)	/* main has shut the listener down */
 		return;
 	if (error < 0) {
 		warnx("accept: %s", strerror(-error));
@@ -134,7 +134,7 @@ write_batch(void)
 	pthread_mutex_unlock(&turn);
 }
 
-/* Whole lines go into the batch, a line that has begun is carried. */
+/* Puts whole lines into the batch, and carries a line that has begun. */
 static void
 take(int client, const char *bytes, size_t more)
 {
@@ -160,7 +160,7 @@ take(int client, const char *bytes, size_t more)
 	}
 }
 
-/* One step: what was received, and what to do if the receive ended with it. */
+/* A step of a client: takes the bytes of a receive, or the end of its stream. */
 static void
 serve(int client, int len, unsigned flags)
 {
@@ -179,7 +179,7 @@ serve(int client, int len, unsigned flags)
 	}
 	if (len == 0 && carried[client] > 0 && carried[client] < LINE_BYTES)
 		take(client, "\n", 1);	/* the last line has none */
-	write_batch();	/* first: the close says that all is written */
+	write_batch();	/* before the close, which says so */
 	carried[client] = 0;
 	close(client);
 }
@@ -201,7 +201,7 @@ handle(const struct io_uring_cqe *cqe)
 	case RECEIVE:
 		serve(fd, cqe->res, cqe->flags);
 		break;
-	default:	/* the result of a cancel or rest shows elsewhere */
+	default:	/* a cancel or a rest: nothing is to be done */
 		break;
 	}
 }
@@ -276,7 +276,7 @@ main(int argc, char *argv[])
 	while (i-- > 0)		/* a dying ring holds its port for a while */
 		shutdown(listeners[i], SHUT_RDWR);
 	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_sec++;	/* for a write under way to end its lines */
+	soon.tv_sec++;	/* so long may a write under way take */
 	pthread_mutex_timedlock(&turn, &soon);
 	_exit(0);
 }

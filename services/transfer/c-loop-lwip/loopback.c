@@ -14,7 +14,7 @@
 #include <lwip/timeouts.h>
 
 enum {
-	TURNS = 50,	/* a client's in a round: as many as the paper's pings */
+	TURNS = 50,	/* of a client in a round: as many as the paper's pings */
 	PIECE = 48000,	/* bytes that are handed over at once: three segments */
 	PORT = 9,
 };
@@ -46,7 +46,7 @@ send_some(void *arg, struct tcp_pcb *pcb, u16_t len)
 	while ((n = LWIP_MIN(client->left, PIECE)) > 0) {
 		n = LWIP_MIN(n, (long)tcp_sndbuf(pcb));
 		if (n == 0 || tcp_write(pcb, zeros, (u16_t)n, 0) != ERR_OK)
-			break;	/* its queue is full: later */
+			break;	/* the queue is full: closed later */
 		client->left -= n;
 	}
 	if (client->left > 0)
@@ -83,7 +83,7 @@ begin(struct client *client, long bytes)
 
 	if (client->pcb != NULL) {
 		tcp_err(client->pcb, NULL);
-		/* It waits for segments that are late: there are none. */
+		/* It is in TIME-WAIT: no segment of loopback is late. */
 		tcp_abort(client->pcb);
 	}
 	client->left = bytes;
@@ -98,7 +98,7 @@ begin(struct client *client, long bytes)
 		errx(1, "connecting");
 }
 
-/* Begins the next turns of those who are done; false if nobody has any left. */
+/* Begins the next turns of clients that are done; false if none has any left. */
 static bool
 go_on(struct client *crowd, long clients, long bytes)
 {

@@ -1,7 +1,7 @@
 /*
  * A link of lwIP to a tap device of Linux that hands over TCP segments of up to
- * 64 KiB and computes checksums (IFF_VNET_HDR). lwIP has no way to leave the
- * cutting of segments to a device, so what it sends is of one MSS.
+ * 64 KiB and computes checksums (IFF_VNET_HDR). lwIP cannot leave the
+ * cutting of segments to a device, so each that it sends has one MSS at most.
  */
 #include "tap.h"
 
@@ -34,7 +34,7 @@ enum {
 	PIECES = 64,	/* of a frame that is written */
 };
 
-/* A frame as long as a pbuf can be. It comes back here when lwIP is done. */
+/* Memory for the longest pbuf. lwIP gives it back when it is done. */
 struct frame {
 	struct pbuf_custom pbuf;	/* first: lwIP gives back its address */
 	struct frame	*next;
@@ -65,7 +65,7 @@ give_back(struct pbuf *pbuf)
 	spare = frame;
 }
 
-/* False if there is none now. */
+/* Reads a frame and hands it to the stack; false if there is none now. */
 static bool
 receive(struct netif *netif)
 {
@@ -163,7 +163,7 @@ send_frame(struct netif *netif, struct pbuf *frame)
 	do
 		sent = writev(tap, pieces, n);
 	while (sent == -1 && errno == EINTR);
-	/* If its queue is full: a link may lose frames. */
+	/* A full queue drops the frame: a link may lose frames. */
 	return sent == -1 ? ERR_BUF : ERR_OK;
 }
 

@@ -1,9 +1,9 @@
 /*
- * transfer over lwIP's raw API: a host of its own on a tap, or nothing but its
- * loopback. One loop; the stack calls back when bytes have come, when some were
- * taken, when a client is gone. A connection costs some hundred bytes and no
- * stack, but code is cut into steps, and every segment looks for its connection
- * in a list.
+ * transfer over lwIP's raw API: a host of its own on a tap, or its loopback
+ * alone. One loop; the stack calls back when bytes have come, when some were
+ * acknowledged, and when a client is gone. A connection costs some hundred bytes
+ * and no stack, but code is cut into steps, and lwIP looks for the connection of
+ * each segment in a list.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -61,7 +61,7 @@ hang_up(struct tcp_pcb *client)
 	return ERR_OK;
 }
 
-/* Takes what has come; closes at the end of it, after what waits to be sent. */
+/* Takes bytes that have come. At their end it closes, after bytes to be sent. */
 static err_t
 take(void *arg, struct tcp_pcb *client, struct pbuf *data, err_t error)
 {
@@ -75,7 +75,7 @@ take(void *arg, struct tcp_pcb *client, struct pbuf *data, err_t error)
 	return ERR_OK;
 }
 
-/* Sends what there is room for. arg: bytes that were sent, modulo the period. */
+/* Sends as much as there is room for. arg: bytes sent so far, modulo the period. */
 static err_t
 give(void *arg, struct tcp_pcb *client, u16_t len)
 {
@@ -90,7 +90,7 @@ give(void *arg, struct tcp_pcb *client, u16_t len)
 		sent = (sent + n) % PERIOD;
 	}
 	tcp_arg(client, (void *)sent);
-	tcp_output(client);	/* what a device does not take goes later */
+	tcp_output(client);	/* a device that takes less is tried again */
 	return ERR_OK;
 }
 
@@ -152,7 +152,7 @@ usage(void)
 	exit(2);
 }
 
-/* The number that text is, from 1 to most. */
+/* Returns the number of a text, from 1 to most. */
 static long
 number(const char *text, long most)
 {
