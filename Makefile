@@ -66,7 +66,7 @@ siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are si
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
-lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, clang-format, shellcheck
+lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, clang-format, clang-tidy, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
 	internal/arch/deadcode.sh $(OUT)/bin/deadcode
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
@@ -75,6 +75,7 @@ lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead 
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
 	shellcheck .ci/run $$(git ls-files '*.sh')
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
+	internal/arch/c.sh
 
 golden: ## rewrite the golden files; look at the diff
 	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve gonet papaya | xargs -n1 dirname | sort -u | sed 's,^,./,') -update

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs the tools that the models and the checks need and this machine lacks. It prints one line
-# for each tool of the table at the end: "ok" (it was here), "installed", or "SKIP" with a remedy.
-# The models of a skipped tool are left out, and nothing fails. --all adds tools that only tests
-# use: a browser, an SSH server, a packet analyser. All tools are asked for their versions first.
-# Then one apt-get installs the missing packages, while functions fetch tools that Debian does not
-# package.
+# Installs what the models and the checks need and this machine lacks. Each tool of the table at
+# the end becomes one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models
+# of a skipped tool are left out, and nothing fails. --all adds what only tests and lint use: a
+# browser, an SSH server, an analyser of packets, one of C. All tools are asked for their versions
+# first. Then one apt-get installs what is missing; functions fetch beside it what Debian does not
+# pack.
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
 tools=$PWD/out/tools log=$PWD/out/tools/log policy=/usr/sbin/policy-rc.d mark='from toolchains.sh'
@@ -246,6 +246,7 @@ want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 if [ "${1-}" = --all ]; then
   want chromium "the tests that open the pages of Papaya and of the images" 'apt chromium-headless-shell' least 100 sh -c 'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
+  want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version
   want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
   want tshark "the tests in which another reads GoNet's packets" 'apt tshark' least 3 tshark --version
 fi

@@ -132,7 +132,8 @@ deal_nick(struct client *c, struct message *m)
 		c->renamed_at = scratch->note.offset;
 	}
 	scratch->note.number = ++c->replays;
-	scratch->note.len = (uint32_t)snprintf(scratch->note.text, sizeof scratch->note.text, "%s\n%.*s",
+	scratch->note.len = (uint32_t)snprintf(scratch->note.text,
+	    sizeof scratch->note.text, "%s\n%.*s",
 	    c->nick, (int)len, line);
 	client_post(c, &scratch->note);
 	reply(c, m, 0);

@@ -170,7 +170,6 @@ journal_load(void)
 	size_t size;
 	struct stat st;
 	char *text = NULL;
-	int error;
 
 	if (fd == -1 && errno != ENOENT)
 		err(1, "%s", paths.state);
@@ -192,7 +191,7 @@ journal_load(void)
 	if (text != NULL)
 		(void)munmap(text, (size_t)st.st_size);
 	buffer = os_table(BUFFER_BYTES);
-	if ((errno = error = journal_rewrite()) != 0)
+	if ((errno = journal_rewrite()) != 0)
 		err(1, "%s", paths.fresh);
 }
 

@@ -193,9 +193,8 @@ logfile_rotate(void)
 	}
 	end = atomic_load(&board->log_end);
 	(void)snprintf(aside, sizeof aside, "%s.%020" PRIu64, paths.log, base);
-	if (ftruncate(fd, (off_t)(end - base)) == -1 || fdatasync(fd) == -1)
-		error = errno;
-	else if (rename(paths.log, aside) == -1)
+	if (ftruncate(fd, (off_t)(end - base)) == -1 || fdatasync(fd) == -1 ||
+	    rename(paths.log, aside) == -1)
 		error = errno;
 	else if ((fresh = open(paths.log,
 	    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1 ||

@@ -53,8 +53,7 @@ struct client {
 LIST_HEAD(slot, client);
 
 static int listener;		/* shared by all threads */
-static int tables = 1;		/* of descriptors that may still be begun; the
-				   newest thread alone uses it */
+static int tables = 1;		/* that may still be begun; the newest thread's */
 static sigset_t outside;	/* the signals that are blocked while it waits */
 
 /* Each thread has these. There is one, unless several tables are asked for. */

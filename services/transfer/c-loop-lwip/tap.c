@@ -150,15 +150,16 @@ send_frame(struct netif *netif, struct pbuf *frame)
 {
 	struct virtio_net_hdr header = { 0 };
 	struct iovec pieces[PIECES] = { { &header, sizeof header } };
+	struct pbuf *p = frame;
 	int n = 1;
 	ssize_t sent;
 
 	(void)netif;
-	for (struct pbuf *p = frame; p != NULL; p = p->next) {
+	do {
 		if (n == PIECES)
 			return ERR_BUF;
 		pieces[n++] = (struct iovec){ p->payload, p->len };
-	}
+	} while ((p = p->next) != NULL);
 	offload(&header, frame);
 	do
 		sent = writev(tap, pieces, n);
