@@ -1,7 +1,7 @@
 /*
- * chat, a process for each direction of each client. main accepts and owns who
- * is here; a Child RECV reads what its client says and appends it to the log;
- * a Child SEND reads the log and writes to the client. design.md says why.
+ * chat, a process for each direction of each client. main accepts clients and owns
+ * the tables. A child RECV reads lines of its client and appends messages to the
+ * log. A child SEND reads the log and writes to the client. design.md says why.
  */
 #ifndef CHAT_H
 #define CHAT_H
@@ -20,8 +20,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The board is written by many processes: a word that needs a lock of libatomic
- * is none, since that lock is not shared. mips32 and ppc32 stop here. */
+/* Many processes write to the board. A word that takes a lock of libatomic would
+ * not be atomic: that lock is not shared. mips32 and ppc32 stop here. */
 #if ATOMIC_LLONG_LOCK_FREE != 2 || ATOMIC_INT_LOCK_FREE != 2
 #error "this machine has no 64-bit words that several processes can write"
 #endif
@@ -37,9 +37,9 @@ enum {
 	LINE_BYTES = 512,	/* with its CR LF */
 	TAGS_BYTES = 4096,	/* before the line; IRCv3 */
 	TIME_BYTES = 24,	/* 2026-11-22T07:20:11.123Z */
-	TEXT_BYTES = 4096,	/* most text of one message between processes */
+	TEXT_BYTES = 4096,	/* the longest text of a message of processes */
 
-	MAX_CLIENTS = 4096,	/* 8,192 processes: a guess at the most of use */
+	MAX_CLIENTS = 4096,	/* 8,192 processes: a guess, more are of no use */
 	MAX_ROOMS = 16384,
 	MAX_PERSONS = 1 << 18,	/* nicks that were ever here */
 	MAX_MEMBERS = 1 << 19,
@@ -49,15 +49,15 @@ enum {
 	REGISTER_S = 30,
 	QUIET_S = 90,		/* then it is asked by PING */
 	ANSWER_S = 30,		/* then it is ended */
-	ASK_MS = 1000,		/* after messages: has it got them? */
-	STALL_MS = 1000,	/* beyond these, and when waiting for a sync */
-	QUIT_MS = 5000,		/* to take the rest of what was for it: a guess */
+	ASK_MS = 1000,		/* after messages: what has it received? */
+	STALL_MS = 1000,	/* more than those, and to wait for a sync */
+	QUIT_MS = 5000,		/* a guess: to read the rest */
 	STOP_MS = 1000,		/* the same when the server ends, within 2 s */
-	SET_MS = 10000,		/* a clock this far back was set: a guess */
+	SET_MS = 10000,		/* a guess: a clock so far back was set */
 };
 
-/* All that processes say to each other. RECV asks main and waits for REPLY; main
- * and RECV tell SEND; SEND tells main DONE. */
+/* All messages between processes. RECV asks main and waits for a REPLY. main and
+ * RECV send to SEND, and SEND sends DONE to main. */
 enum message_type {
 	M_REPLY = 1,	/* main -> RECV: value is 0 or a numeric or an errno */
 	M_HELLO,	/* RECV -> main: value is SEND's process id */
@@ -84,7 +84,8 @@ enum { CAP_ECHO = 1, CAP_TIME = 2 };
 enum { NEWS_ALL = 1, NEWS_SELF = 2, NEWS_TARGETS = 64 };
 #define NEWS_PERSON 0x80000000u
 
-/* For whom lines of the log are: numbers of rooms, and of persons with NEWS_PERSON. */
+/* The targets of lines of the log: numbers of rooms, or of persons with
+ * NEWS_PERSON. */
 struct about {
 	uint32_t	targets[NEWS_TARGETS];
 	size_t		count;
@@ -102,14 +103,14 @@ struct message {
 };
 enum { MESSAGE_HEAD = offsetof(struct message, text) };
 
-/* Why SEND ended a client that did not want to. */
+/* Why SEND has ended a client that did not quit. */
 enum ended { ENDED_NOT, ENDED_SERVER, ENDED_SLOW, ENDED_SILENT, ENDED_STRANGER, ENDED_BROKEN };
 
-/* What a process does with a lock: main looks whether one sleeps with it. */
+/* The state of a process at a lock: main looks for one that was stopped with it. */
 enum lock_state { LOCK_FREE, LOCK_WANTED, LOCK_HELD, LOCK_STATES = 4 };
 
-/* The part of a client that its two processes and main share: words that are
- * written whole or not at all, so that no death leaves anything half done. */
+/* The words that the two processes of a client and main share. Each is atomic, so
+ * that a death leaves nothing half done. */
 struct slot {
 	_Atomic uint32_t	kicked;		/* a KICK is under way */
 	_Atomic uint32_t	heard_s;	/* when the client last said something */
@@ -128,11 +129,11 @@ struct board {
 	_Atomic uint64_t	log_synced;	/* all before it is on the disk */
 	_Atomic uint64_t	log_ms;		/* time of the last line */
 	_Atomic uint64_t	state_written, state_synced;	/* records of DATA/state */
-	_Atomic uint32_t	log_writing;	/* somebody with the lock, or he died */
+	_Atomic uint32_t	log_writing;	/* a process writes, or has died in a write */
 	_Atomic uint32_t	log_files;	/* grows when DATA/log is another file */
 	_Atomic uint32_t	clients;		/* slots below this are in use */
-	_Atomic uint32_t	audience[MAX_ROOMS];	/* who is there, by room */
-	_Atomic uint64_t	last[MAX_ROOMS];	/* the end of what was said there last */
+	_Atomic uint32_t	audience[MAX_ROOMS];	/* clients in each room */
+	_Atomic uint64_t	last[MAX_ROOMS];	/* the end of its last line */
 	_Atomic uint64_t	topic_at[MAX_ROOMS];	/* its last topic: 1 + its offset */
 	struct slot		slots[MAX_CLIENTS];
 };
@@ -143,7 +144,7 @@ struct word {
 	size_t		 len;
 };
 
-/* Without case, in ASCII. Mostly the case is the same, too. */
+/* Compares without case in ASCII. Mostly the bytes are the same. */
 static inline bool
 same(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -173,7 +174,7 @@ struct said {
 	size_t		line_len;	/* without LF */
 };
 
-/* What a child is, and the descriptors that it has. */
+/* A child, and the descriptors that it has. */
 struct self {
 	uint32_t	slot;
 	pid_t		parent;

@@ -1,7 +1,7 @@
 /*
- * The clients as main sees them: each is two processes and two sockets to them.
- * No process of a client can hold main up: what SEND has no room for waits in a
- * queue, and where that is full the client ends.
+ * The clients as main sees them: each is two processes and a socket to each. No
+ * process of a client can hold main up: messages that SEND has no room for wait
+ * in a queue, and when that is full the client ends.
  */
 #include "daemon.h"
 #include "main.h"
@@ -24,9 +24,9 @@
 
 enum {
 	QUEUE_BYTES = HELD_BYTES + (1 << 16),
-	OWN_FDS = 32,		/* of main, and those of a start: fewer, a guess */
-	REFUSED_READS = 16,	/* of half a KiB: more than a registration, a guess */
-	SPARE_SHARE = 64,	/* of all places; of 4,096, what a turn accepts */
+	OWN_FDS = 32,		/* a guess: of main itself, and of a start */
+	REFUSED_READS = 16,	/* of half a KiB, a guess: a registration is shorter */
+	SPARE_SHARE = 64,	/* of all places: of 4,096 as many as a turn accepts */
 };
 
 struct client *clients;
@@ -34,7 +34,7 @@ struct scratch *scratch;
 int alive_read, alive_write;
 
 static uint32_t client_total, client_most;
-static uint32_t client_spare;	/* places that strangers may not fill */
+static uint32_t client_spare;	/* kept free of clients that do not register */
 
 void
 client_init(void)
@@ -43,7 +43,7 @@ client_init(void)
 	int pair[2];
 	uint32_t i;
 
-	/* Two descriptors each, so that none is taken who could not be served. */
+	/* A client takes two descriptors, which bounds how many can be served. */
 	client_most = MAX_CLIENTS;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
 	    limit.rlim_cur < OWN_FDS + 2 * MAX_CLIENTS)
@@ -73,7 +73,7 @@ client_count(void)
 	return client_total;
 }
 
-/* An address as a word of IRC: none begins with a colon. */
+/* Writes an address as a word of IRC, which may not begin with a colon. */
 static void
 host_of(const struct sockaddr *address, char *host)
 {
@@ -88,7 +88,7 @@ host_of(const struct sockaddr *address, char *host)
 		memmove(host, host + 1, strlen(host));
 }
 
-/* The descriptors of a new RECV get their places, all others go. */
+/* Gives the descriptors of a new RECV their numbers and closes all others. */
 static void
 arrange(const int *have)
 {
@@ -141,7 +141,7 @@ free_client(void)
 	return NULL;
 }
 
-/* Everything that a slot said of its last client. */
+/* Clears a slot of its last client. */
 static void
 slot_reset(uint32_t number)
 {
@@ -153,9 +153,9 @@ slot_reset(uint32_t number)
 		atomic_store(&board->clients, number + 1);
 }
 
-/* Says why there is nothing to be had; the connection is closed thereafter. What
- * the client has said is read first: a close with that unread would be a reset,
- * and a reset may overtake the reason. */
+/* Tells a client why it is refused; the caller then closes the connection. Bytes
+ * of the client are read first: close with unread bytes is a reset, and a reset
+ * may overtake the reason. */
 static void
 refuse(int fd, const char *why)
 {
@@ -177,7 +177,7 @@ refuse_for_want(int fd, int error)
 	uint64_t now = os_clock_ms();
 
 	refuse(fd, "There is no room left");
-	if (now - told_ms >= STALL_MS)	/* a flood of them is no flood of lines */
+	if (now - told_ms >= STALL_MS)	/* one line for a flood of them */
 		complain("a client was sent away: %s", strerror(error));
 	told_ms = now;
 }
@@ -192,7 +192,7 @@ refuse_for_origin(int fd, const char *from)
 	refuse(fd, why);
 }
 
-/* Every process looks at all slots below board->clients now and then. */
+/* Frees a slot, and lowers board->clients: watermark() looks at all below it. */
 static void
 free_slot(struct client *c)
 {
@@ -213,9 +213,9 @@ hang_up(struct client *c)
 	free_slot(c);
 }
 
-/* Who has not registered has no right to its place: when places run out, the one
- * that came first goes. Else a few thousand who say nothing kept all others out. The
- * processes of one take a moment to end, and until then there are those to spare. */
+/* When places run out, the oldest client that has not registered is ended. Else a
+ * few thousand silent clients would keep all others out. Its processes take a
+ * moment to end; until then spare places are used. */
 static void
 make_place(void)
 {
@@ -274,8 +274,8 @@ client_call(int fd, const struct sockaddr *address)
 	client_total++;
 }
 
-/* It has said something: two processes are started, which own the connection
- * from here on. False with errno: something has run out. */
+/* The client has said something: starts two processes, which own the connection
+ * from here on. False with errno: a resource has run out. */
 static bool
 start(struct client *c)
 {
@@ -304,8 +304,8 @@ start(struct client *c)
 	return true;
 }
 
-/* Something has come from one who calls, or its end: who only connects and goes
- * costs no process. */
+/* The first bytes of a client have come, or its end. A client that connects and
+ * goes costs no process. */
 void
 client_answer(struct client *c)
 {
@@ -322,7 +322,7 @@ client_answer(struct client *c)
 	hang_up(c);
 }
 
-/* Ends both at once; what follows is done when RECV's socket is at its end. */
+/* Kills both processes. The rest is done when RECV's socket is at its end. */
 void
 client_kill(struct client *c)
 {
@@ -351,7 +351,7 @@ enqueue(struct client *c, const struct message *m)
 		c->queue_head = 0;
 	}
 	if (c->queue_tail + len > QUEUE_BYTES) {
-		client_kill(c);	/* SEND is stopped, or as good as that */
+		client_kill(c);	/* SEND is stopped, or far too slow */
 		return;
 	}
 	memcpy(c->queue + c->queue_tail, m, MESSAGE_HEAD + m->len);
@@ -386,7 +386,7 @@ client_flush(struct client *c)
 		client_unqueue(c);
 }
 
-/* Nothing waits any more. */
+/* Empties the queue. */
 void
 client_unqueue(struct client *c)
 {
@@ -397,7 +397,7 @@ client_unqueue(struct client *c)
 	c->queue = NULL;
 }
 
-/* What is for it until now, then why, then the end, within so many ms. */
+/* Ends a client within so many ms: after all lines for it, and the reason. */
 void
 client_end(struct client *c, const char *why, int limit_ms)
 {
@@ -410,7 +410,7 @@ client_end(struct client *c, const char *why, int limit_ms)
 	c->end_by_ms = os_clock_ms() + (uint64_t)limit_ms + STALL_MS;
 }
 
-/* RECV is gone, and SEND with it or by itself. */
+/* RECV is gone. SEND is killed if it has not ended. */
 void
 client_remove(struct client *c)
 {
@@ -422,8 +422,8 @@ client_remove(struct client *c)
 	free_slot(c);
 }
 
-/* A process that sleeps with a lock that all others want has been stopped: it
- * may sleep again where it does no harm. */
+/* A process that keeps a lock from one tick to the next has been stopped (SIGSTOP),
+ * and all others wait for it. It is continued, until it has no lock. */
 static void
 watch(struct client *c)
 {
@@ -441,7 +441,7 @@ watch(struct client *c)
 	}
 }
 
-/* Of one who has said nothing: SEND would see to it. */
+/* Ends a client that has said nothing in time. It has no SEND that would. */
 static void
 call_tick(struct client *c, uint64_t now, bool ending)
 {

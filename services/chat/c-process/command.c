@@ -18,7 +18,7 @@ own_room(const char *name, size_t len)
 	return NULL;
 }
 
-/* The next of a list with commas. */
+/* Takes the next word of a list with commas. */
 static bool
 next_of(struct word *list, struct word *one)
 {
@@ -40,7 +40,7 @@ next_of(struct word *list, struct word *one)
 	return true;
 }
 
-/* The first line of DATA/password, if there is one, is what PASS must say. */
+/* The word of PASS must be the first line of DATA/password, if there is one. */
 static bool
 password_right(void)
 {
@@ -109,7 +109,7 @@ do_nick(const struct line *l)
 	try_register();
 }
 
-/* A word of a prefix: nothing in it may end it. */
+/* A word of a prefix has no byte that would end it. */
 static void
 set_user(const struct word *w)
 {
@@ -153,7 +153,7 @@ tell_caps(const char *verb, const char *text, size_t len)
 	    verb, (int)len, text);
 }
 
-/* Applies a list of capabilities; false if one is none of ours. */
+/* Applies a list of capabilities; false if the server lacks one of them. */
 static bool
 apply_caps(const struct word *list, uint32_t *caps)
 {
@@ -186,7 +186,7 @@ request_caps(const struct word *list)
 	uint32_t caps = own.caps;
 	bool good = apply_caps(list, &caps);
 
-	finish_batch();		/* what was said before is under the old ones */
+	finish_batch();		/* earlier lines are under the old capabilities */
 	if (good) {
 		own.caps = caps;
 		to_main.type = M_CAPS;
@@ -297,7 +297,7 @@ do_part(const struct line *l)
 		part_room(&name, l->count > 1 ? &l->words[1] : NULL);
 }
 
-/* Who is meant: its number and its name as others know it, or a numeric. */
+/* Finds a target: its number and its name as others know it, or a numeric. */
 static int
 find_target(const struct word *to, uint32_t *target, struct word *name)
 {
@@ -453,7 +453,7 @@ do_ping(const struct line *l)
 		pong(l->words[0].at, l->words[0].len);
 }
 
-/* Digits up to end, or a wrong answer. */
+/* Reads the digits before end; false if there is anything else. */
 static bool
 number_of(const char *at, const char *end, uint64_t *value)
 {
@@ -465,8 +465,8 @@ number_of(const char *at, const char *end, uint64_t *value)
 	return at == end;
 }
 
-/* An answer to SEND, who asked with an offset of the log and with how many
- * replays came before. */
+/* An answer to SEND's PING, whose token is an offset of the log and the number of
+ * replays before it. */
 static void
 do_pong(const struct line *l)
 {
@@ -522,7 +522,7 @@ static const struct {
 	{ COMMAND("WHO"), do_who, 1, 0 },
 };
 
-/* A line without its end. */
+/* Obeys a line without its end. */
 void
 command(const char *at, size_t len)
 {

@@ -1,6 +1,6 @@
 /*
- * main as a daemon: it goes into the background only when all is well, writes to
- * syslog from there, and gives up what it does not need.
+ * main as a daemon: it goes into the background only when it has started well,
+ * writes to syslog from there, and drops privileges that it does not need.
  */
 #include "chat.h"
 #include "daemon.h"
@@ -20,8 +20,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* A guess: all of an office or a house of students, who come from one address,
- * and a 64th of all places, so that nobody fills them from a few. */
+/* A guess: enough for an office or a house of students behind one address. It is
+ * a 64th of all places, so that a few addresses cannot take all of them. */
 enum { EACH_CLIENTS = 64 };
 
 static int ready_pipe = -1;	/* to the process that was started */
@@ -36,7 +36,7 @@ usage(void)
 	    "[-u user] port host folder");
 }
 
-/* Without a sign, which strtoull would take. */
+/* Refuses a sign, which strtoull would take. */
 static uint64_t
 number(char option, const char *text, const char *of)
 {
@@ -85,7 +85,7 @@ options_read(struct options *o, int argc, char *argv[])
 	o->folder = argv[optind + 2];
 }
 
-/* Something that its keeper should know; the server goes on. */
+/* Tells the operator; the server goes on. */
 void
 complain(const char *format, ...)
 {
@@ -99,8 +99,8 @@ complain(const char *format, ...)
 	va_end(args);
 }
 
-/* The process that was started stays until its child is ready or has failed, so
- * that whoever started it knows. */
+/* The process that was started stays until its child is ready or has failed, and
+ * its exit status says which. */
 void
 daemon_start(const struct options *o)
 {
@@ -118,7 +118,7 @@ daemon_start(const struct options *o)
 		if (read(pair[0], &byte, 1) == 1)
 			_exit(0);
 		(void)waitpid(pid, &status, 0);
-		_exit(1);	/* it has said why */
+		_exit(1);	/* the child has said why */
 	}
 	(void)close(pair[0]);
 	ready_pipe = pair[1];
@@ -135,9 +135,9 @@ write_pid(const char *file)
 		err(1, "%s", file);
 }
 
-/* When the port is bound and nothing is open that a user could not have. The
- * folder becomes the root: there is nothing else to see for a process whose
- * client has taken it over. */
+/* Is called when the port is bound, and before anything is open that the user
+ * could not open. The folder becomes the root, so that a process that a client
+ * has taken over sees no other files. */
 void
 daemon_drop(const struct options *o)
 {
@@ -182,7 +182,7 @@ daemon_ready(const struct options *o)
 void
 daemon_end(const struct options *o)
 {
-	/* Its folder may be out of reach by now: then it is left empty. */
+	/* The file's folder may be out of reach by now: then the file is left empty. */
 	if (pid_fd != -1 && unlink(o->pid_file) == -1)
 		(void)ftruncate(pid_fd, 0);
 }

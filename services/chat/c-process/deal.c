@@ -1,4 +1,4 @@
-/* What clients ask of main: the only code that changes the tables. */
+/* The requests of clients to main. No other code changes the tables. */
 #include "daemon.h"
 #include "main.h"
 #include "numeric.h"
@@ -18,14 +18,14 @@ reply(struct client *c, struct message *m, uint32_t value)
 	m->offset = journal_records();
 	if (value != 0)
 		m->len = 0;
-	/* It waits for it, and asks no second time. */
+	/* Replies to RECV, which waits for that and has no other request. */
 	if (message_send(c->recv_fd, m, false) == EAGAIN) {
 		complain("a client was ended: %s", strerror(ENOBUFS));
 		client_kill(c);
 	}
 }
 
-/* Two words, the second is the rest and may be empty. */
+/* Splits a text in two words. The second is the rest, and may be empty. */
 static struct word
 split(const struct message *m, struct word *rest)
 {
@@ -50,8 +50,8 @@ nick_taken(const struct client *but, const char *nick, size_t len)
 	return false;
 }
 
-/* The client answers to this nick from now on. Returns from where on what was
- * said to the nick is missed. */
+/* The client has this nick from now on. Returns the offset from which on it has
+ * missed messages for the nick. */
 static uint64_t
 come_as(struct client *c, uint32_t number, uint64_t now)
 {
@@ -62,9 +62,9 @@ come_as(struct client *c, uint32_t number, uint64_t now)
 	person_come(number, now);
 	c->person = number;
 	if (c->renamed_from == number && p->from < c->renamed_at)
-		p->from = c->renamed_at;	/* it was here a moment ago */
+		p->from = c->renamed_at;	/* it had this nick a moment ago */
 	if (p->last <= p->from && watermark() >= now)
-		p->from = now;	/* nothing waits, and nothing is on its way here */
+		p->from = now;	/* no message for it waits or is under way */
 	journal("N %s %" PRIu64 "\nC %s %" PRIu64 "\n", p->nick, p->from,
 	    p->nick, now);
 	return p->from;
@@ -186,9 +186,9 @@ rooms_of(uint32_t person)
 	return count;
 }
 
-/* Marks the client as there, and returns from where on it has missed what was
- * said: the audience grows before the end is read, so that a RECV which finds
- * itself alone has published before. */
+/* Marks the client as present in a room, and returns the offset from which on it
+ * has missed messages. The audience grows before the end of the log is read, so a
+ * RECV that finds itself alone has published its lines before that end. */
 static uint64_t
 enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
 {
@@ -201,7 +201,7 @@ enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
 	m->joined = *now = atomic_load(&board->log_end);
 	if (fresh || (atomic_load(&board->last[m->room]) <= m->from &&
 	    watermark() >= *now))
-		m->from = *now;		/* nothing waits */
+		m->from = *now;		/* it has missed nothing */
 	if (fresh)
 		journal("M %s %s %" PRIu64 "\n", c->nick, r->name, m->from);
 	journal("J %s %s %" PRIu64 "\n", c->nick, r->name, m->joined);
@@ -352,8 +352,8 @@ deal_names(struct client *c, struct message *m)
 	reply(c, m, 0);
 }
 
-/* The client has all before an offset; with it, what came to its former nick
- * before the change. */
+/* The client has received all before an offset. So it has received the messages
+ * for its former nick before the change, too. */
 static void
 received(struct client *c, uint64_t offset)
 {
@@ -370,7 +370,7 @@ received(struct client *c, uint64_t offset)
 	}
 }
 
-/* Others hear that it has gone when its nick is free, and not before. */
+/* Tells others that a client has gone, and frees its nick at the same moment. */
 static void
 leave(struct client *c)
 {
@@ -399,7 +399,7 @@ leave(struct client *c)
 	c->stage = STAGE_LEAVING;
 }
 
-/* It is there until SEND has sent what is for it: then it is known what it got. */
+/* A client ends. It stays until SEND has sent the rest and says how much that is. */
 static void
 deal_quit(struct client *c, const struct message *m)
 {
@@ -411,7 +411,7 @@ deal_quit(struct client *c, const struct message *m)
 	client_end(c, c->why, QUIT_MS);
 }
 
-/* SEND has sent what it was to send. */
+/* SEND has ended: it has sent all before an offset. */
 void
 deal_done(struct client *c, uint64_t offset)
 {
@@ -428,7 +428,7 @@ kick(uint32_t slot, const struct message *news, uint64_t safe)
 	struct message *m = &scratch->kick;
 
 	if (atomic_exchange(&board->slots[slot].kicked, 1) != 0)
-		return;		/* it has not looked yet since the last */
+		return;		/* the last KICK is still under way */
 	m->type = M_KICK;
 	m->safe = safe < news->from ? safe : news->from;
 	client_post(&clients[slot], m);
@@ -457,7 +457,7 @@ kick_room(uint32_t number, const struct client *but, const struct message *news,
 	}
 }
 
-/* The log has grown: tells those whom it concerns. Only then is told raised. */
+/* The log has grown: tells the clients that hear its lines, then raises `told`. */
 static void
 deal_news(struct client *c, const struct message *m)
 {
@@ -485,7 +485,7 @@ deal_news(struct client *c, const struct message *m)
 	atomic_store(&slot->told, m->offset);
 }
 
-/* RECV is gone. What it had logged and not said is announced to all. */
+/* RECV is gone. Lines that it logged and did not announce are announced to all. */
 void
 deal_gone(struct client *c)
 {
@@ -497,7 +497,7 @@ deal_gone(struct client *c)
 	leave(c);
 	m.from = atomic_load(&slot->told);
 	m.offset = atomic_load(&slot->said);
-	if (m.offset > atomic_load(&board->log_end))	/* it had not published */
+	if (m.offset > atomic_load(&board->log_end))	/* its last lines are not published */
 		m.offset = atomic_load(&board->log_end);
 	if (m.from < m.offset)
 		deal_news(c, &m);
@@ -512,7 +512,7 @@ deal_log(struct client *c, struct message *m)
 	int error = logfile_mend();
 
 	if (error == 0 && files != atomic_load(&board->log_files)) {
-		(void)folder_lock();	/* another cannot have it: we had it */
+		(void)folder_lock();	/* no other server can have it: ours had it */
 		error = journal_rewrite();
 	}
 	reply(c, m, (uint32_t)error);
@@ -544,7 +544,7 @@ deal_in(struct client *c, struct message *m)
 		reply(c, m, 0);
 		break;
 	default:
-		client_kill(c);	/* no process of ours says that */
+		client_kill(c);	/* our processes never send that */
 	}
 }
 
@@ -573,8 +573,8 @@ deal(struct client *c, struct message *m)
 		deal_register(c, m);
 		break;
 	case M_RECEIVED:
-		/* SEND asked before it knew of the newest room or nick: it asks
-		 * again, and until then nobody knows what of that was sent. */
+		/* SEND asked before it knew of the newest room or nick. It asks
+		 * again; until then it is not known what of that was sent. */
 		if (in && m->number == c->replays)
 			received(c, m->offset);
 		break;

@@ -1,14 +1,14 @@
 /*
- * DATA/state: the tables as lines of text. Each change is a line at its end; at
- * times the whole is written anew. main writes, and never waits for the disk
- * but then; a RECV whose client wants to be sure syncs (log_sync).
+ * DATA/state: the tables as lines of text. Each change is appended as a line, and
+ * now and then the file is written anew. main writes it, and waits for the disk
+ * only when it is written anew. A RECV syncs it before it says PONG (log_sync).
  *
  *	B base			DATA/log begins at this offset
- *	N nick from		a nick that was here: what it has of what was for it
- *	M nick room from	a member, and what it has of the room
- *	J nick room offset	it came at this offset
- *	C nick offset		the same of the nick itself
- *	R nick offset		it has all before of what it had come to
+ *	N nick from		a nick that was here has had all for it before from
+ *	M nick room from	a member has had all in the room before from
+ *	J nick room offset	it joined at this offset
+ *	C nick offset		the nick came at this offset
+ *	R nick offset		it has received all before, since it joined or came
  *	A nick			it went, and an R may follow
  *	P nick room		it parted
  *	T room offset text	a topic, as the log has it
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-	RECORD_BYTES = 512,		/* the longest is a topic's */
+	RECORD_BYTES = 512,		/* the longest record is a topic's */
 	BUFFER_BYTES = 1 << 16,
 	REWRITE_BYTES = 1 << 20,	/* no file is too long below this */
 	REWRITE_TIMES = 4,		/* or below so many times its shortest */
@@ -39,13 +39,13 @@ enum {
 
 static int state_fd = -1;
 static uint64_t state_bytes, short_bytes, reserved_bytes;
-static uint64_t record_count;	/* board->state_written when all is well */
-static int broken;		/* the errno of what was not written */
+static uint64_t record_count;	/* board->state_written, unless a write failed */
+static int broken;		/* the errno of a write that failed */
 
 static char *buffer;		/* of a rewrite */
 static size_t buffered;
 
-/* A number that only a damaged file makes too large is cut to the log's end. */
+/* Reads an offset. One behind the log's end is of a damaged file, and is cut. */
 static uint64_t
 offset_of(const struct word *w)
 {
@@ -132,7 +132,7 @@ load_record(const char *at, size_t len)
 	}
 }
 
-/* The first line says where the log begins: it is wanted before all others. */
+/* Reads the first line, which says where the log begins, before all others. */
 static uint64_t
 base_of(const char *at, const char *end)
 {
@@ -158,11 +158,11 @@ load_lines(const char *at, const char *end)
 		person_come(i, 0);
 		persons[i].last = atomic_load(&board->log_end);
 	}
-	for (i = 0; i < room_count; i++)	/* nobody knows: look */
+	for (i = 0; i < room_count; i++)	/* not known: the log is looked at */
 		atomic_store(&board->last[i], atomic_load(&board->log_end));
 }
 
-/* Reads DATA/state and opens the log: positions make sense only with both. */
+/* Reads DATA/state and opens the log: offsets make sense only with both. */
 void
 journal_load(void)
 {
@@ -210,7 +210,7 @@ write_whole(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* So that who comes and goes on a full disk is still written down. */
+/* Reserves blocks, so that records can be appended on a full disk. */
 static void
 reserve(void)
 {
@@ -222,7 +222,7 @@ reserve(void)
 #endif
 }
 
-/* Appends a record. What cannot be written makes the next rewrite due. */
+/* Appends a record. If that fails, the file is to be written anew. */
 void
 journal(const char *format, ...)
 {
@@ -350,7 +350,7 @@ journal_rewrite(void)
 	return 0;
 }
 
-/* Now and then, when nobody waits. */
+/* Is called once a tick: writes the file anew if that is due. */
 void
 journal_tick(void)
 {

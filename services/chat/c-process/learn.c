@@ -1,11 +1,12 @@
-/* What main reads in the log itself, where no RECV has told it, or none will. */
+/* main reads the log itself when no RECV has told it of lines, or none will. */
 #include "main.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The topic is what the log says, of which main may not have been told yet: who
- * has heard it is answered with it. Nobody learns a topic before the log has it. */
+/* The log has the topic of a room, and main may not have been told of the last one
+ * yet. A client that has heard that one must get it as the answer. No client
+ * learns a topic before the log has it. */
 void
 look_for_topic(uint32_t number)
 {
@@ -28,7 +29,7 @@ look_for_topic(uint32_t number)
 	log_close();
 }
 
-/* Lines of the log whose RECV is dead: for whom are they? */
+/* Finds the rooms and persons of lines of the log whose RECV is dead. */
 void
 learn(uint64_t at, uint64_t end)
 {

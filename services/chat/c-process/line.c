@@ -1,13 +1,13 @@
 /*
  * Lines of clients and lines of the log, taken apart in place: nothing is
- * copied, nothing is kept, and no byte is read outside what is given.
+ * copied or kept, and no byte outside the given ones is read.
  */
 #include "chat.h"
 
 #include <string.h>
 #include <time.h>
 
-/* Copies what fits and ends it with NUL; returns its length. */
+/* Copies as much as fits, adds a NUL, and returns the length without it. */
 size_t
 copy(char *to, size_t size, const char *from, size_t len)
 {
@@ -34,8 +34,8 @@ skip_word(const char *at, const char *end)
 	return blank != NULL ? blank : end;
 }
 
-/* Takes a client's line without its end and without tags apart; false: it says
- * nothing. A client's own source, ":ann PING", is skipped. */
+/* Takes a client's line apart, which has no end and no tags. False: it is empty. A
+ * source of the client's own, ":ann PING", is skipped. */
 bool
 line_parse(const char *at, size_t len, struct line *line)
 {
@@ -140,7 +140,7 @@ digits(char *at, int count, unsigned value)
 	}
 }
 
-/* TIME_BYTES of text without NUL. A second's date is worked out once. */
+/* Writes TIME_BYTES without NUL. The date of a second is computed once. */
 void
 time_text(uint64_t ms, char *text)
 {

@@ -1,7 +1,7 @@
 /*
- * The log in the children. RECV appends under an exclusive lock, in one write;
- * SEND reads without one, and only what the board says is whole. A sync is done
- * by one for all who wait.
+ * The log in the children. RECV appends under an exclusive lock, in one write.
+ * SEND reads without a lock, up to the end that the board has. One process syncs
+ * for all that wait.
  */
 #include "chat.h"
 
@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100 };	/* a guess: how long a removed log is written to */
+enum { LOOK_MS = 100 };	/* a guess: so long a removed log is written to */
 
-static int	log_fd = -1;		/* an opening of this process alone */
+static int	log_fd = -1;		/* opened by this process */
 static uint32_t	log_seen;		/* board->log_files when it was opened */
-static uint64_t	log_first, log_last;	/* what SEND's file holds */
+static uint64_t	log_first, log_last;	/* offsets of the file that SEND reads */
 
-/* Put aside by main, or removed. */
+/* Whether the file is DATA/log no more: rotated or removed. */
 static bool
 moved(struct stat *st)
 {
@@ -40,7 +40,7 @@ reopen(int flags)
 	return log_fd == -1 ? errno : 0;
 }
 
-/* Asks main, who alone makes files, for a log to write to. */
+/* Asks main for a log to write to: main alone makes files. */
 static int
 find_log(void)
 {
@@ -58,11 +58,11 @@ find_log(void)
 		return error;
 	if (m.value != 0)
 		return (int)m.value;
-	return reopen(O_RDWR | O_APPEND);	/* looked at with the lock held */
+	return reopen(O_RDWR | O_APPEND);	/* it is checked with the lock held */
 }
 
-/* Before others can see the lines, they can see for which rooms they are and
- * that they are not announced: main may answer somebody else in between. */
+/* Publishes lines. Before others can see the lines, they can see their rooms, and
+ * that they are not announced: main may answer another client in between. */
 static void
 publish(const struct about *about, uint64_t start, uint64_t end)
 {
@@ -84,8 +84,8 @@ publish(const struct about *about, uint64_t start, uint64_t end)
 	atomic_store(&board->log_end, end);
 }
 
-/* Whole lines of a RECV that was killed before it could publish them: main looks
- * for whom they are. */
+/* Publishes whole lines of a RECV that was killed before it could: main finds out
+ * which clients hear them. */
 static void
 adopt(uint64_t start, uint64_t end)
 {
@@ -100,8 +100,8 @@ adopt(uint64_t start, uint64_t end)
 	(void)message_send(FD_MAIN, &m, true);
 }
 
-/* Whether somebody has died in a write, or the file is another; and every now
- * and then, since a file can be removed or cut by anybody. */
+/* Whether to look at the file: a process has died in a write, the file is another
+ * one, or some time is over, since any program can remove or cut it. */
 static bool
 look_is_due(void)
 {
@@ -115,7 +115,7 @@ look_is_due(void)
 	return true;
 }
 
-/* With the lock held: the file is as long as the board says, or is made so. */
+/* With the lock held: makes the file as long as the board says, if it is not. */
 static int
 compare(const struct stat *st)
 {
@@ -134,7 +134,7 @@ compare(const struct stat *st)
 	return 0;
 }
 
-/* Returns with the lock held, and with the log as the board says. */
+/* Takes the lock; the log is then as the board says. */
 static int
 lock_log(void)
 {
@@ -148,7 +148,7 @@ lock_log(void)
 		if ((error = logfile_lock(log_fd, LOCK_EX, word)) != 0)
 			return error;
 		if (maybe_orphan && getppid() != self.parent)
-			_exit(1);	/* the log may be another server's now */
+			_exit(1);	/* the folder may be another server's now */
 		if (tries == 0 && !look_is_due())
 			return 0;
 		if (!moved(&st)) {
@@ -161,8 +161,8 @@ lock_log(void)
 	return ENOENT;
 }
 
-/* Lines that were made at the same moment get one time. It does not fall while
- * the clock is put right by little; one that was wrong is not followed for ever. */
+/* Returns the time of new lines. It does not fall when the clock is set back a
+ * little. When it is set back by more, the time follows. */
 static void
 stamp(char *lines, size_t len)
 {
@@ -180,8 +180,8 @@ stamp(char *lines, size_t len)
 	}
 }
 
-/* Appends whole lines, whose times it fills in, in one write. Returns 0 and the
- * offsets around them, or an errno; then nothing of them is in the log. */
+/* Appends whole lines in one write, after it has filled in their times. Returns 0
+ * and the offsets around them, or an errno: then none of them is in the log. */
 int
 log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
     uint64_t *end)
@@ -207,7 +207,7 @@ log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
 		publish(about, *start, *end);
 	else if (ftruncate(log_fd,
 	    (off_t)(*start - atomic_load(&board->log_base))) == -1)
-		done = 0;	/* whoever comes next tries again */
+		done = 0;	/* the next writer tries again */
 	if (error == 0 || done > 0)
 		atomic_store(&board->log_writing, 0);
 	(void)logfile_lock(log_fd, LOCK_UN,
@@ -227,8 +227,8 @@ sync_file(const char *path)
 	return error;
 }
 
-/* The file of the log may change between a look at its end and the sync: a
- * rotation has synced what it put aside. */
+/* Syncs the log. The file may change between the look at its end and the sync, but
+ * a rotation syncs the file that it puts aside. */
 static int
 sync_log(void)
 {
@@ -244,7 +244,7 @@ sync_log(void)
 	} while (files != atomic_load(&board->log_files));
 	if (fdatasync(log_fd) == -1)
 		return errno;
-	if (moved(&st)) {	/* what it has since then is nowhere */
+	if (moved(&st)) {	/* later lines of it are lost */
 		(void)find_log();
 		return ENOENT;
 	}
@@ -271,8 +271,8 @@ synced(uint64_t offset, uint64_t records)
 }
 
 /* Returns when the log before offset and the first records of the state are on
- * the disk. Whoever gets the lock syncs for all who came while he waited: they
- * find it done. */
+ * the disk. The process that gets the lock syncs for all that came while it
+ * waited: they find it done. */
 int
 log_sync(uint64_t offset, uint64_t records)
 {
@@ -296,8 +296,7 @@ log_sync(uint64_t offset, uint64_t records)
 	return error;
 }
 
-/* Opens the file that was put aside with what is at offset, or the first after
- * it if that was removed. */
+/* Opens the rotated file that holds offset, or the next one if it was removed. */
 static int
 open_aside(uint64_t *offset)
 {
@@ -362,10 +361,10 @@ file_at(uint64_t *offset)
 	return ENOENT;
 }
 
-/* Reads whole lines from offset on, before limit; offset moves forward where
- * lines are gone with their file. Returns 0 or an errno. No lock: what is before
- * the board's end was written before it was published, and is never touched
- * again; what is after it nobody reads. */
+/* Reads whole lines from offset on, before limit. Offset moves forward where lines
+ * are gone with their file. Returns 0 or an errno. It takes no lock: lines before
+ * the board's end were written before they were published, and never change. No
+ * process reads behind that end. */
 int
 log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
     size_t *len)
@@ -387,11 +386,11 @@ log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
 	for (*len = (size_t)more; *len > 0 && lines[*len - 1] != '\n'; --*len)
 		continue;
 	if (*len == 0 && log_seen == atomic_load(&board->log_files))
-		*offset = limit;	/* somebody has cut the file */
+		*offset = limit;	/* the file was cut */
 	return 0;
 }
 
-/* main reads now and then; its children have the log by an opening of their own. */
+/* For main, which reads seldom: its children open the log themselves. */
 void
 log_close(void)
 {

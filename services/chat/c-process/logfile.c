@@ -1,8 +1,8 @@
 /*
- * The file DATA/log: how it is locked, mended after a death in the middle of a
- * write, made anew, and put aside by rotation as DATA/log.OFFSET, OFFSET being
- * that of its first byte. Offsets count all bytes ever logged, so that they
- * mean the same before and after.
+ * The file DATA/log: how it is locked, repaired after a death in the middle of a
+ * write, made anew, and rotated to DATA/log.OFFSET, where OFFSET is that of its
+ * first byte. Offsets count all bytes that were ever logged, so a rotation does
+ * not change them.
  */
 #include "chat.h"
 #include "daemon.h"
@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct stat known;	/* main's: the file that is DATA/log */
+static struct stat known;	/* main's: which file is DATA/log */
 
-/* The lock of a file belongs to an opening of it, not to a process: whoever
- * locks has opened it himself, after fork. The word tells main. */
+/* A lock of flock belongs to an open file description, which fork shares. So each
+ * process opens the file itself, after fork. The word tells main of the lock. */
 int
 logfile_lock(int fd, int how, _Atomic uint32_t *word)
 {
@@ -44,9 +44,9 @@ logfile_lock(int fd, int how, _Atomic uint32_t *word)
 	return result == 0 ? 0 : errno;
 }
 
-/* Called with the lock held, when the file is not as long as the board says:
- * somebody was killed while writing, or before saying so. Whole lines stay, the
- * rest was never acknowledged. */
+/* Is called with the lock held, when the file is not as long as the board says: a
+ * RECV was killed in a write or before it published. Whole lines stay. The rest
+ * was never acknowledged. */
 int
 logfile_repair(int fd, uint64_t *size)
 {
@@ -93,7 +93,7 @@ publish(uint64_t base, uint64_t end)
 	atomic_fetch_add(&board->log_files, 1);
 }
 
-/* The end of what was put aside: where DATA/log begins, if nothing else is known. */
+/* Returns the end of the rotated files: DATA/log begins there if no record says. */
 static uint64_t
 base_of_folder(void)
 {
@@ -115,9 +115,9 @@ base_of_folder(void)
 	return base;
 }
 
-/* At the start. Nothing that an earlier server acknowledged is after its last
- * LF; a child of it that is still there sees that its main is gone, and writes
- * no more. */
+/* Opens the log at the start. An earlier server acknowledged nothing behind the
+ * last LF. A child of that server which is left sees that its main is gone, and
+ * writes no more. */
 void
 logfile_start(uint64_t base)
 {
@@ -145,7 +145,7 @@ logfile_start(uint64_t base)
 }
 
 /* A child has found another file, or none. A new file begins where the lost one
- * has ended. Returns 0 when there is a log to write to. */
+ * ended. Returns 0 when there is a log to write to. */
 int
 logfile_mend(void)
 {
@@ -155,7 +155,7 @@ logfile_mend(void)
 
 	if (stat(paths.log, &st) == 0 && st.st_ino == known.st_ino &&
 	    st.st_dev == known.st_dev)
-		return 0;	/* seen already: the child was late */
+		return 0;	/* main knows it already: the child was late */
 	fd = open(paths.log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return errno;
@@ -171,8 +171,8 @@ logfile_mend(void)
 	return 0;
 }
 
-/* Puts the log aside. EAGAIN: somebody holds it, try again. Who is behind reads
- * on in the old file: nothing is lost. */
+/* Rotates the log. EAGAIN: a process has the lock, try again. Clients that are
+ * behind read on in the old file, so nothing is lost. */
 int
 logfile_rotate(void)
 {

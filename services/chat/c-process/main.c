@@ -1,6 +1,7 @@
 /*
- * main: listens, starts two processes for each client, and owns what all have
- * in common. It waits for everybody and for nobody in particular.
+ * main: listens, starts two processes for each client, and owns the tables of
+ * persons, rooms and members. It waits for all clients at once, and never for a
+ * single one.
  */
 #include "daemon.h"
 #include "main.h"
@@ -25,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-	TICK_MS = 1000,		/* of what is looked at now and then */
+	TICK_MS = 1000,		/* between two looks at clients, log and state */
 	ACCEPTS = 64,		/* a guess: in a turn, about half a millisecond */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 	POLL_LISTENER = 0,
@@ -51,7 +52,7 @@ on_signal(int sig)
 		rotating = 1;
 	else if (sig != SIGCHLD)
 		ending = 1;
-	(void)write(signal_pipe[1], "", 1);	/* full is as good */
+	(void)write(signal_pipe[1], "", 1);	/* a full pipe wakes main, too */
 	errno = saved;
 }
 
@@ -75,8 +76,8 @@ catch_signals(void)
 	(void)signal(SIGXFSZ, SIG_IGN);	/* a limit is an error of write */
 }
 
-/* The address is bound as given: what a bare port would mean differs between
- * systems, one of which listens with it on IPv6 only. */
+/* The address is bound as given. A port without an address means different things
+ * on different systems; one of them then listens on IPv6 only. */
 static int
 listen_on(const char *host, const char *port)
 {
@@ -120,7 +121,7 @@ name_paths(void)
 	path_of(paths.password, "password");
 }
 
-/* Also when the folder has come back as another. Sets errno. */
+/* Locks the folder, also when another one has come in its place. Sets errno. */
 int
 folder_lock(void)
 {
@@ -141,7 +142,7 @@ folder_lock(void)
 	return 0;
 }
 
-/* DATA is made, and locked for as long as this process lives. */
+/* Makes DATA and locks it for as long as this process lives. */
 static void
 open_folder(const char *folder)
 {
@@ -167,8 +168,8 @@ raise_limits(void)
 	}
 }
 
-/* Takes who waits, as many at once as does no harm to the others. Returns false
- * when nothing can be accepted for the moment. */
+/* Accepts connections, a bounded number in a turn, so that clients do not wait.
+ * Returns false when nothing can be accepted for the moment. */
 static bool
 accept_clients(int listener)
 {
@@ -212,14 +213,14 @@ read_done(struct client *c)
 		}
 	if (error == EAGAIN)
 		return;
-	client_unqueue(c);	/* nobody reads that any more */
-	c->in_order = false;	/* it did not say what it has sent */
+	client_unqueue(c);	/* SEND is gone: nothing reads the queue any more */
+	c->in_order = false;	/* SEND did not say how much it has sent */
 	if (c->stage == STAGE_LEAVING)
 		deal_done(c, 0);
 }
 
-/* All that SENDs say comes before what RECVs ask: who has just ended is not
- * there any more for who comes now. */
+/* Messages of SENDs come before requests of RECVs, so that the nick of a client
+ * that has just ended is free for a client that asks for it. */
 static void
 serve_clients(uint32_t count)
 {
@@ -316,7 +317,7 @@ reap(void)
 		continue;
 }
 
-/* One turn. Returns false when all is over. */
+/* One turn of main. Returns false when the server has ended. */
 static bool
 turn(int *listener)
 {
@@ -351,7 +352,7 @@ turn(int *listener)
 	return true;
 }
 
-/* Nobody is left behind. */
+/* No process stays behind. */
 static void
 finish(void)
 {

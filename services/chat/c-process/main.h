@@ -1,4 +1,4 @@
-/* The parts of main: who is connected, and what is done for them. */
+/* The parts of main: the clients, and what is done for them. */
 #ifndef MAIN_H
 #define MAIN_H
 
@@ -16,22 +16,22 @@ struct client {
 	int		recv_fd, send_fd;	/* CALLING: recv_fd is its socket */
 	pid_t		recv_pid, send_pid;
 	uint32_t	person;
-	uint32_t	renamed_from;	/* a person; what it has until then */
-	uint64_t	renamed_at;	/* is known with a later answer */
-	uint32_t	replays;	/* that SEND was told to do */
+	uint32_t	renamed_from;	/* a person; how much it has received until */
+	uint64_t	renamed_at;	/* this offset is known by a later answer */
+	uint32_t	replays;	/* that SEND was told to send */
 	uint32_t	round;		/* told already, in this round */
 	uint32_t	locks[2];	/* seen at the last tick */
 	uint64_t	end_by_ms;	/* killed then, if it is still there */
 	uint64_t	call;		/* connections are counted */
 	char		nick[NICK_BYTES], user[USER_BYTES], host[HOST_BYTES];
 	char		real[REAL_BYTES];
-	char		why[LINE_BYTES];	/* it goes */
+	char		why[LINE_BYTES];	/* it ends */
 	char		*queue;		/* messages that SEND has no room for yet */
 	size_t		queue_head, queue_tail;
 };
 
-/* Messages under way. Like the tables, no child has them: a page that main
- * writes after a fork would stay with the child, a copy for each. */
+/* Messages that main makes. Like the tables, no child has them: of a page that
+ * main writes after a fork, the child would keep a copy. */
 struct scratch {
 	struct message	request, note, line, end, kick;
 };

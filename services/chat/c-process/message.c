@@ -1,7 +1,7 @@
 /*
- * Messages between processes, over pairs of SOCK_SEQPACKET: they arrive whole
- * or not at all, several may write to one end, and the end of the other side
- * is told.
+ * Messages between processes, over pairs of SOCK_SEQPACKET: a message arrives
+ * whole or not at all, several processes may write to one end, and each side
+ * learns of the other's end.
  */
 #include "chat.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns 0, or an errno: EAGAIN where it would have to wait and must not. */
+/* Returns 0 or an errno: EAGAIN if it would wait and may not. */
 int
 message_send(int fd, struct message *m, bool wait)
 {
@@ -46,8 +46,8 @@ message_recv(int fd, struct message *m, bool wait)
 	return 0;
 }
 
-/* Appends to the text; what does not fit whole is left out. Returns its length,
- * 0 if it was left out. */
+/* Appends to the text, unless that does not fit whole. Returns the length of what
+ * was appended, or 0. */
 size_t
 message_text(struct message *m, const char *format, ...)
 {
@@ -64,7 +64,7 @@ message_text(struct message *m, const char *format, ...)
 	return (size_t)len;
 }
 
-/* Never lowers a word. */
+/* Raises a word to a value; it never lowers one. */
 void
 board_raise(_Atomic uint64_t *word, uint64_t value)
 {
@@ -75,9 +75,9 @@ board_raise(_Atomic uint64_t *word, uint64_t value)
 		continue;
 }
 
-/* The offset before which main has told every SEND of all that is for it. A
- * RECV raises said before it lets the log grow, and main raises told after it
- * has posted the news; so the end is read first. */
+/* Returns the offset before which main has told every SEND of all lines for it. A
+ * RECV raises `said` before the log's end grows, and main raises `told` after it
+ * has posted the news, so the end is read first. */
 uint64_t
 watermark(void)
 {

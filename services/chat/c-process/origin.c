@@ -1,8 +1,8 @@
 /*
- * Where clients come from. Who came from one address as often as there are places
- * would keep all others out, so each has a bound. Nobody counts up and down: who
- * is there is looked through, a cache line each, when somebody comes. So no way to
- * go leaves a count that is wrong.
+ * Where clients come from. One address could take all places, so the clients of
+ * each are bounded. There is no counter for an address: when a client comes, all
+ * clients are looked through, a cache line each. So no count can be wrong after an
+ * unusual end.
  */
 #include "daemon.h"
 #include "main.h"
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TELL_MS = 60000 };	/* a guess: a flood of clients is none of lines */
+enum { TELL_MS = 60000 };	/* a guess: one line for a flood of clients */
 
 static uint64_t most;		/* clients of one origin; 0: any number */
-static uint64_t sent_away;	/* whom nobody was told of */
+static uint64_t sent_away;	/* since the last line about them */
 static uint64_t told_ms;
-static char full[ORIGIN_BYTES];	/* the last for which somebody was sent away */
+static char full[ORIGIN_BYTES];	/* the last from which a client was sent away */
 
 void
 origin_init(uint64_t each)
@@ -26,8 +26,8 @@ origin_init(uint64_t each)
 	most = each;
 }
 
-/* An address of IPv4; of IPv6 its network of 64 bits, since a home has all of
- * that. No server has both. */
+/* Returns an address of IPv4, or the network of 64 bits of one of IPv6, since a
+ * home has all of that. A server listens on one of both. */
 uint64_t
 origin_of(const struct sockaddr *address)
 {
@@ -42,7 +42,7 @@ origin_of(const struct sockaddr *address)
 	return origin;
 }
 
-/* As people write it. */
+/* Writes an origin as people do. */
 static void
 origin_text(const struct sockaddr *address, char *text)
 {
@@ -58,7 +58,7 @@ origin_text(const struct sockaddr *address, char *text)
 		(void)copy(text + strlen(text), 4, "/64", 3);
 }
 
-/* Whether one more may come; if not, text is from where. */
+/* Whether one more client may come; if not, text is its origin. */
 bool
 origin_admits(const struct sockaddr *address, char *text)
 {
@@ -79,7 +79,7 @@ origin_admits(const struct sockaddr *address, char *text)
 	return false;
 }
 
-/* The first is told of at once, and others when a minute is over, together. */
+/* Logs the first client sent away at once, and others together, once a minute. */
 void
 origin_tick(bool ending)
 {

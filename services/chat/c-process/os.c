@@ -1,4 +1,4 @@
-/* What differs between systems, and nothing else. */
+/* The differences between systems, and nothing else. */
 #include "chat.h"
 
 #include <sys/mman.h>
@@ -38,8 +38,8 @@ os_close_from(int first)
 #endif
 }
 
-/* fork does what threads need, and writes to pages of the C library that would be
- * shared. There are no threads. */
+/* The fork of a C library prepares for threads and writes to its pages, which then
+ * are not shared any more. This server has no threads. */
 pid_t
 os_fork(void)
 {
@@ -51,8 +51,8 @@ os_fork(void)
 	return fork();
 }
 
-/* Where the kernel can tell of a parent's death, it will: then true. The pipe
- * FD_ALIVE can anywhere. */
+/* Has the kernel send a signal at the parent's death; false if it cannot. The pipe
+ * FD_ALIVE tells of that on every system. */
 bool
 os_die_with_parent(int signal)
 {
@@ -95,8 +95,8 @@ or_end(void *at, size_t bytes)
 	return at;
 }
 
-/* Pages that are main's alone: no child inherits them, so none can read them and
- * none keeps an old copy. Only what is used takes memory. NULL: there is none. */
+/* Returns pages of main alone. No child inherits them, so none can read them, and
+ * none keeps an old copy. Pages take memory when they are used. NULL: no memory. */
 void *
 os_pages(size_t bytes)
 {
@@ -116,7 +116,7 @@ os_pages(size_t bytes)
 	return at;
 }
 
-/* The same for the start, which fails without. */
+/* The same at the start, which fails without memory. */
 void *
 os_table(size_t bytes)
 {

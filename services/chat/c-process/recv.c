@@ -1,6 +1,6 @@
 /*
- * Child RECV: reads lines from its client and does what they say. It waits in
- * read; whatever else ends it shuts the client's socket down, and read returns.
+ * Child RECV reads lines from its client and obeys them. It waits in read. Any
+ * other reason to end shuts the client's socket down, so that read returns.
  */
 #include "daemon.h"
 #include "numeric.h"
@@ -22,14 +22,14 @@ volatile sig_atomic_t maybe_orphan;
 static char in[IN_BYTES];
 static size_t in_len;
 static bool skipping;		/* the rest of a line that is too long */
-static bool any_nul;		/* in what was read last */
+static bool any_nul;		/* in the bytes read last */
 
 static void
 on_signal(int sig)
 {
 	int saved = errno;
 
-	/* SEND is gone, or main: end as when the client has gone. */
+	/* SEND or main is gone: RECV ends as if the client had gone. */
 	if (sig == SIGTERM)
 		maybe_orphan = 1;
 	atomic_store(&board->slots[self.slot].ended, ENDED_BROKEN);
@@ -62,7 +62,7 @@ too_long(void)
 	numeric(ERR_INPUTTOOLONG, ":Input line was too long");
 }
 
-/* A line with its LF. */
+/* Obeys a line, which has its LF. */
 static void
 take_line(char *at, size_t len)
 {
@@ -87,13 +87,13 @@ take_line(char *at, size_t len)
 	len--;
 	if (len > 0 && at[len - 1] == '\r')
 		len--;
-	/* One elsewhere would end a line for some who read it: it is a blank. */
+	/* Elsewhere some readers would take it for an end: it is a blank. */
 	while ((cr = memchr(at, '\r', len)) != NULL)
 		*cr = ' ';
 	command(at, len);
 }
 
-/* Lines of one read. What is left is the beginning of the next. */
+/* Obeys the lines of one read. The rest is the beginning of the next line. */
 static void
 take_lines(void)
 {
@@ -157,7 +157,7 @@ start_send(void)
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 		(void)shutdown(FD_CLIENT, SHUT_WR);
 		(void)recv(FD_CLIENT, in, sizeof in, MSG_DONTWAIT);
-		_exit(1);	/* with that unread it would be a reset */
+		_exit(1);	/* unread bytes would make it a reset */
 	}
 	if (child == 0) {
 		(void)signal(SIGTERM, SIG_IGN);
@@ -200,7 +200,7 @@ recv_main(pid_t parent)
 		if (got <= 0 ||
 		    atomic_load(&board->slots[self.slot].ended) != ENDED_NOT)
 			end(got);
-		/* One that came before stays: its line has not ended. */
+		/* A NUL of an earlier read still counts if its line has not ended. */
 		any_nul = (any_nul && in_len > 0) ||
 		    memchr(in + in_len, '\0', (size_t)got) != NULL;
 		in_len += (size_t)got;

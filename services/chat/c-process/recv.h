@@ -1,10 +1,10 @@
-/* The parts of Child RECV. */
+/* The parts of the child RECV. */
 #ifndef RECV_H
 #define RECV_H
 
 #include "chat.h"
 
-/* say.c: what RECV has to say to the log, to main and to SEND */
+/* say.c: output to the log, to main and to SEND */
 void	answer(const char *, ...) __attribute__((format(printf, 1, 2)));
 void	numeric(int, const char *, ...) __attribute__((format(printf, 2, 3)));
 void	pong(const char *, size_t);
@@ -19,7 +19,7 @@ _Noreturn void	leave(bool, const char *);
 /* command.c */
 void	command(const char *, size_t);
 
-/* What RECV knows of its client. */
+/* The client of RECV. */
 struct own_room {
 	uint32_t	number;
 	size_t		len;

@@ -1,8 +1,8 @@
 /*
- * What a process of ours may ask of the kernel: a client that takes one over
- * gets no socket, no program and no new process. Where the kernel has no such
- * thing, nothing is done. Capsicum is not used: its processes may not open a
- * file by its name, and the log changes under its readers.
+ * The system calls that our processes may use: a client that takes one over gets
+ * no socket, no program and no new process. On systems without such a filter,
+ * nothing is done. Capsicum is not used: under it a process cannot open a file
+ * by its name, and readers of the log must, since it is rotated.
  */
 #include "chat.h"
 #include "daemon.h"
@@ -83,8 +83,8 @@ static struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
 
-/* The two children. main starts processes and takes connections: what it could
- * still give up is little. */
+/* For the two children. main starts processes and accepts connections, and could
+ * give up little else. */
 void
 sandbox(enum role role)
 {

@@ -1,6 +1,6 @@
 /*
- * What RECV says: messages to the log, questions to main, answers to SEND. All
- * that came in one read goes out together: one lock, one write, one sync.
+ * The output of RECV: messages to the log, requests to main, replies to SEND. The
+ * lines of one read go out together: one lock, one write, one sync.
  */
 #include "numeric.h"
 #include "recv.h"
@@ -25,7 +25,7 @@ static char said[SAID_BYTES];
 static size_t said_len;
 static struct about about;
 static uint32_t news_value;
-static uint64_t said_end;		/* of the last that is in the log */
+static uint64_t said_end;		/* the end of the last line in the log */
 static struct message replies;
 static bool wants_sync;
 
@@ -35,7 +35,8 @@ slot(void)
 	return &board->slots[self.slot];
 }
 
-/* The lock of the two: what is behind in main's queue came before it was set. */
+/* Sends a message to SEND. While main has messages for SEND in its queue, those
+ * came first, and nothing can be said of `safe`. */
 void
 tell_send(struct message *m)
 {
@@ -43,7 +44,7 @@ tell_send(struct message *m)
 	if (atomic_load(&slot()->behind))
 		m->safe = 0;
 	m->offset = atomic_load(&board->log_end);
-	(void)message_send(FD_SEND, m, true);	/* its death is told otherwise */
+	(void)message_send(FD_SEND, m, true);	/* its death is noticed elsewhere */
 }
 
 static void
@@ -111,7 +112,7 @@ pong(const char *token, size_t len)
 	answer(":chat PONG chat :%.*s", (int)len, token);
 }
 
-/* The lines did not come into the log: 404 for each that is not a NOTICE. */
+/* The lines are not in the log: a 404 for each that is not a NOTICE. */
 static void
 refuse(const char *lines, size_t len, int error)
 {
@@ -135,11 +136,11 @@ refuse(const char *lines, size_t len, int error)
 	replies = kept;
 }
 
-/* Tells main for whom there is news, unless nobody is there but this client. */
+/* Tells main who hears the new lines, unless this client is alone in its rooms. */
 static void
 announce(uint64_t start, uint64_t end)
 {
-	struct message *m = &to_main;	/* no question waits while this is said */
+	struct message *m = &to_main;	/* no request is under way now */
 	bool alone = news_value == 0;
 	size_t i;
 
@@ -160,7 +161,7 @@ announce(uint64_t start, uint64_t end)
 	(void)message_send(FD_MAIN, m, true);
 }
 
-/* Writes to the log what was said. Returns an errno, for the last at least. */
+/* Writes all messages to the log. Returns the errno of the last write, or 0. */
 int
 say_all(void)
 {
@@ -200,7 +201,7 @@ add(const char *text, size_t len)
 	said_len += len;
 }
 
-/* A line for the log. Its time is filled in when it is written. */
+/* Adds a line for the log. Its time is filled in when it is written. */
 void
 say(const char *verb, const struct word *to, uint32_t target,
     const struct word *text)
@@ -217,15 +218,15 @@ say(const char *verb, const struct word *to, uint32_t target,
 	add(text->at, text->len);
 	add("\n", 1);
 	add_target(target);
-	about.topic = verb[0] == 'T';	/* then it is alone: do_topic() */
+	about.topic = verb[0] == 'T';	/* it is the only line then: do_topic() */
 	if (own.caps & CAP_ECHO || about.topic)
 		news_value |= NEWS_SELF;
 	if (own.caps & CAP_ECHO)
 		wants_sync = true;
 }
 
-/* All that was said is in the log, and on the disk where somebody wants to be
- * sure; then the client is told. */
+/* Writes all messages to the log, syncs it if the client has asked for that, and
+ * then sends the replies. */
 void
 finish_batch(void)
 {
@@ -235,7 +236,7 @@ finish_batch(void)
 	if (wants_sync) {
 		wants_sync = false;
 		error = log_sync(said_end, own.records);
-		if (error != 0) {	/* no PONG may pass */
+		if (error != 0) {	/* so no PONG may be sent */
 			replies.len = 0;
 			numeric(ERR_UNKNOWNERROR, "PING :Not on the disk: %s",
 			    strerror(error));
@@ -249,7 +250,7 @@ finish_batch(void)
 	post_replies();
 }
 
-/* Asks main, when all before is done. Returns 0 or a numeric or an errno. */
+/* Asks main, after all earlier lines. Returns 0, a numeric or an errno. */
 uint32_t
 ask(struct message *m, uint32_t type, const char *format, ...)
 {
@@ -274,7 +275,7 @@ ask(struct message *m, uint32_t type, const char *format, ...)
 	return m->value;
 }
 
-/* Not for ever: where SEND has been stopped, nobody else would end it. */
+/* Waits for SEND with a limit: a SEND that was stopped would never end. */
 static void
 wait_for_send(void)
 {
@@ -289,7 +290,7 @@ wait_for_send(void)
 		continue;
 }
 
-/* The client has gone, or goes. SEND sends the rest; then both end. */
+/* The client has gone, or quits. SEND sends the rest; then both processes end. */
 _Noreturn void
 leave(bool in_order, const char *why)
 {
@@ -302,8 +303,8 @@ leave(bool in_order, const char *why)
 	to_main.len = (uint32_t)copy(to_main.text, LINE_BYTES, why, strlen(why));
 	(void)message_send(FD_MAIN, &to_main, true);
 	wait_for_send();
-	/* A socket that is closed with something unread takes back what was
-	 * sent: so the client's end is waited for, a little. */
+	/* close with unread bytes is a reset, which may overtake what was sent.
+	 * So the client's end is waited for, a little. */
 	for (tries = 0; tries < 256; tries++) {
 		struct pollfd p = { FD_CLIENT, POLLIN, 0 };
 

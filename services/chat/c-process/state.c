@@ -1,5 +1,5 @@
-/* Tables of persons, rooms and members: fixed room, reserved but not used, so
- * that what bounds them is plain. */
+/* The tables of persons, rooms and members. Their sizes are fixed. Memory is
+ * reserved for them, but a page takes none before it is used. */
 #include "state.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ state_init(void)
 	room_hash = os_table(ROOM_HASH * sizeof *room_hash);
 }
 
-/* FNV-1a of the name in small letters. */
+/* FNV-1a of the name in lower case. */
 static uint32_t
 hash(const char *name, size_t len)
 {
@@ -52,7 +52,7 @@ person_find(const char *nick, size_t len)
 	return NOBODY;
 }
 
-/* Persons stay for ever: what was said to them waits. NOBODY: no more room. */
+/* Persons stay for ever, since messages for them wait. NOBODY: the table is full. */
 uint32_t
 person_make(const char *nick, size_t len)
 {
@@ -73,7 +73,8 @@ person_make(const char *nick, size_t len)
 	return number;
 }
 
-/* Rooms go when their last member has parted; 0 is a hole that is searched on. */
+/* A room goes when its last member has parted, and leaves a HOLE (a tombstone) in
+ * the hash table: a search goes on behind it, and ends at 0. */
 #define HOLE UINT32_MAX
 
 static uint32_t
@@ -126,7 +127,7 @@ room_make(const char *name, size_t len)
 	return number;
 }
 
-/* The hole at the end of a chain becomes free again, and those before it. */
+/* Frees a room. Holes at the end of a chain become free places again. */
 static void
 room_remove(uint32_t number)
 {
@@ -195,9 +196,9 @@ member_remove(uint32_t number)
 	free_member = number;
 }
 
-/* It has all before offset of the rooms that it had joined by then. What a room
- * had waiting when it was joined comes after its offset: an older answer says
- * nothing of it. */
+/* The person has received all before offset in the rooms that it had joined by
+ * then. Messages that it had missed in a room are sent after its JOIN, so an answer
+ * with an older offset says nothing of them. */
 void
 person_received(uint32_t person, uint64_t offset)
 {
@@ -223,7 +224,7 @@ person_away(uint32_t person)
 	}
 }
 
-/* Whoever left under this nick before can no longer say what it has. */
+/* The last client with this nick cannot tell any more what it has received. */
 void
 person_come(uint32_t person, uint64_t offset)
 {

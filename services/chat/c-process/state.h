@@ -1,6 +1,6 @@
 /*
- * What main alone knows: who was ever here, which rooms there are, and who is a
- * member of which and has what of it. No child has these tables.
+ * The tables of main: all persons that were ever here, the rooms, the members of
+ * each and how much of it they have had. No child has these tables.
  */
 #ifndef STATE_H
 #define STATE_H
@@ -13,9 +13,9 @@ struct person {
 	char		nick[NICK_BYTES];
 	uint32_t	client;		/* its slot, or NOBODY */
 	uint32_t	members;	/* first of the list */
-	uint64_t	from;		/* what was said to it from here on is missed */
-	uint64_t	joined;		/* came at this offset: counts from there */
-	uint64_t	last;		/* the end of what was said to it last */
+	uint64_t	from;		/* it has missed messages for it from here on */
+	uint64_t	joined;		/* it came at this offset: later answers count */
+	uint64_t	last;		/* the end of the last message for it */
 };
 
 struct room {
@@ -30,7 +30,7 @@ struct member {
 	uint32_t	person, room;
 	uint32_t	next_of_person, next_of_room;
 	bool		present;	/* has joined since it came */
-	bool		unsure;		/* has left, and may have more than from says */
+	bool		unsure;		/* has left, and may have had more than `from` */
 	uint64_t	from, joined;	/* as for a person */
 };
 

@@ -1,11 +1,11 @@
-/* Lines that main makes of its tables, for one client or for many. */
+/* Lines that main makes from its tables, for one client or for many. */
 #include "main.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A message that belongs after all that the log has now. */
+/* Begins a message that comes after all that is in the log now. */
 void
 message_start(struct message *m, uint32_t type)
 {
@@ -51,7 +51,7 @@ tell_end(struct client *c, struct message *m)
 		client_post(c, m);
 }
 
-/* To all who are in the room but one. */
+/* Sends lines to all clients in a room but one. */
 void
 tell_room(uint32_t room, const struct client *but, const char *line, size_t len)
 {
@@ -71,7 +71,7 @@ tell_room(uint32_t room, const struct client *but, const char *line, size_t len)
 	}
 }
 
-/* To all who share a room with it, once each, and not to itself. */
+/* Sends lines to all clients that share a room with this one, once each. */
 void
 tell_sharers(struct client *c, const char *line, size_t len)
 {
@@ -101,7 +101,7 @@ tell_sharers(struct client *c, const char *line, size_t len)
 	}
 }
 
-/* As many nicks a line as fit. */
+/* Sends the nicks in a room, as many a line as fit. */
 void
 tell_names(struct client *c, struct message *m, uint32_t room)
 {

@@ -1,7 +1,7 @@
 /*
- * Stands before the C library of a server (LD_PRELOAD) and takes from it what a
- * test says, in a file that both have in memory: processes, pairs of sockets,
- * pages, reads of a file, the kernel's memory for messages, and the right time.
+ * Is loaded before the C library of a server (LD_PRELOAD). In a file that both map,
+ * a test says which calls fail: processes, pairs of sockets, pages, reads of a
+ * file, sends without memory, and the right time.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -18,12 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As scarce_test.go writes it. */
+/* scarce_test.go writes these. */
 struct scarce {
-	_Atomic int64_t	forks;		/* how many more there are; below 0: any */
+	_Atomic int64_t	forks;		/* so many more succeed; below 0: all */
 	_Atomic int64_t	pairs;
 	_Atomic int64_t	clock_s;	/* the clock is wrong by so much */
-	_Atomic int64_t	refused;	/* what was asked for and not given */
+	_Atomic int64_t	refused;	/* calls that failed */
 	_Atomic int64_t	maps;		/* of memory */
 	_Atomic int64_t	passed_s;	/* so much more time has passed */
 	_Atomic int64_t	nap_ms;		/* the longest that poll waits; 0: any */
@@ -159,7 +159,7 @@ send(int fd, const void *at, size_t len, int flags)
 	return real_send(fd, at, len, flags);
 }
 
-/* A clock that leaps wakes nobody: who sleeps looks at it now and then. */
+/* A clock that leaps wakes no sleeper, so naps are short. */
 int
 poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {

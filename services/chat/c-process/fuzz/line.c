@@ -1,5 +1,5 @@
 /*
- * libFuzzer's way into the parsers: any bytes, and no word may lie outside them.
+ * libFuzzer's way into the parsers: any bytes. No word may lie outside them.
  *
  *	clang -g -fsanitize=fuzzer,address,undefined fuzz/line.c line.c
  */
