@@ -14,6 +14,7 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
+	"interleave/internal/probe/toolchain"
 )
 
 // model is the folder of the server, seen from the checkout.
@@ -136,7 +137,7 @@ func line(name, built string, passed, all int, note string) string {
 }
 
 // build compiles the sources of the model with its own flags, by another compiler.
-func (m matrix) build(ctx context.Context, t target) (*probe.Built, error) {
+func (m matrix) build(ctx context.Context, t target) (*toolchain.Built, error) {
 	// its own for each target: run differs
 	source, err := m.service.LoadModel(m.root, model+"/model.toml")
 	if err != nil {
@@ -164,7 +165,7 @@ func (m matrix) build(ctx context.Context, t target) (*probe.Built, error) {
 		}
 		return nil, fmt.Errorf("%w: %s", err, said)
 	}
-	return &probe.Built{Model: source, Out: out}, err
+	return &toolchain.Built{Model: source, Out: out}, err
 }
 
 func (m *matrix) load() (err error) {
@@ -174,7 +175,7 @@ func (m *matrix) load() (err error) {
 
 // play holds a build against the transcripts. The first failure is the error.
 func (m matrix) play(ctx context.Context, t target,
-	built *probe.Built) (passed, all int, first error) {
+	built *toolchain.Built) (passed, all int, first error) {
 	if t.emulator == "-" {
 		return 0, 0, errElsewhere
 	}
@@ -197,7 +198,7 @@ func (m matrix) play(ctx context.Context, t target,
 			continue
 		}
 		err := check.Play(ctx, built, patience)
-		if missing := new(probe.Missing); errors.As(err, &missing) {
+		if missing := new(toolchain.Missing); errors.As(err, &missing) {
 			continue // this machine lacks something for the transcript, whatever the target
 		}
 		all++

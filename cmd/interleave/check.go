@@ -11,6 +11,8 @@ import (
 	"interleave/internal/machine"
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // A checked model is one line of `interleave check --json`.
@@ -47,8 +49,8 @@ is never measured. Without arguments, every model of every service is checked.`,
   interleave check echo --stack gonet`,
 		ValidArgsFunction: lab.completeModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch probe.Sanitizer(sanitize) {
-			case probe.Plain, probe.ASan, probe.TSan, probe.Race:
+			switch toolchain.Sanitizer(sanitize) {
+			case toolchain.Plain, toolchain.ASan, toolchain.TSan, toolchain.Race:
 			default:
 				return usage("--sanitize=%s: expected asan, tsan or race", sanitize)
 			}
@@ -68,7 +70,7 @@ is never measured. Without arguments, every model of every service is checked.`,
 			}
 			var all []checked
 			for _, m := range found {
-				c := checkOne(cmd, tree, m, probe.Sanitizer(sanitize), manifest.Stack(stack))
+				c := checkOne(cmd, tree, m, toolchain.Sanitizer(sanitize), manifest.Stack(stack))
 				if cmd.Context().Err() != nil {
 					return &failure{exitInterrupted, errors.New("stopped")}
 				}
@@ -95,7 +97,7 @@ is never measured. Without arguments, every model of every service is checked.`,
 }
 
 // checkOne builds one model and plays its conformance, on a stack if it does not bring its own.
-func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer,
+func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s toolchain.Sanitizer,
 	stack manifest.Stack) (c checked) {
 	began := time.Now()
 	c = checked{Service: m.Service, Model: m.Name, Status: "ok", HeldTo: m.Conform}
@@ -109,17 +111,17 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 			fmt.Sprintf("it opens its sockets at the kernel, and cannot run on %s", stack)
 		return c
 	}
-	if err := probe.Able(service, m); err != nil {
+	if err := serve.Able(service, m); err != nil {
 		c.Status, c.Reason = "skipped", err.Error()
 		return c
 	}
-	built, err := probe.Build(cmd.Context(), m, probe.BuildOptions{OutRoot: out(tree.Root),
+	built, err := toolchain.Build(cmd.Context(), m, toolchain.BuildOptions{OutRoot: out(tree.Root),
 		Sanitize: s})
-	if missing, ok := errors.AsType[*probe.Missing](err); ok {
+	if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 		c.Status, c.Reason = "skipped", missing.Error()
 		return c
 	}
-	if errors.Is(err, probe.ErrNotApplicable) {
+	if errors.Is(err, toolchain.ErrNotApplicable) {
 		c.Status, c.Reason = "skipped", err.Error()
 		return c
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 	"interleave/internal/run"
 )
 
@@ -91,9 +92,9 @@ func list(tree *manifest.Tree) (*listing, error) {
 		ls := listedService{Name: s.Name, Title: s.Title}
 		for _, m := range s.Models {
 			lm := listedModel{Name: m.Name, Summary: m.Summary, Lines: lines(m)}
-			lm.Missing = text(probe.Able(s, m))
+			lm.Missing = text(serve.Able(s, m))
 			for _, need := range m.Needs {
-				found, err := probe.Lookup(out(tree.Root), need)
+				found, err := toolchain.Lookup(out(tree.Root), need)
 				if err != nil && lm.Missing == "" {
 					lm.Missing = err.Error()
 				}

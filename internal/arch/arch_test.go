@@ -33,6 +33,7 @@ var rooms = []string{
 	"browser", "freeport", "irctest", "command", "hist", "manifest", "proc", "profile",
 	"group", "netns", "disk",
 	"load", "sample",
+	"probe/tail", "probe/toolchain", "probe/faulty", "probe/serve",
 	"probe", "probe/probetest",
 	"record",
 	"machine", "calibrate",

@@ -11,6 +11,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"interleave/internal/probe/serve"
 )
 
 // What one client of a transcript does: each method plays one verb and returns what it saw and
@@ -59,22 +61,9 @@ func (c *client) write(ctx context.Context, d data, p pace) (sent int64, err err
 		if sent += int64(wrote); err != nil || end != nil {
 			return sent, err
 		}
-		if err := rest(ctx, p.every); err != nil {
+		if err := serve.Sleep(ctx, p.every); err != nil {
 			return sent, err
 		}
-	}
-}
-
-// rest waits between two parts of data.
-func rest(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -110,7 +99,7 @@ func (c *client) expect(ctx context.Context, want io.Reader, size int64, p pace)
 			return fmt.Errorf("got %d of %d bytes, then %s; want %s", at, size, why(err),
 				short(right[:n]))
 		}
-		if err := rest(ctx, p.every); err != nil {
+		if err := serve.Sleep(ctx, p.every); err != nil {
 			return err
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // A Check is one thing that a server must do: a transcript, or a part of the contract that all
@@ -18,7 +19,7 @@ import (
 type Check struct {
 	Name  string // "half-close", "lines (pipe)", "contract: port in use"
 	Title string // what it shows
-	Play  func(ctx context.Context, built *Built, patience float64) error
+	Play  func(ctx context.Context, built *toolchain.Built, patience float64) error
 
 	transcript *Transcript // nil: of the contract, or of a program
 	kind       StdoutKind
@@ -74,7 +75,7 @@ func (t *Transcript) checks() []Check {
 		if len(t.Stdout) > 1 {
 			name = fmt.Sprintf("%s (%s)", t.Name, kind)
 		}
-		play := func(ctx context.Context, b *Built,
+		play := func(ctx context.Context, b *toolchain.Built,
 			patience float64) error {
 			return t.Play(ctx, b, kind, patience)
 		}
@@ -86,7 +87,7 @@ func (t *Transcript) checks() []Check {
 
 // Play plays the transcript to a fresh server and stops that. Patience lengthens every limit: 1 for
 // an ordinary build, more for one with a sanitizer.
-func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind,
+func (t *Transcript) Play(ctx context.Context, built *toolchain.Built, kind StdoutKind,
 	patience float64) error {
 	folder, err := t.prepare(built)
 	if err != nil {
@@ -97,15 +98,15 @@ func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind,
 }
 
 // playIn plays the transcript to a server that has its folder.
-func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, patience float64,
-	folder *Folder) error {
+func (t *Transcript) playIn(ctx context.Context, built *toolchain.Built, kind StdoutKind,
+	patience float64, folder *serve.Folder) error {
 	out, err := newCollector(kind, built.Out)
 	if err != nil {
 		return err
 	}
-	options := patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles, Data: folder},
-		built, patience)
-	s, err := Start(ctx, built, options)
+	options := serve.StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles,
+		Data: folder}.WithPatience(built.Model, patience)
+	s, err := serve.Start(ctx, built, options)
 	if err != nil {
 		return errors.Join(err, out.finish())
 	}
@@ -123,7 +124,7 @@ func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, 
 		stopped = s.Stop()
 	}
 	left := out.finish()
-	if found := s.sanitizerReport(); found != nil {
+	if found := s.SanitizerReport(); found != nil {
 		return fmt.Errorf("%s: %w", t.File, found)
 	}
 	if stopped != nil {
@@ -136,51 +137,18 @@ func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, 
 }
 
 // newPlay begins a play of a transcript to a server that is ready.
-func newPlay(t *Transcript, s *Server, options StartOptions, out *collector,
+func newPlay(t *Transcript, s *serve.Server, options serve.StartOptions, out *collector,
 	patience float64) *play {
 	return &play{t: t, server: s, options: options, stdout: out,
-		deadline: time.Now().Add(lengthen(t.Limit, patience)),
-		clients:  map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
-}
-
-// Unhurried is the patience of tests, which share a machine that may be as busy as it likes: each
-// limit is a net, and bounds only what would never come. How fast a server must be is asked with a
-// patience of 1, on a machine at rest.
-var Unhurried = math.Inf(1)
-
-// unhurriedLimit is the net.
-const unhurriedLimit = 5 * time.Minute
-
-// lengthen is a limit with patience.
-func lengthen(limit time.Duration, patience float64) time.Duration {
-	if math.IsInf(patience, 1) {
-		return unhurriedLimit
-	}
-	return time.Duration(float64(limit) * patience)
-}
-
-func patient(o StartOptions, built *Built, patience float64) StartOptions {
-	o.Limit = lengthen(built.startLimit(), patience)
-	o.Grace = lengthen(Grace, patience)
-	return o
-}
-
-// sanitizedPatience is for a sanitized server, which is 2 to 15 times slower.
-const sanitizedPatience = 5
-
-// Patience is by how much the limits of an ordinary build are lengthened for this one.
-func (b *Built) Patience() float64 {
-	if b.Sanitize != Plain {
-		return sanitizedPatience
-	}
-	return 1
+		deadline: time.Now().Add(serve.Lengthen(t.Limit, patience)),
+		clients:  map[string][]*client{}, sent: newLedger(), memory: s.Memory(), talk: newTalk()}
 }
 
 // An Outcome is what became of one check.
 type Outcome struct {
 	Check string
-	Err   error    // nil: passed, or skipped
-	Skip  *Missing // what this machine lacks for the check; nil: it was made
+	Err   error              // nil: passed, or skipped
+	Skip  *toolchain.Missing // what this machine lacks for the check; nil: it was made
 	Took  time.Duration
 }
 
@@ -192,7 +160,7 @@ type ConformOptions struct {
 
 // Conform holds a built server against all checks of its service, one after the other. A check that
 // fails is an Outcome; the error says that no judgement was possible.
-func Conform(ctx context.Context, service *manifest.Service, built *Built,
+func Conform(ctx context.Context, service *manifest.Service, built *toolchain.Built,
 	opts ConformOptions) ([]Outcome, error) {
 	checks, err := Checks(service, built.Model)
 	if err != nil {
@@ -206,7 +174,7 @@ func Conform(ctx context.Context, service *manifest.Service, built *Built,
 	var outcomes []Outcome
 	tell := func(name string, begin time.Time, err error) {
 		o := Outcome{Check: name, Err: err, Took: time.Since(begin)}
-		if missing, ok := errors.AsType[*Missing](err); ok {
+		if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 			o.Err, o.Skip = nil, missing
 		}
 		outcomes = append(outcomes, o)

@@ -15,6 +15,9 @@ import (
 	"interleave/gonet/link"
 	"interleave/internal/manifest"
 	"interleave/internal/netns"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/tail"
+	"interleave/internal/probe/toolchain"
 )
 
 // contract is what every server of a service must do beside what its transcripts ask. That it says
@@ -42,7 +45,7 @@ func contract(service *manifest.Service) []Check {
 
 // portInUse starts a server on a port where another listens, or on a tap that has
 // somebody behind it.
-func portInUse(ctx context.Context, built *Built, patience float64) (err error) {
+func portInUse(ctx context.Context, built *toolchain.Built, patience float64) (err error) {
 	hosts, port := built.Model.Hosts, 0
 	network, err := netns.New("contract", hosts)
 	if err != nil {
@@ -71,26 +74,27 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 	default:
 		return nil // there is nothing to take
 	}
-	s, err := Start(ctx, built, patient(StartOptions{Port: port, Net: network}, built, patience))
+	options := serve.StartOptions{Port: port, Net: network}.WithPatience(built.Model, patience)
+	s, err := serve.Start(ctx, built, options)
 	if err == nil {
 		s.Kill()
 		return fmt.Errorf("it started on %s, which another process has", what)
 	}
-	var failure *Failure
+	var failure *serve.Failure
 	if !errors.As(err, &failure) {
 		return err
 	}
-	if failure.Cause != PortInUse && hosts != manifest.Tap {
+	if failure.Cause != serve.PortInUse && hosts != manifest.Tap {
 		return fmt.Errorf("on a port in use: %w", err)
 	}
 	if !strings.Contains(failure.Text, "exit status 1:") &&
 		!strings.Contains(failure.Text, "exit status 1 ") {
 		return fmt.Errorf("on %s in use: %s, want exit status 1%s", what, failure.Text,
-			lastLines(failure.Tail, 20))
+			tail.Lines(failure.Tail, 20))
 	}
 	if said := strings.TrimSpace(failure.Tail); said == "" || strings.Contains(said, "\n") {
 		return fmt.Errorf("on %s in use: want one line on standard error, got %d%s",
-			what, strings.Count(failure.Tail, "\n"), lastLines(failure.Tail, 20))
+			what, strings.Count(failure.Tail, "\n"), tail.Lines(failure.Tail, 20))
 	}
 	return nil
 }
@@ -106,7 +110,7 @@ func openTap(network *netns.Pair) (tap *link.Tap, err error) {
 
 // listenAs listens where the server would, on a port that is free there.
 func listenAs(network *netns.Pair) (listener net.Listener, err error) {
-	host := loopback
+	host := "127.0.0.1"
 	if network != nil {
 		host = network.Server.String()
 	}
@@ -119,14 +123,14 @@ func listenAs(network *netns.Pair) (listener net.Listener, err error) {
 
 // killed kills the first process, with a connection open where the service has connections; its
 // children must notice.
-func killed(ctx context.Context, built *Built, patience float64) error {
-	s, err := Start(ctx, built, patient(StartOptions{}, built, patience))
+func killed(ctx context.Context, built *toolchain.Built, patience float64) error {
+	s, err := serve.Start(ctx, built, serve.StartOptions{}.WithPatience(built.Model, patience))
 	if err != nil {
 		return err
 	}
 	defer s.Kill()
 	if built.Model.Holds("{port}") {
-		client, err := s.dial(ctx, s.Port, time.Now().Add(s.grace))
+		client, err := s.Dial(ctx, s.Port, time.Now().Add(s.Grace()))
 		if err != nil {
 			return err
 		}
@@ -136,54 +140,35 @@ func killed(ctx context.Context, built *Built, patience float64) error {
 		return fmt.Errorf("killing the first process: %w", err)
 	}
 	_ = s.Group.Wait()
-	for until := time.Now().Add(s.grace); ; {
-		served, err := s.served()
+	for until := time.Now().Add(s.Grace()); ; {
+		served, err := s.StillServed()
 		if err != nil || served == "" {
 			return err
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("%v after kill -9 of its first process %s", s.grace, served)
+			return fmt.Errorf("%v after kill -9 of its first process %s", s.Grace(), served)
 		}
-		if err := rest(ctx, lookEvery); err != nil {
+		if err := serve.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
-}
-
-// served says who serves in the server's place, or nothing.
-func (s *Server) served() (by string, err error) {
-	switch {
-	case s.behindTap() && carries(s.Net):
-		return "there is still somebody behind the tap " + s.Net.Device, nil
-	case s.behindTap(), !s.Built.Model.Holds("{port}"):
-		return "", nil
-	}
-	var owners []string
-	err = netns.Do(s.Net.Path("server"), func() (err error) {
-		owners, err = PortOwners(s.Port)
-		return err
-	})
-	if err != nil || len(owners) == 0 {
-		return "", err
-	}
-	return fmt.Sprintf("port %d is still served by %s", s.Port, strings.Join(owners, ", ")), nil
 }
 
 // wordsOf are the placeholders of what only a server is told, and only when it is started.
 var wordsOf = []string{"{port}", "{host}", "{device}", "{address}", "{peer}"}
 
 // wrongWords starts the program without all that it should be told.
-func wrongWords(ctx context.Context, built *Built, patience float64) error {
+func wrongWords(ctx context.Context, built *toolchain.Built, patience float64) error {
 	told := slices.IndexFunc(built.Model.Run, func(word string) bool {
 		return slices.ContainsFunc(wordsOf,
 			func(hold string) bool { return strings.Contains(word, hold) })
 	})
 	args := manifest.Expand(built.Model.Run[:max(told, 1)], map[string]string{"out": built.Out})
-	path, err := lookPath(args[0], built.Model.Dir, built.Env)
+	path, err := toolchain.LookPath(args[0], built.Model.Dir, built.Env)
 	if err != nil {
 		return err
 	}
-	limit := lengthen(built.startLimit(), patience)
+	limit := serve.Lengthen(serve.StartLimit(built.Model), patience)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		fmt.Errorf("without its words it does not end within %v", limit))
 	defer cancel()
@@ -203,7 +188,7 @@ func wrongWords(ctx context.Context, built *Built, patience float64) error {
 	line := strings.TrimSpace(said.String())
 	if cmd.ProcessState.ExitCode() != 2 || line == "" || strings.Contains(line, "\n") {
 		return fmt.Errorf("without its words: want exit status 2 and one line on standard "+
-			"error, got %v%s", cmd.ProcessState, lastLines(said.String(), 20))
+			"error, got %v%s", cmd.ProcessState, tail.Lines(said.String(), 20))
 	}
 	return nil
 }

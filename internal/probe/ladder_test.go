@@ -2,61 +2,26 @@ package probe
 
 import (
 	"context"
-	"flag"
-	"strings"
-	"time"
+	"os"
+	"testing"
+
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/toolchain"
 )
 
-// unhurried is for servers of tests that are not about limits.
-var unhurried = StartOptions{Limit: unhurriedLimit, Grace: unhurriedLimit}
+func TestMain(m *testing.M) { faulty.Main(m) }
 
-// waitAtOnce lets tests run beside each other that wait more than they compute, unless the
-// command says how many.
-func waitAtOnce() {
-	flag.Parse()
-	told := false
-	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
-	if !told {
-		_ = flag.Set("test.parallel", "16") // the flag is there, and takes a number
-	}
+// playFor plays a transcript to faulty servers until its error holds one of the wanted texts.
+func playFor(ctx context.Context, t *Transcript, built func() *toolchain.Built,
+	want string) error {
+	return faulty.Find(want, func(patience float64) error {
+		return t.Play(ctx, built(), StdoutPipe, patience)
+	})
 }
 
-// rungs are patiences. A fault that shows in that something never comes is looked for with little
-// first. A busy machine may show something else then, and is asked again with more.
-var rungs = []float64{1, 5, 30}
-
-// playFor plays a transcript until its error holds one of the texts that are wanted, or, where none
-// is, without hurry. Another error is only believed at the last rung; that there is none, at once.
-func playFor(ctx context.Context, t *Transcript, built func() *Built, want string) (err error) {
-	if want == "" {
-		return t.Play(ctx, built(), StdoutPipe, Unhurried)
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	for _, patience := range rungs {
-		if err = t.Play(ctx, built(), StdoutPipe, patience); err == nil || holdsOne(err, want) {
-			return err
-		}
-	}
-	return err
-}
-
-func holdsOne(err error, want string) bool {
-	for text := range strings.SplitSeq(want, "|") {
-		if strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
-}
-
-// startFor starts a server that is expected to fail, with limits that grow until it fails in the
-// way that is wanted.
-func startFor(ctx context.Context, built *Built, opts StartOptions, limit time.Duration,
-	want string) (s *Server, err error) {
-	for ; limit < unhurriedLimit; limit *= 10 {
-		opts.Limit = limit
-		if s, err = Start(ctx, built, opts); err == nil || holdsOne(err, want) {
-			return s, err
-		}
-	}
-	return s, err
 }

@@ -3,25 +3,15 @@ package probe
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/toolchain"
 )
-
-// chatProgram is the server of testdata/chat, built once.
-var chatProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(filepath.Dir(badProgram), "chat")
-	out, err := exec.Command("go", "build", "-o", path, "testdata/chat/main.go").CombinedOutput()
-	if err != nil {
-		return string(out), err
-	}
-	return path, nil
-})
 
 // Transcripts of faults that show in that something never comes: their limits are short.
 const (
@@ -105,7 +95,7 @@ func TestChatFaults(t *testing.T) {
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)
-			case test.want != "" && (err == nil || !holdsOne(err, test.want)):
+			case test.want != "" && (err == nil || !faulty.Holds(err, test.want)):
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
@@ -113,11 +103,8 @@ func TestChatFaults(t *testing.T) {
 }
 
 func playChat(t *testing.T, fault, name, want string) error {
-	program, err := chatProgram()
-	if err != nil {
-		t.Fatal(err, program)
-	}
-	text := []byte(name)
+	program := faulty.Program(t, "testdata/chat")
+	text, err := []byte(name), error(nil)
 	name, limit, short := strings.Cut(name, " in ")
 	if !strings.Contains(name, "\n") {
 		if text, err = os.ReadFile(filepath.Join("../../services/chat/conform", name+
@@ -134,14 +121,10 @@ func playChat(t *testing.T, fault, name, want string) error {
 			t.Fatal(err)
 		}
 	}
-	built := &Built{
-		Model: &manifest.Model{Name: fault, Service: "chat", Dir: t.TempDir(),
-			Ready: manifest.ReadyLine,
-			Run:   []string{program, fault, "{port}", "{host}", "{data}"}},
-		Env: os.Environ(), Out: t.TempDir(),
-	}
-	err = playFor(t.Context(), transcript, func() *Built { return built }, want)
-	if missing, ok := errors.AsType[*Missing](err); ok {
+	built := faulty.Built(t, &manifest.Model{Name: fault, Service: "chat",
+		Run: []string{program, fault, "{port}", "{host}", "{data}"}})
+	err = playFor(t.Context(), transcript, func() *toolchain.Built { return built }, want)
+	if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 		t.Skip("SKIP:", missing)
 	}
 	if left, _ := os.ReadDir(built.Out); len(left) != 0 {

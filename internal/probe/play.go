@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
-	"interleave/internal/netns"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/tail"
 )
 
 // A PlayError is a transcript that did not go as written.
@@ -29,7 +28,7 @@ func (e *PlayError) Error() string {
 	if e.Server != nil {
 		return text + "\n" + e.Server.Error()
 	}
-	return text + lastLines(e.Tail, 20)
+	return text + tail.Lines(e.Tail, 20)
 }
 
 func (e *PlayError) Unwrap() error { return e.Err }
@@ -38,7 +37,7 @@ func (e *PlayError) Unwrap() error { return e.Err }
 // group act at once.
 type play struct {
 	t          *Transcript
-	server     *Server
+	server     *serve.Server
 	stdout     *collector
 	deadline   time.Time
 	clients    map[string][]*client
@@ -46,12 +45,12 @@ type play struct {
 	memory     int64   // of the server before the first step
 	terminated bool    // by a step: there is no server to stop at the end
 
-	options StartOptions // of the server, to start another
-	count   uint64       // where a counter stood that had served others before
-	talk    *talk        // generated lines of a chat
-	granted int          // how often the last "until" was taken
-	logAt   int          // lines of the log that were looked at
-	address string       // that clients have
+	options serve.StartOptions // of the server, to start another
+	count   uint64             // where a counter stood that had served others before
+	talk    *talk              // generated lines of a chat
+	granted int                // how often the last "until" was taken
+	logAt   int                // lines of the log that were looked at
+	address string             // that clients have
 }
 
 // A client is one connection of a play.
@@ -226,7 +225,7 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 		if d.group {
 			name = fmt.Sprintf("%s[%d]", d.who, i)
 		}
-		conn, err := p.server.dialWith(ctx, p.server.Port+d.after, p.deadline, d.buffer)
+		conn, err := p.server.DialBuffered(ctx, p.server.Port+d.after, p.deadline, d.buffer)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -241,45 +240,6 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 		}
 	}
 	return err
-}
-
-// dial connects as a client of the server does: from the host that the load is on.
-func (s *Server) dial(ctx context.Context, port int, deadline time.Time) (*net.TCPConn, error) {
-	return s.dialWith(ctx, port, deadline, 0)
-}
-
-// dialWith connects with a receive buffer of this size: before the connection is made, for its
-// window follows from it.
-func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time,
-	buffer int64) (*net.TCPConn, error) {
-	var conn net.Conn
-	err := netns.Do(s.Net.Path("load"), func() (err error) {
-		dialer := net.Dialer{Deadline: deadline}
-		if buffer > 0 {
-			dialer.Control = func(_, _ string, raw syscall.RawConn) error {
-				var failed error
-				err := raw.Control(func(fd uintptr) {
-					failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
-						int(buffer))
-				})
-				return errors.Join(err, failed)
-			}
-		}
-		// A server that has no room for a client may end a connection as soon as the kernel has
-		// made it. On a busy machine connect sees that, which otherwise the first read would: the
-		// client comes again.
-		for {
-			conn, err = dialer.DialContext(ctx, "tcp4",
-				net.JoinHostPort(s.Host, strconv.Itoa(port)))
-			if !errors.Is(err, syscall.ECONNRESET) || time.Now().After(deadline) {
-				return err
-			}
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return conn.(*net.TCPConn), nil
 }
 
 // each lets all clients of a name act at once. The first error is the step's; it ends the others'

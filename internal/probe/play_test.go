@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // A server that does as it should passes; each fault is found by the step that looks for it, and
@@ -74,8 +77,8 @@ func TestPlay(t *testing.T) {
 			t.Parallel()
 			transcript, err := ParseTranscript("t.txt", []byte(test.text))
 			if err == nil {
-				err = playFor(t.Context(), transcript, func() *Built { return bad(t, test.fault) },
-					test.want)
+				err = playFor(t.Context(), transcript,
+					func() *toolchain.Built { return faulty.Server(t, test.fault) }, test.want)
 			}
 			switch {
 			case test.want == "" && err != nil:
@@ -95,8 +98,8 @@ func TestInterruptedPlay(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer interrupt()
 	// One that waited for the transcript's limit would say so.
-	if err := transcript.Play(ctx, bad(t, "good"), StdoutFile, Unhurried); !errors.Is(err,
-		context.DeadlineExceeded) {
+	err = transcript.Play(ctx, faulty.Server(t, "good"), StdoutFile, serve.Unhurried)
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 }
@@ -168,44 +171,25 @@ func TestGeneratedLinesNameTheirSender(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	for _, check := range contract(&manifest.Service{Name: "echo"}) {
-		if err := check.Play(context.Background(), bad(t, "good"), Unhurried); err != nil {
+		err := check.Play(context.Background(), faulty.Server(t, "good"), serve.Unhurried)
+		if err != nil {
 			t.Errorf("%s: %v", check.Name, err)
 		}
 	}
-	if err := portInUse(context.Background(), bad(t, "dies-early"), Unhurried); err == nil ||
-		!strings.Contains(err.Error(), "want exit status 1") {
+	err := portInUse(context.Background(), faulty.Server(t, "dies-early"), serve.Unhurried)
+	if err == nil || !strings.Contains(err.Error(), "want exit status 1") {
 		t.Errorf("port in use: got %v, want that the status is wrong", err)
 	}
-	if err := portInUse(context.Background(), bad(t, "ready-without-listening"),
-		Unhurried); err == nil {
+	if err := portInUse(context.Background(), faulty.Server(t, "ready-without-listening"),
+		serve.Unhurried); err == nil {
 		t.Error("port in use: a server that does not notice passed")
-	}
-}
-
-// A forked child that dies of its sanitizer has nobody who looks at its exit status.
-func TestSanitizerReport(t *testing.T) {
-	for _, test := range []struct {
-		with  Sanitizer
-		said  string
-		found bool
-	}{
-		{ASan, "ready\n==17==ERROR: AddressSanitizer: heap-use-after-free on address\n", true},
-		{Race, "ready\n==================\nWARNING: DATA RACE\n", true},
-		{ASan, "ready\naccept: Too many open files\n", false},
-		{Plain, "ready\nWARNING: DATA RACE\n", false},
-	} {
-		s := &Server{Built: &Built{Sanitize: test.with}}
-		s.output.Write([]byte(test.said))
-		if err := s.sanitizerReport(); (err != nil) != test.found {
-			t.Errorf("%q with %q: got %v", test.said, test.with, err)
-		}
 	}
 }
 
 func TestConform(t *testing.T) {
 	service := &manifest.Service{Name: "echo", Dir: t.TempDir()}
-	if _, err := Conform(context.Background(), service, bad(t, "good"),
-		ConformOptions{Patience: Unhurried}); err == nil {
+	if _, err := Conform(context.Background(), service, faulty.Server(t, "good"),
+		ConformOptions{Patience: serve.Unhurried}); err == nil {
 		t.Error("a service without transcripts passed")
 	}
 	conform := filepath.Join(service.Dir, "conform")
@@ -214,22 +198,23 @@ func TestConform(t *testing.T) {
 	}
 	write(t, filepath.Join(conform, "a.txt"), "dial a\na echo \"X\"\n")
 	write(t, filepath.Join(conform, "b.txt"), "dial a\na echo \"x\"\n")
-	some := bad(t, "wrong")
+	some := faulty.Server(t, "wrong")
 	some.Model.Conform = []string{"a"}
 	if outcomes, err := Conform(context.Background(), service, some,
-		ConformOptions{Patience: Unhurried}); err != nil || len(outcomes) != 3 ||
+		ConformOptions{Patience: serve.Unhurried}); err != nil || len(outcomes) != 3 ||
 		outcomes[0].Check != "a" {
 		t.Errorf("held to a only: got %v, %v; want a and the contract", outcomes, err)
 	}
 	some.Model.Conform = []string{"c"}
 	if _, err := Conform(context.Background(), service, some,
-		ConformOptions{Patience: Unhurried}); err == nil ||
+		ConformOptions{Patience: serve.Unhurried}); err == nil ||
 		!strings.Contains(err.Error(), `conform: no transcript "c"`) {
 		t.Errorf("held to what is not there: got %v", err)
 	}
 	var told []string
-	outcomes, err := Conform(context.Background(), service, bad(t, "wrong"),
-		ConformOptions{Patience: Unhurried, Done: func(o Outcome) { told = append(told, o.Check) }})
+	outcomes, err := Conform(context.Background(), service, faulty.Server(t, "wrong"),
+		ConformOptions{Patience: serve.Unhurried,
+			Done: func(o Outcome) { told = append(told, o.Check) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/tail"
+	"interleave/internal/probe/toolchain"
 )
 
 // What a transcript does to the server as a whole, and to its folder.
@@ -25,7 +28,7 @@ func (p *play) kill() {
 func (p *play) losePower(halfway bool) error {
 	p.kill()
 	p.talk.unsure = len(p.talk.said)
-	return p.server.Data.losePower(halfway)
+	return p.server.Data.LosePower(halfway)
 }
 
 // terminate asks the server to end.
@@ -43,11 +46,11 @@ func (p *play) starts(ctx context.Context) error {
 	}
 	opts := p.options
 	opts.Port, opts.Stdout, opts.Data = p.server.Port, nil, p.server.Data
-	s, err := Start(ctx, p.server.Built, opts)
+	s, err := serve.Start(ctx, p.server.Built, opts)
 	if err != nil {
 		return err
 	}
-	p.server, p.terminated, p.memory = s, false, s.memory()
+	p.server, p.terminated, p.memory = s, false, s.Memory()
 	return nil
 }
 
@@ -56,12 +59,12 @@ func (p *play) starts(ctx context.Context) error {
 func (p *play) keepsFolder(ctx context.Context) error {
 	opts := p.options
 	opts.Port, opts.Stdout, opts.Data = 0, nil, p.server.Data
-	s, err := Start(ctx, p.server.Built, opts)
+	s, err := serve.Start(ctx, p.server.Built, opts)
 	if err == nil {
 		s.Kill()
 		return errors.New("a second server started on the same folder")
 	}
-	var failure *Failure
+	var failure *serve.Failure
 	if !errors.As(err, &failure) {
 		return err
 	}
@@ -70,7 +73,7 @@ func (p *play) keepsFolder(ctx context.Context) error {
 		!strings.Contains(failure.Text, "exit status 1:") || said == "" ||
 		strings.Contains(said, "\n") {
 		return fmt.Errorf("a second server on the same folder %s; want exit status 1 and one "+
-			"line on standard error%s", failure.Text, lastLines(failure.Tail, 20))
+			"line on standard error%s", failure.Text, tail.Lines(failure.Tail, 20))
 	}
 	return p.server.Check()
 }
@@ -88,7 +91,7 @@ func (p *play) visit(ctx context.Context, v *visits) error {
 			if done {
 				return nil
 			}
-			conn, err := p.server.dial(ctx, p.server.Port, p.deadline)
+			conn, err := p.server.Dial(ctx, p.server.Port, p.deadline)
 			if err != nil {
 				return err
 			}
@@ -100,26 +103,6 @@ func (p *play) visit(ctx context.Context, v *visits) error {
 	})
 }
 
-// write makes a file in the folder, or adds to it.
-func (f *dataFile) write(folder *Folder) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if f.more {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	}
-	if err := os.MkdirAll(folder.Path, 0o700); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(filepath.Join(folder.Path, f.name), flags, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.ReadFrom(f.data.reader())
-	if folder.disk != nil {
-		err = errors.Join(err, file.Sync())
-	}
-	return errors.Join(err, file.Close())
-}
-
 func (p *play) data(do action) error {
 	folder := p.server.Data
 	if folder == nil {
@@ -127,9 +110,9 @@ func (p *play) data(do action) error {
 	}
 	switch do := do.(type) {
 	case *dataFile:
-		return do.write(folder)
+		return folder.Write(do.name, do.more, do.data.reader())
 	case *dataRoom:
-		if !folder.mounted {
+		if !folder.IsSmall() {
 			return errors.New("the folder is no small disk: expected data is small before the " +
 				"first step")
 		}
@@ -138,28 +121,16 @@ func (p *play) data(do action) error {
 		}
 		return folder.Drain()
 	}
-	return folder.private()
-}
-
-// private tells whether only the server's user may look into the folder.
-func (f *Folder) private() error {
-	info, err := os.Stat(f.Path)
-	if err != nil {
-		return err
-	}
-	if mode := info.Mode().Perm(); mode != 0o700 {
-		return fmt.Errorf("the folder has mode %04o, want 0700", mode)
-	}
-	return nil
+	return folder.Private()
 }
 
 // prepare makes the folder as the transcript wants it before the server's start; nil where the
 // model asks for none.
-func (t *Transcript) prepare(built *Built) (*Folder, error) {
-	if !wantsFolder(built.Model) {
+func (t *Transcript) prepare(built *toolchain.Built) (*serve.Folder, error) {
+	if !serve.WantsFolder(built.Model) {
 		return nil, nil
 	}
-	folder, err := NewFolder(built.Out)
+	folder, err := serve.NewFolder(built.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +138,13 @@ func (t *Transcript) prepare(built *Built) (*Folder, error) {
 	case folderAbsent:
 		err = os.Remove(folder.Path)
 	case folderSmall:
-		err = folder.Shrink(smallDisk)
+		err = folder.Shrink(serve.SmallDisk)
 	case folderMortal:
-		err = folder.risk()
+		err = folder.Risk()
 	}
 	for _, file := range t.files {
 		if err == nil {
-			err = file.write(folder)
+			err = folder.Write(file.name, file.more, file.data.reader())
 		}
 	}
 	if err != nil {

@@ -10,33 +10,36 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/tail"
+	"interleave/internal/probe/toolchain"
 )
 
 // A Session plays checks of one build one after the other. Transcripts that leave a server as they
 // found it are played to one server, with a look between them that nothing is left. A failure on a
 // server that played others before is played again to a fresh one, and says which it was.
 type Session struct {
-	built    *Built
+	built    *toolchain.Built
 	patience float64
 	shared   map[StdoutKind]*lasting
 }
 
 // A lasting server plays several transcripts that want its kind of standard output.
 type lasting struct {
-	server  *Server
-	options StartOptions
+	server  *serve.Server
+	options serve.StartOptions
 	stdout  *collector
 	played  []*Transcript
 }
 
 // NewSession begins a session; the caller must Close it.
-func NewSession(built *Built, patience float64) *Session {
+func NewSession(built *toolchain.Built, patience float64) *Session {
 	return &Session{built, patience, map[StdoutKind]*lasting{}}
 }
 
 // Play plays one check.
 func (s *Session) Play(ctx context.Context, c Check) error {
-	if c.transcript == nil || !c.transcript.shares() || wantsFolder(s.built.Model) {
+	if c.transcript == nil || !c.transcript.shares() || serve.WantsFolder(s.built.Model) {
 		return c.Play(ctx, s.built, s.patience)
 	}
 	l, err := s.lasting(ctx, c)
@@ -87,8 +90,8 @@ func (s *Session) lasting(ctx context.Context, c Check) (*lasting, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := patient(StartOptions{Stdout: out.theirs}, s.built, s.patience)
-	server, err := Start(ctx, s.built, options)
+	options := serve.StartOptions{Stdout: out.theirs}.WithPatience(s.built.Model, s.patience)
+	server, err := serve.Start(ctx, s.built, options)
 	if err != nil {
 		return nil, errors.Join(err, out.finish())
 	}
@@ -109,12 +112,12 @@ func (l *lasting) play(ctx context.Context, t *Transcript, patience float64) err
 	if err := p.run(ctx); err != nil {
 		return err
 	}
-	p.deadline = time.Now().Add(lengthen(defaultLimit, patience))
+	p.deadline = time.Now().Add(serve.Lengthen(defaultLimit, patience))
 	if err := p.cleared(ctx); err != nil {
 		return fmt.Errorf("%s: when its clients had gone, %w%s", t.File, err,
-			lastLines(l.server.Tail(), 20))
+			tail.Lines(l.server.Tail(), 20))
 	}
-	if found := l.server.sanitizerReport(); found != nil {
+	if found := l.server.SanitizerReport(); found != nil {
 		return fmt.Errorf("%s: %w", t.File, found)
 	}
 	left := l.stdout.left()
@@ -126,15 +129,15 @@ func (l *lasting) play(ctx context.Context, t *Transcript, patience float64) err
 
 // cleared waits until the server has let go of all clients, and rests.
 func (p *play) cleared(ctx context.Context) error {
-	for p.server.Built.Model.Holds("{port}") && !p.server.behindTap() {
-		open, err := p.server.connections()
+	for p.server.Built.Model.Holds("{port}") && !p.server.BehindTap() {
+		open, err := p.server.Connections()
 		if err != nil || open == 0 {
 			break // a kernel that does not tell leaves it to the server's end
 		}
 		if time.Now().After(p.deadline) {
 			return fmt.Errorf("the server still has %d connections open", open)
 		}
-		if err := rest(ctx, 5*time.Millisecond); err != nil {
+		if err := serve.Sleep(ctx, 5*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -144,7 +147,7 @@ func (p *play) cleared(ctx context.Context) error {
 func (l *lasting) close() error {
 	stopped := l.server.Stop()
 	left := l.stdout.finish()
-	if found := l.server.sanitizerReport(); found != nil {
+	if found := l.server.SanitizerReport(); found != nil {
 		return found
 	}
 	if stopped != nil {
@@ -203,7 +206,7 @@ func (t *Transcript) begins() bool {
 
 // countFrom asks a counter that has served others where it stands.
 func (p *play) countFrom(ctx context.Context) error {
-	conn, err := p.server.dial(ctx, p.server.Port, p.deadline)
+	conn, err := p.server.Dial(ctx, p.server.Port, p.deadline)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package probe
 import (
 	"strings"
 	"testing"
-	"time"
+
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/serve"
 )
 
 // checkOf is a transcript as a check.
@@ -43,8 +45,8 @@ func TestSession(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
-			session := NewSession(bad(t, test.fault), Unhurried)
-			var first *Server
+			session := NewSession(faulty.Server(t, test.fault), serve.Unhurried)
+			var first *serve.Server
 			for i, text := range test.texts {
 				err := session.Play(t.Context(), checkOf(t, "t"+string(rune('0'+i)), text))
 				if (err == nil) != (test.want[i] == "") ||
@@ -72,10 +74,10 @@ func TestSession(t *testing.T) {
 func TestSessionSeesWhatIsLeft(t *testing.T) {
 	check := checkOf(t, "t", "dial a\na echo \"x\"")
 	check.transcript.Limit = defaultLimit
-	session := NewSession(bad(t, "clings"), 0.02) // 1.2 s
+	session := NewSession(faulty.Server(t, "clings"), 0.02) // 1.2 s
 	err := session.Play(t.Context(), check)
 	if err != nil && strings.Contains(err.Error(), "did not say ready") {
-		session = NewSession(bad(t, "clings"), 1) // a busy machine
+		session = NewSession(faulty.Server(t, "clings"), 1) // a busy machine
 		err = session.Play(t.Context(), check)
 	}
 	if err == nil || !strings.Contains(err.Error(), "still has 1 connections open") {
@@ -104,32 +106,5 @@ func TestWhoShares(t *testing.T) {
 		if got := checkOf(t, "t", test.text).transcript.shares(); got != test.shares {
 			t.Errorf("%q shares a server: %v, want %v", test.text, got, test.shares)
 		}
-	}
-}
-
-// TestSockets holds the kernel's answer against what it prints.
-func TestSockets(t *testing.T) {
-	s, err := Start(t.Context(), bad(t, "good"), StartOptions{Limit: unhurriedLimit,
-		Grace: unhurriedLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Kill()
-	asked, err := socketsAt("thread-self", s.Port, stateListen)
-	if err != nil {
-		t.Skip("SKIP: this kernel answers no sock_diag:", err)
-	}
-	printed, err := listed("thread-self", s.Port)
-	if err != nil || len(asked) != 1 || len(printed) != 1 || !printed[asked[0]] {
-		t.Errorf("port %d: asked %v, printed %v (%v), want one socket, the same", s.Port, asked,
-			printed, err)
-	}
-	client, err := s.dial(t.Context(), s.Port, time.Now().Add(unhurriedLimit))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if n, err := s.connections(); n != 1 || err != nil {
-		t.Errorf("got %d connections (%v), want 1", n, err)
 	}
 }

@@ -2,25 +2,15 @@ package probe
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/toolchain"
 )
-
-// streamProgram is the server of testdata/stream, built once.
-var streamProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(filepath.Dir(badProgram), "stream")
-	out, err := exec.Command("go", "build", "-o", path, "testdata/stream/main.go").CombinedOutput()
-	if err != nil {
-		return string(out), err
-	}
-	return path, nil
-})
 
 const twoChunks = "dial a\na gets \"/test/7\"\na hears chunk 1..2"
 
@@ -80,10 +70,7 @@ func TestStreamFaults(t *testing.T) {
 }
 
 func playStream(t *testing.T, fault, text, want string) error {
-	program, err := streamProgram()
-	if err != nil {
-		t.Fatal(err, program)
-	}
+	program := faulty.Program(t, "testdata/stream")
 	if !strings.Contains(text, "\n") {
 		whole, err := os.ReadFile(filepath.Join("../../services/stream/conform", text+".txt"))
 		if err != nil {
@@ -95,13 +82,9 @@ func playStream(t *testing.T, fault, text, want string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := &Built{
-		Model: &manifest.Model{Name: fault, Service: "stream", Dir: t.TempDir(),
-			Ready: manifest.ReadyLine,
-			Run:   []string{program, fault, "{port}", "{host}"}},
-		Env: os.Environ(), Out: t.TempDir(),
-	}
-	return playFor(t.Context(), transcript, func() *Built { return built }, want)
+	built := faulty.Built(t, &manifest.Model{Name: fault, Service: "stream",
+		Run: []string{program, fault, "{port}", "{host}"}})
+	return playFor(t.Context(), transcript, func() *toolchain.Built { return built }, want)
 }
 
 func TestParseStream(t *testing.T) {

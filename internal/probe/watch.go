@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"interleave/internal/proc"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // What a transcript asks of the server as a whole: its memory and its CPU.
@@ -22,28 +23,15 @@ const (
 	betweenWindow = 50 * time.Millisecond
 )
 
-// memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where
-// the kernel does not tell.
-func (s *Server) memory() int64 {
-	var r proc.Reader
-	var sum int64
-	for _, pid := range s.Group.PIDs() {
-		if _, pss, ok := proc.ParseRollup(r.File(pid, "smaps_rollup")); ok {
-			sum += pss
-		}
-	}
-	return sum
-}
-
 func (p *play) memoryBelow(m *memoryBelow) error {
-	if p.server.Built.Sanitize != Plain {
+	if p.server.Built.Sanitize != toolchain.Plain {
 		return nil // a sanitizer keeps what was freed
 	}
 	most := m.more
-	if p.server.behindTap() {
+	if p.server.BehindTap() {
 		most += ownBuffers
 	}
-	if more := p.server.memory() - p.memory; more > most {
+	if more := p.server.Memory() - p.memory; more > most {
 		return fmt.Errorf("the server uses %d KiB more than when the transcript began, want "+
 			"less than %d KiB", more>>10, most>>10)
 	}
@@ -62,11 +50,11 @@ func (p *play) serverIdle(ctx context.Context) error { return p.restsFor(ctx, id
 // restsFor waits for such a window.
 func (p *play) restsFor(ctx context.Context, atLeast time.Duration) error {
 	for {
-		cpu, begin := p.cpu(), time.Now()
-		if err := rest(ctx, atLeast); err != nil {
+		cpu, begin := p.server.CPU(), time.Now()
+		if err := serve.Sleep(ctx, atLeast); err != nil {
 			return err
 		}
-		window, used, runnable := time.Since(begin), p.cpu()-cpu, p.server.runnable()
+		window, used, runnable := time.Since(begin), p.server.CPU()-cpu, p.server.Runnable()
 		if float64(used) < idleShare*float64(window) && runnable == 0 {
 			return p.server.Check()
 		}
@@ -75,21 +63,6 @@ func (p *play) restsFor(ctx context.Context, atLeast time.Duration) error {
 				"threads still wanted more", window, used, runnable)
 		}
 	}
-}
-
-// runnable counts the threads that have a core or wait for one.
-func (s *Server) runnable() (n int) {
-	var r proc.Reader
-	var tids []int
-	for _, pid := range s.Group.PIDs() {
-		tids = r.Tasks(pid, tids[:0])
-		for _, tid := range tids {
-			if stat, ok := proc.ParseStat(r.TaskFile(pid, tid, "stat")); ok && stat.State == 'R' {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // serverFails waits for the server to give up, as it must when its standard output fails: with exit
@@ -102,7 +75,7 @@ func (p *play) serverFails(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	how := p.server.wait()
+	how := p.server.Wait()
 	_ = p.server.Stop() // that it ended by itself is no fault here
 	if how != "exit status 1" {
 		return fmt.Errorf("the server ended with %s, want exit status 1", how)
@@ -113,32 +86,6 @@ func (p *play) serverFails(ctx context.Context) error {
 	if said := strings.Count(strings.TrimPrefix(p.server.Tail(), "ready\n"), "\n"); said != 1 {
 		return fmt.Errorf("the server wrote %d lines to standard error besides ready, want one "+
 			"that says why it ends", said)
-	}
-	return nil
-}
-
-func (p *play) cpu() time.Duration {
-	user, system := p.server.Group.CPU()
-	return user + system
-}
-
-// sanitizerReports are how the reports of sanitizers begin.
-var sanitizerReports = []string{
-	"ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error: ",
-	"WARNING: ThreadSanitizer", "WARNING: DATA RACE",
-}
-
-// sanitizerReport looks for one in the output of a server that was built with a sanitizer: a forked
-// child that dies of one has nobody who looks at its exit status.
-func (s *Server) sanitizerReport() error {
-	if s.Built.Sanitize == Plain {
-		return nil
-	}
-	said := s.Tail()
-	for _, report := range sanitizerReports {
-		if strings.Contains(said, report) {
-			return &Failure{ExitStatus, "was stopped by its sanitizer", said}
-		}
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 	"interleave/internal/record"
 )
 
@@ -20,7 +21,7 @@ func (s *Session) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.built = map[*manifest.Model]*probe.Built{}
+	s.built = map[*manifest.Model]*toolchain.Built{}
 	if err := s.readyAll(ctx, plan.models()); err != nil {
 		return err
 	}
@@ -74,14 +75,14 @@ func (s *Session) readyAll(ctx context.Context, models []*manifest.Model) error 
 
 // readied is a model that can be measured, or why it cannot.
 type readied struct {
-	built        *probe.Built
+	built        *toolchain.Built
 	known        bool // it conformed before, and nothing has changed
 	skip, detail string
 }
 
 // ready builds and checks one model.
 func (s *Session) ready(ctx context.Context, m *manifest.Model) (r readied) {
-	err := probe.Able(s.Tree.Service(m.Service), m)
+	err := serve.Able(s.Tree.Service(m.Service), m)
 	if err != nil {
 		r.skip = err.Error()
 		return r
@@ -103,11 +104,11 @@ func (s *Session) ready(ctx context.Context, m *manifest.Model) (r readied) {
 }
 
 // make builds a model; a user's own server is built already.
-func (s *Session) make(ctx context.Context, m *manifest.Model) (*probe.Built, error) {
+func (s *Session) make(ctx context.Context, m *manifest.Model) (*toolchain.Built, error) {
 	if !own(m) {
-		return probe.Build(ctx, m, probe.BuildOptions{OutRoot: s.Out})
+		return toolchain.Build(ctx, m, toolchain.BuildOptions{OutRoot: s.Out})
 	}
-	b := &probe.Built{Model: m, Out: filepath.Join(s.Out, "build", m.Service, m.Name),
+	b := &toolchain.Built{Model: m, Out: filepath.Join(s.Out, "build", m.Service, m.Name),
 		Env: os.Environ(), Reused: true}
 	return b, os.MkdirAll(b.Out, 0o755)
 }

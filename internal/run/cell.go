@@ -12,7 +12,8 @@ import (
 	"interleave/internal/group"
 	"interleave/internal/load"
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 	"interleave/internal/record"
 	"interleave/internal/sample"
 )
@@ -29,10 +30,10 @@ const (
 // shared, on loopback, in two network namespaces, or at the two ends of a tap. Each cell has hosts
 // of its own, so that nothing of an earlier one waits in their tables.
 type Local struct {
-	Exe   []string                         // the engine's command
-	Built map[*manifest.Model]*probe.Built // every model that may be measured
-	CPUs  map[string][]int                 // the own condition's cores by role
-	Hosts manifest.Hosts                   // of servers that could be anywhere: Local or NetNS
+	Exe   []string                             // the engine's command
+	Built map[*manifest.Model]*toolchain.Built // every model that may be measured
+	CPUs  map[string][]int                     // the own condition's cores by role
+	Hosts manifest.Hosts                       // of servers that could be anywhere: Local or NetNS
 }
 
 // Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
@@ -95,7 +96,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	if s.Protocol == manifest.Program {
 		return l.solve(ctx, s, window, c, f)
 	}
-	opts := probe.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
+	opts := serve.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
 	if s.Protocol == "sink" {
 		out, err := openOutput(l.Built[s.Model], s.Point.Load)
 		if err != nil {
@@ -109,7 +110,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 			return &spoilt{"room", err, ""}
 		}
 	}
-	chain, err := probe.StartChain(ctx, l.Built[s.Model], opts, max(1, s.Point.Load.Chain))
+	chain, err := serve.StartChain(ctx, l.Built[s.Model], opts, max(1, s.Point.Load.Chain))
 	if err != nil {
 		return cause("start", err)
 	}
@@ -137,9 +138,9 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	if loadErr != nil {
 		return &spoilt{"load", loadErr, server.Tail()}
 	}
-	var failure *probe.Failure
+	var failure *serve.Failure
 	switch err := forgiven(s.Model, chain.Stop()); {
-	case errors.As(err, &failure) && failure.Cause == probe.Died:
+	case errors.As(err, &failure) && failure.Cause == serve.Died:
 		f.Died, c.Tail = failure.Text, failure.Tail
 	case errors.As(err, &failure):
 		f.Dirty, c.Tail = failure.Text, failure.Tail
@@ -150,7 +151,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 }
 
 // plan is what the engine is told.
-func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
+func (l *Local) plan(s *Spec, seed uint64, server *serve.Server) load.Plan {
 	limit := s.WarmUp + s.Window + slack
 	if s.Window == 0 {
 		limit = longest
@@ -172,7 +173,7 @@ func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 }
 
 // offer drives the engine through its stages.
-func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Chain,
+func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain serve.Chain,
 	window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
 	role := l.role("load", s.Condition)
 	role.NetNS = chain[0].Net.Path("load")
@@ -226,10 +227,10 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Cha
 }
 
 // checkOwner finds who else serves on the servers' ports.
-func checkOwner(chain probe.Chain, c *record.Cell, f *Facts) error {
+func checkOwner(chain serve.Chain, c *record.Cell, f *Facts) error {
 	err := chain.CheckOwner()
-	var failure *probe.Failure
-	if errors.As(err, &failure) && failure.Cause == probe.PortOwner {
+	var failure *serve.Failure
+	if errors.As(err, &failure) && failure.Cause == serve.PortOwner {
 		f.Stranger, c.Tail = failure.Text, failure.Tail
 		return nil
 	}
@@ -238,7 +239,7 @@ func checkOwner(chain probe.Chain, c *record.Cell, f *Facts) error {
 
 // cause turns a server's failure into what spoils its cell; any other error stays one of the run.
 func cause(gate string, err error) error {
-	var failure *probe.Failure
+	var failure *serve.Failure
 	if !errors.As(err, &failure) {
 		return err
 	}

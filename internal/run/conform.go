@@ -14,6 +14,8 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // conformsFile, in a model's build folder, holds the stamp under which it conformed.
@@ -22,7 +24,7 @@ const conformsFile = "conforms"
 // Conforms plays a service's conformance to a model, unless this very build passed this very
 // conformance before. It returns the first check that failed, in words, or nothing.
 func Conforms(ctx context.Context, service *manifest.Service,
-	built *probe.Built) (failed string, known bool, err error) {
+	built *toolchain.Built) (failed string, known bool, err error) {
 	stamp, err := conformStamp(service, built)
 	if err != nil {
 		return "", false, err
@@ -54,7 +56,7 @@ func Conforms(ctx context.Context, service *manifest.Service,
 		if ctx.Err() != nil {
 			return "", false, ctx.Err()
 		}
-		if _, missing := errors.AsType[*probe.Missing](err); missing {
+		if _, missing := errors.AsType[*toolchain.Missing](err); missing {
 			continue // this machine cannot make the check; the rest must do
 		}
 		if err != nil {
@@ -74,16 +76,16 @@ func own(m *manifest.Model) bool { return m.Language == "own" }
 // forgiven drops what a user's own server may do: end by the signal instead of with status 0, and
 // complain at length when descriptors run out.
 func forgiven(m *manifest.Model, err error) error {
-	var failure *probe.Failure
-	if own(m) && errors.As(err, &failure) && (failure.Cause == probe.ExitStatus ||
-		failure.Cause == probe.Floods) {
+	var failure *serve.Failure
+	if own(m) && errors.As(err, &failure) && (failure.Cause == serve.ExitStatus ||
+		failure.Cause == serve.Floods) {
 		return nil
 	}
 	return err
 }
 
 // conformStamp changes with the build and with every transcript.
-func conformStamp(service *manifest.Service, built *probe.Built) (string, error) {
+func conformStamp(service *manifest.Service, built *toolchain.Built) (string, error) {
 	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*"))
 	if err != nil {
 		return "", err

@@ -6,20 +6,21 @@ import (
 	"path/filepath"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // An output is where a sink writes: as the chat paper did, into what the kernel throws away; or
 // into a file on the disk that has the folders of servers, as a chat's log does.
 type output struct {
 	file   *os.File
-	folder *probe.Folder // nil: nothing is kept
+	folder *serve.Folder // nil: nothing is kept
 }
 
-func openOutput(b *probe.Built, l manifest.Load) (o output, err error) {
+func openOutput(b *toolchain.Built, l manifest.Load) (o output, err error) {
 	path := os.DevNull
 	if l.Output == manifest.OutputFile {
-		if o.folder, err = probe.NewFolder(b.Out); err != nil {
+		if o.folder, err = serve.NewFolder(b.Out); err != nil {
 			return output{}, err
 		}
 		path = filepath.Join(o.folder.Path, "output")

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/toolchain"
 )
 
 // TestOutput: what a sink writes is thrown away, or is in a file for as long as its cell lasts.
 func TestOutput(t *testing.T) {
-	b := &probe.Built{Out: t.TempDir()}
+	b := &toolchain.Built{Out: t.TempDir()}
 	for kept, load := range map[bool]manifest.Load{false: {}, true: {Output: manifest.OutputFile}} {
 		o, err := openOutput(b, load)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/toolchain"
 	"interleave/internal/profile"
 	"interleave/internal/record"
 )
@@ -85,7 +85,7 @@ func (l *Local) Profile(ctx context.Context, s *Spec, seed uint64) (*record.Prof
 	built := *l.Built[s.Model]
 	built.Env = append(slices.Clone(built.Env), taker.Env(file))
 	apart := *l
-	apart.Built = map[*manifest.Model]*probe.Built{s.Model: &built}
+	apart.Built = map[*manifest.Model]*toolchain.Built{s.Model: &built}
 	c := &record.Cell{Load: s.Point.Load}
 	p := &record.Profile{By: taker.Tells}
 	if err := apart.measure(ctx, s, seed, func(bool) {}, c, &Facts{}); err != nil {
@@ -99,7 +99,7 @@ func (l *Local) Profile(ctx context.Context, s *Spec, seed uint64) (*record.Prof
 }
 
 // javaOf is the program that ran the server, if it is a JVM's.
-func javaOf(b *probe.Built) string {
+func javaOf(b *toolchain.Built) string {
 	for _, t := range b.Tools {
 		if t.Need == "java" || strings.HasPrefix(t.Need, "java ") {
 			return t.Path

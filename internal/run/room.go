@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
 	"interleave/internal/proc"
 )
 
@@ -29,7 +29,7 @@ const (
 	slowRamp = 8
 )
 
-// endsIn is how many connections the kernel closes within probe.Grace, several times over: with
+// endsIn is how many connections the kernel closes within serve.Grace, several times over: with
 // 10,000 it takes a tenth of a second.
 const endsIn = 50_000
 
@@ -40,9 +40,9 @@ func rampTime(l manifest.Load) time.Duration {
 
 // makeRoom raises what this process may raise, for the server and the load that it starts, and says
 // what is missing.
-func makeRoom(s *Spec, m *manifest.Model, opts *probe.StartOptions) error {
+func makeRoom(s *Spec, m *manifest.Model, opts *serve.StartOptions) error {
 	n := s.Point.Load.Connections
-	opts.Grace = probe.Grace * time.Duration(max(1, n/endsIn))
+	opts.Grace = serve.Grace * time.Duration(max(1, n/endsIn))
 	opts.OpenFiles = n + otherFiles
 	most, err := raiseFiles(uint64(opts.OpenFiles))
 	switch {

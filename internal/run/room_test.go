@@ -8,7 +8,7 @@ import (
 	"interleave/internal/hist"
 	"interleave/internal/load"
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
 	"interleave/internal/record"
 )
 
@@ -25,13 +25,13 @@ func TestMakeRoom(t *testing.T) {
 	} {
 		s := &Spec{Point: manifest.Point{Load: manifest.Load{Shape: manifest.Streams,
 			Connections: test.connections, Rate: 1000}}}
-		var opts probe.StartOptions
+		var opts serve.StartOptions
 		err := makeRoom(s, &manifest.Model{Tables: test.tables}, &opts)
 		if (err == nil) != (test.want == "") ||
 			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d connections: got %v, want %q", test.connections, err, test.want)
 		}
-		if want := probe.Grace * time.Duration(max(1,
+		if want := serve.Grace * time.Duration(max(1,
 			test.connections/50_000)); opts.Grace != want {
 			t.Errorf("%d connections: got %v to end, want %v", test.connections, opts.Grace, want)
 		}

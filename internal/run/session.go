@@ -13,7 +13,7 @@ import (
 	"interleave/internal/machine"
 	"interleave/internal/manifest"
 	"interleave/internal/netns"
-	"interleave/internal/probe"
+	"interleave/internal/probe/toolchain"
 	"interleave/internal/record"
 )
 
@@ -37,7 +37,7 @@ type Session struct {
 	Trust bool
 	Watch Watcher
 
-	built   map[*manifest.Model]*probe.Built
+	built   map[*manifest.Model]*toolchain.Built
 	skipped []record.Skip
 	checks  []record.Check
 	builds  []record.Build

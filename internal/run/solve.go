@@ -11,7 +11,7 @@ import (
 	"interleave/internal/hist"
 	"interleave/internal/load"
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
 	"interleave/internal/record"
 	"interleave/internal/sample"
 )
@@ -29,10 +29,10 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 	f *Facts) error {
 	clock := startClock()
 	began := time.Now()
-	problem := probe.Problem{Kernel: s.Point.Load.Kernel, Size: s.Point.Load.Problem,
+	problem := serve.Problem{Kernel: s.Point.Load.Kernel, Size: s.Point.Load.Problem,
 		Workers: s.Point.Load.Workers, Rounds: endless}
-	p, err := probe.Solve(ctx, l.Built[s.Model], problem,
-		probe.StartOptions{Group: l.role("server", s.Condition)})
+	p, err := serve.Solve(ctx, l.Built[s.Model], problem,
+		serve.StartOptions{Group: l.role("server", s.Condition)})
 	if err != nil {
 		return cause("start", err)
 	}
@@ -66,7 +66,7 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 
 // solutions reads what the program solves: at least one solution to warm up, at least
 // three to measure.
-func solutions(ctx context.Context, s *Spec, p *probe.Program, r *load.Result,
+func solutions(ctx context.Context, s *Spec, p *serve.Program, r *load.Result,
 	window func(open bool)) error {
 	began, opened := time.Now(), time.Time{}
 	for {

@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
 )
 
 // Refuses starts a server with words after those of its manifest which it must refuse, with status
 // 1 and one line on standard error, and returns the line.
 func (m *Subject) Refuses(t *testing.T, words ...string) string {
 	t.Helper()
-	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: patience,
+	s, err := serve.Start(t.Context(), m.built, serve.StartOptions{Args: words, Limit: patience,
 		Grace: patience})
 	if err == nil {
 		s.Kill()
 		t.Errorf("%q: it started, want status 1", words)
 		return ""
 	}
-	failure, ok := errors.AsType[*probe.Failure](err)
+	failure, ok := errors.AsType[*serve.Failure](err)
 	if !ok {
 		t.Fatal(err)
 	}

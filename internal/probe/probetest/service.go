@@ -24,6 +24,8 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // patience is a net: what it bounds has failed, on a machine however busy.
@@ -93,8 +95,8 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 func Serve(t *testing.T, name string) (addr string) {
 	root, service := load(t)
 	model, _ := look(t, root, service, name, manifest.Kernel)
-	server, err := probe.Start(t.Context(), build(t, root, model),
-		probe.StartOptions{Limit: patience, Grace: patience})
+	server, err := serve.Start(t.Context(), build(t, root, model),
+		serve.StartOptions{Limit: patience, Grace: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +123,8 @@ func only(t *testing.T, checks []probe.Check, names []string) []probe.Check {
 
 // load reads the service in whose folder the test runs.
 func load(t *testing.T) (root string, service *manifest.Service) {
-	switch probe.Sanitizer(*sanitize) {
-	case probe.Plain, probe.ASan, probe.TSan, probe.Race:
+	switch toolchain.Sanitizer(*sanitize) {
+	case toolchain.Plain, toolchain.ASan, toolchain.TSan, toolchain.Race:
 	default:
 		t.Fatalf("-sanitize=%s: expected asan, tsan or race", *sanitize)
 	}
@@ -148,7 +150,7 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 				stack)
 		}
 	}
-	if err := probe.Able(service, model); err != nil {
+	if err := serve.Able(service, model); err != nil {
 		t.Skip("SKIP:", err)
 	}
 	checks, err := probe.Checks(service, model)
@@ -160,7 +162,7 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 
 // test builds a model and plays its checks one after the other.
 func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
-	session := probe.NewSession(build(t, root, model), probe.Unhurried)
+	session := probe.NewSession(build(t, root, model), serve.Unhurried)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
@@ -179,17 +181,17 @@ func together(t *testing.T, root string, model *manifest.Model, checks []probe.C
 	for _, check := range checks {
 		alone := func(ctx context.Context,
 			c probe.Check) error {
-			return c.Play(ctx, built, probe.Unhurried)
+			return c.Play(ctx, built, serve.Unhurried)
 		}
 		wait.Go(func() { play(t, check, alone) })
 	}
 }
 
-func build(t *testing.T, root string, model *manifest.Model) *probe.Built {
-	built, err := probe.Build(t.Context(), model, probe.BuildOptions{
-		OutRoot: filepath.Join(root, "out"), Sanitize: probe.Sanitizer(*sanitize)})
-	var missing *probe.Missing
-	if errors.As(err, &missing) || errors.Is(err, probe.ErrNotApplicable) {
+func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
+	built, err := toolchain.Build(t.Context(), model, toolchain.BuildOptions{
+		OutRoot: filepath.Join(root, "out"), Sanitize: toolchain.Sanitizer(*sanitize)})
+	var missing *toolchain.Missing
+	if errors.As(err, &missing) || errors.Is(err, toolchain.ErrNotApplicable) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -201,7 +203,7 @@ func build(t *testing.T, root string, model *manifest.Model) *probe.Built {
 func play(t *testing.T, check probe.Check, by func(context.Context, probe.Check) error) {
 	t.Run(check.Name, func(t *testing.T) {
 		err := by(t.Context(), check)
-		if missing, ok := errors.AsType[*probe.Missing](err); ok {
+		if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 			t.Skip("SKIP:", missing)
 		}
 		if err != nil {

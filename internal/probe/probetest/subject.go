@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/toolchain"
 )
 
 // A Subject is a model that was built, for tests that ask more of its servers than a
 // transcript can say.
-type Subject struct{ built *probe.Built }
+type Subject struct{ built *toolchain.Built }
 
 // What its tests hold in their hands.
 type (
-	Folder = probe.Folder
-	Server = probe.Server
+	Folder = serve.Folder
+	Server = serve.Server
 )
 
 // Insert puts words between the program of the model's command and what follows, if that
@@ -56,8 +57,8 @@ func (m *Subject) Whole() bool { return len(m.built.Model.Conform) == 0 }
 
 // Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where
 // that is 0 or not allowed here a folder like any other, which is then not small.
-func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small bool) {
-	folder, err := probe.NewFolder(m.built.Out)
+func (m *Subject) Folder(t *testing.T, bytes int64) (folder *serve.Folder, small bool) {
+	folder, err := serve.NewFolder(m.built.Out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +71,8 @@ func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small
 }
 
 // Start starts a server on a folder, with words after those of its manifest. It dies with the test.
-func (m *Subject) Start(t *testing.T, folder *probe.Folder, words ...string) *probe.Server {
-	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Data: folder, Args: words,
+func (m *Subject) Start(t *testing.T, folder *serve.Folder, words ...string) *serve.Server {
+	s, err := serve.Start(t.Context(), m.built, serve.StartOptions{Data: folder, Args: words,
 		Limit: patience, Grace: patience})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func (m *Subject) Start(t *testing.T, folder *probe.Folder, words ...string) *pr
 // FreePort is a port of 127.0.0.1 for what a test itself starts.
 func FreePort(t *testing.T) int {
 	t.Helper()
-	port, err := probe.FreePort()
+	port, err := serve.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"strconv"
 
 	"interleave/internal/group"
+	"interleave/internal/probe/toolchain"
 )
 
-// A Chain is servers of one model of which each asks the next; clients ask the first. Most
-// have one server.
+// A Chain is a list of servers of one model of which each asks the next; clients ask the first.
+// Most chains have one server.
 type Chain []*Server
 
-// StartChain starts so many servers, the last of them first, each with a port and a folder of its
-// own, all on the same host. What one of them does wrong comes back as a *Failure; then nothing
-// of any is left.
-func StartChain(ctx context.Context, built *Built, opts StartOptions, length int) (Chain, error) {
+// StartChain starts a chain of servers on one host, the last of them first, each with a port and a
+// folder of its own. If one does something wrong, the error is a *Failure, and no server is left.
+func StartChain(ctx context.Context, built *toolchain.Built, opts StartOptions,
+	length int) (Chain, error) {
 	if length > 1 && !built.Model.Holds("{next}") {
 		return nil,
 			fmt.Errorf("services/%s/%s cannot stand in a chain: its run does not use {next}",
@@ -37,7 +38,7 @@ func StartChain(ctx context.Context, built *Built, opts StartOptions, length int
 	return c, nil
 }
 
-// inChain says of a failure whose it is.
+// inChain adds to a failure which server of the chain has failed.
 func inChain(err error, place, length int) error {
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok || length == 1 {
@@ -47,7 +48,7 @@ func inChain(err error, place, length int) error {
 		place, length), failure.Tail}
 }
 
-// each asks all servers and returns what the first that is wrong says.
+// each asks all servers and returns the first error.
 func (c Chain) each(ask func(*Server) error) (wrong error) {
 	for i, s := range c {
 		if err := ask(s); err != nil && wrong == nil {
@@ -57,24 +58,24 @@ func (c Chain) each(ask func(*Server) error) (wrong error) {
 	return wrong
 }
 
-// Check is that of all servers.
+// Check is Server.Check of all servers.
 func (c Chain) Check() error { return c.each((*Server).Check) }
 
-// CheckOwner is that of all servers.
+// CheckOwner is Server.CheckOwner of all servers.
 func (c Chain) CheckOwner() error { return c.each((*Server).CheckOwner) }
 
-// Stop asks all servers to end, the first of them first, so that none asks one that has gone. It
-// returns the first wrong that it finds.
+// Stop asks all servers to end, the first of them first, so that no server asks one that has gone.
+// It returns the first error.
 func (c Chain) Stop() error { return c.each((*Server).Stop) }
 
-// Kill ends all without asking.
+// Kill ends all servers without asking.
 func (c Chain) Kill() {
 	for _, s := range c {
 		s.Kill()
 	}
 }
 
-// Group is all processes of the chain.
+// Group has all processes of the chain.
 func (c Chain) Group() *group.Several {
 	groups := make([]*group.Group, len(c))
 	for i, s := range c {
@@ -83,5 +84,5 @@ func (c Chain) Group() *group.Several {
 	return group.Together(groups...)
 }
 
-// url is where clients find a server of HTTP.
+// url is the address of a server of HTTP.
 func (s *Server) url() string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }

@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"errors"
@@ -9,9 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"interleave/internal/probe/faulty"
 )
 
-// toldTo are the words that a server was started with.
+// toldTo returns the words that a server was started with.
 func toldTo(t *testing.T, s *Server) []string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.Group.PID()))
@@ -22,7 +24,7 @@ func toldTo(t *testing.T, s *Server) []string {
 }
 
 func TestChain(t *testing.T) {
-	built := bad(t, "good")
+	built := faulty.Server(t, "good")
 	built.Model.Run = append(built.Model.Run, "{next}", "{data}")
 	c, err := StartChain(t.Context(), built, unhurried, 3)
 	if err != nil {
@@ -60,7 +62,7 @@ func TestChain(t *testing.T) {
 
 // TestChainDies kills a server in the middle.
 func TestChainDies(t *testing.T) {
-	built := bad(t, "good")
+	built := faulty.Server(t, "good")
 	built.Model.Run = append(built.Model.Run, "{next}")
 	c, err := StartChain(t.Context(), built, unhurried, 3)
 	if err != nil {
@@ -83,10 +85,9 @@ func TestChainDies(t *testing.T) {
 	}
 }
 
-// TestChainDoesNotStart has a server that gives up because it has a next one: nothing
-// of that is left.
+// TestChainDoesNotStart has a first server that does not start. The last one, which has, must end.
 func TestChainDoesNotStart(t *testing.T) {
-	built := bad(t, "good")
+	built := faulty.Server(t, "good")
 	file := filepath.Join(t.TempDir(), "pid")
 	built.Model.Run = append([]string{"sh", "-c",
 		`test "$0" = - || exit 3; echo $$ >"$1"; shift; exec "$@"`, "{next}", file},
@@ -103,7 +104,7 @@ func TestChainDoesNotStart(t *testing.T) {
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d, the last server, is left: %v", pid, err)
 	}
-	if _, err := StartChain(t.Context(), bad(t, "good"), unhurried, 2); err == nil ||
+	if _, err := StartChain(t.Context(), faulty.Server(t, "good"), unhurried, 2); err == nil ||
 		!strings.Contains(err.Error(), "does not use {next}") {
 		t.Errorf("a model that is not told its next: got %v", err)
 	}

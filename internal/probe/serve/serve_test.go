@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,43 +14,30 @@ import (
 
 	"interleave/internal/group"
 	"interleave/internal/manifest"
+	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/tail"
+	"interleave/internal/probe/toolchain"
 )
 
-// bad is the program of testdata/bad, built once for all tests.
-var badProgram string
+func TestMain(m *testing.M) { faulty.Main(m) }
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "probe")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		badProgram = filepath.Join(dir, "bad")
-		if out, err := exec.Command("go", "build", "-o", badProgram,
-			"testdata/bad/main.go").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building testdata/bad: %v\n%s", err, out)
-			return 1
-		}
-		waitAtOnce()
-		return m.Run()
-	}())
-}
+// unhurried are the options for servers of tests that are not about limits.
+var unhurried = StartOptions{Limit: UnhurriedLimit, Grace: UnhurriedLimit}
 
-// bad is a server with one fault.
-func bad(t *testing.T, fault string) *Built {
-	t.Helper()
-	return &Built{
-		Model: &manifest.Model{Name: fault, Service: "echo", Dir: t.TempDir(),
-			Ready: manifest.ReadyLine,
-			Run:   []string{badProgram, fault, "{port}", "{host}"}},
-		Env: os.Environ(),
-		Out: t.TempDir(),
+// startFor starts a server that is expected to fail. The limit grows until the server fails in the
+// wanted way.
+func startFor(ctx context.Context, built *toolchain.Built, opts StartOptions, limit time.Duration,
+	want string) (s *Server, err error) {
+	for ; limit < UnhurriedLimit; limit *= 10 {
+		opts.Limit = limit
+		if s, err = Start(ctx, built, opts); err == nil || faulty.Holds(err, want) {
+			return s, err
+		}
 	}
+	return s, err
 }
 
-// causeOf is the cause of a *Failure, or what else came.
+// causeOf returns the cause of a *Failure, or the text of any other error.
 func causeOf(err error) Cause {
 	var failure *Failure
 	if errors.As(err, &failure) {
@@ -63,7 +48,7 @@ func causeOf(err error) Cause {
 
 func TestStartAndStop(t *testing.T) {
 	for _, ready := range []manifest.Ready{manifest.ReadyLine, manifest.ReadyConnect} {
-		built := bad(t, map[manifest.Ready]string{manifest.ReadyLine: "good",
+		built := faulty.Server(t, map[manifest.Ready]string{manifest.ReadyLine: "good",
 			manifest.ReadyConnect: "silent"}[ready])
 		built.Model.Ready = ready
 		s, err := Start(context.Background(), built, unhurried)
@@ -112,11 +97,11 @@ func TestFaultsBeforeReady(t *testing.T) {
 		{"dies-early", unhurried, Died,
 			"the server ended with exit status 3 before it was ready\n\tcannot find my " +
 				"configuration"},
-		{"good", StartOptions{Port: port, Limit: unhurriedLimit}, PortInUse,
+		{"good", StartOptions{Port: port, Limit: UnhurriedLimit}, PortInUse,
 			fmt.Sprintf("port %d is in use by %d", port, os.Getpid())},
 		{"ready-without-listening", unhurried, PortOwner, "does not listen"},
 	} {
-		s, err := Start(context.Background(), bad(t, test.fault), test.opts)
+		s, err := Start(context.Background(), faulty.Server(t, test.fault), test.opts)
 		if err == nil {
 			s.Kill()
 		}
@@ -124,8 +109,8 @@ func TestFaultsBeforeReady(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s, %q", test.fault, got, err, test.cause, test.want)
 		}
 	}
-	s, err := startFor(t.Context(), bad(t, "never-ready"), StartOptions{}, 300*time.Millisecond,
-		"not ready yet")
+	s, err := startFor(t.Context(), faulty.Server(t, "never-ready"), StartOptions{},
+		300*time.Millisecond, "not ready yet")
 	if err == nil {
 		s.Kill()
 	}
@@ -134,7 +119,7 @@ func TestFaultsBeforeReady(t *testing.T) {
 		!strings.Contains(err.Error(), "\n\tnot ready yet") {
 		t.Errorf("never-ready: got %v, want that it %sits limit, and what it said", err, want)
 	}
-	missing := bad(t, "good")
+	missing := faulty.Server(t, "good")
 	missing.Model.Run = []string{"{out}/echo"}
 	if _, err := Start(context.Background(), missing, unhurried); causeOf(err) != CannotStart {
 		t.Errorf("a program that is not there: got %v", err)
@@ -157,18 +142,18 @@ func faultsAtTheEnd(t *testing.T, groups group.Options) {
 	}{
 		{"ignores-sigterm", short, IgnoresTerm,
 			"did not end within 400ms of SIGTERM and was killed"},
-		{"exit-status", unhurriedLimit, ExitStatus,
+		{"exit-status", UnhurriedLimit, ExitStatus,
 			"ended with exit status 7 after SIGTERM, not with 0"},
-		{"signalled", unhurriedLimit, ExitStatus, "ended with signal: terminated after SIGTERM"},
+		{"signalled", UnhurriedLimit, ExitStatus, "ended with signal: terminated after SIGTERM"},
 		{"escapes", short, Strays, "left processes behind, which were killed: "},
 	} {
 		var s *Server
 		var err error
 		// Strays are waited for all of the grace, in which the server itself must have ended.
 		for grace := test.grace; s == nil || causeOf(err) == IgnoresTerm &&
-			test.cause != IgnoresTerm && grace < unhurriedLimit; grace *= 2 {
-			s, err = Start(context.Background(), bad(t, test.fault),
-				StartOptions{Limit: unhurriedLimit, Grace: grace, Group: groups})
+			test.cause != IgnoresTerm && grace < UnhurriedLimit; grace *= 2 {
+			s, err = Start(context.Background(), faulty.Server(t, test.fault),
+				StartOptions{Limit: UnhurriedLimit, Grace: grace, Group: groups})
 			if err != nil {
 				t.Fatalf("%s: %v", test.fault, err)
 			}
@@ -189,13 +174,14 @@ func faultsAtTheEnd(t *testing.T, groups group.Options) {
 }
 
 func TestFlood(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "floods"), unhurried)
+	s, err := Start(context.Background(), faulty.Server(t, "floods"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the flood to be noticed", func() bool { return causeOf(s.Check()) == Floods })
-	if got := len(s.Tail()); got > tailBytes {
-		t.Errorf("kept %d bytes, want at most %d", got, tailBytes)
+	faulty.Eventually(t, "the flood to be noticed",
+		func() bool { return causeOf(s.Check()) == Floods })
+	if got := len(s.Tail()); got > tail.Bytes {
+		t.Errorf("kept %d bytes, want at most %d", got, tail.Bytes)
 	}
 	if err := s.Stop(); causeOf(err) != Floods {
 		t.Errorf("stop: got %v, want %s", err, Floods)
@@ -203,7 +189,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestDeathWhileServing(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "dies-at-once"), unhurried)
+	s, err := Start(context.Background(), faulty.Server(t, "dies-at-once"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +198,7 @@ func TestDeathWhileServing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	eventually(t, "the server to die", func() bool { return s.Check() != nil })
+	faulty.Eventually(t, "the server to die", func() bool { return s.Check() != nil })
 	if err := s.Check(); causeOf(err) != Died || !strings.Contains(err.Error(), "exit status 4") {
 		t.Errorf("got %v, want that it ended with exit status 4", err)
 	}
@@ -224,15 +210,16 @@ func TestDeathWhileServing(t *testing.T) {
 func TestInterruptedStart(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer interrupt()
-	if _, err := Start(ctx, bad(t, "never-ready"), unhurried); !errors.Is(err,
+	if _, err := Start(ctx, faulty.Server(t, "never-ready"), unhurried); !errors.Is(err,
 		context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 }
 
-// Two servers that both set SO_REUSEPORT start without an error; only the kernel's table tells.
+// TestPortOwnedByAnother has another listener on the server's port. Two servers that both set
+// SO_REUSEPORT start without an error, so only the kernel's table shows it.
 func TestPortOwnedByAnother(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "good"), unhurried)
+	s, err := Start(context.Background(), faulty.Server(t, "good"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}

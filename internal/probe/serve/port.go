@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"bufio"
@@ -11,17 +11,20 @@ import (
 	"strings"
 )
 
-// firstPort is where free ports are looked for: above the well-known ones and most daemons'.
+// firstPort is the lowest port that a server gets. It is above the well-known ports and those of
+// most daemons.
 const firstPort = 10_000
 
-// FreePort finds a port of 127.0.0.1 that nobody listens on and that the kernel gives to no client.
+// FreePort finds a port of 127.0.0.1 on which no process listens and that the kernel gives to no
+// client.
 func FreePort() (int, error) { return freePort(loopback, false) }
 
-// freePort finds a port of host that nobody listens on, below the ephemeral range: a client's own
-// port can then never be in the way of the next server's. Somebody may still take it before the
-// server does, so a start on a port found here is tried again.
+// freePort finds a port of host on which no process listens. It is below the ephemeral range, so
+// that no client has it as its own port. Another process may still take the port before the server
+// does, so startOn tries again then.
 //
-// In another network namespace it cannot look; there the start alone tells.
+// If elsewhere is true, the host is in another network namespace, where freePort cannot look; then
+// only the start shows whether the port is free.
 func freePort(host string, elsewhere bool) (int, error) {
 	first, last := firstPort, ephemeralStart()-1
 	if last-first < 1000 {
@@ -45,8 +48,8 @@ func freePort(host string, elsewhere bool) (int, error) {
 	return 0, fmt.Errorf("finding a free port between %d and %d: %w", first, last, failed)
 }
 
-// ephemeralStart is the first port that the kernel gives to clients; 32768 unless it
-// says otherwise.
+// ephemeralStart returns the first port that the kernel gives to clients. It is 32768 if the kernel
+// does not tell.
 func ephemeralStart() int {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {
@@ -59,9 +62,9 @@ func ephemeralStart() int {
 	return start
 }
 
-// listeners returns the socket inodes that listen on the port, in the network namespace of a
-// process. A listener on every address counts, and one on the same port of another address does
-// too: nobody else has any business on a port that a server was told to use.
+// listeners returns the inodes of the sockets that listen on the port in the network namespace of a
+// process. It includes listeners on other addresses: no other process should listen on a port that
+// a server was told to use.
 func listeners(pid string, port int) (map[string]bool, error) {
 	inodes := map[string]bool{}
 	if found, err := socketsAt(pid, port, stateListen); err == nil {
@@ -70,11 +73,11 @@ func listeners(pid string, port int) (map[string]bool, error) {
 		}
 		return inodes, nil
 	}
-	// a kernel that does not answer prints, and knows why a process cannot be asked
+	// a kernel without sock_diag has the table in /proc, which also tells why a process is gone
 	return listed(pid, port)
 }
 
-// listed is listeners as the kernel prints them.
+// listed is listeners by the kernel's tables in /proc.
 func listed(pid string, port int) (map[string]bool, error) {
 	inodes := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -94,7 +97,7 @@ func listed(pid string, port int) (map[string]bool, error) {
 				continue
 			}
 			if f[3] != "0A" {
-				break // the kernel lists what listens first, and then thousands that do not
+				break // listeners come first in the table, and then thousands of other sockets
 			}
 			at := strings.LastIndexByte(f[1], ':')
 			if p, err := strconv.ParseUint(f[1][at+1:], 16, 16); err == nil && int(p) == port {
@@ -120,7 +123,7 @@ func PortOwners(port int) ([]string, error) {
 	return holders(inodes), nil
 }
 
-// holders names all processes that hold one of these sockets.
+// holders names all processes that have one of these sockets open.
 func holders(inodes map[string]bool) []string {
 	var names []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -132,7 +135,7 @@ func holders(inodes map[string]bool) []string {
 	return names
 }
 
-// held returns those of the sockets that a process holds.
+// held returns which of the sockets a process has open.
 func held(pid int, inodes map[string]bool) []string {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
@@ -153,7 +156,7 @@ func held(pid int, inodes map[string]bool) []string {
 	return mine
 }
 
-// nameOf is how messages call a process: "4711 (echo)".
+// nameOf returns the number and name of a process for messages: "4711 (echo)".
 func nameOf(pid int) string {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

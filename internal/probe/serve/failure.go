@@ -1,20 +1,22 @@
-package probe
+package serve
 
-// Cause is why a server failed, in one word, for the records.
+import "interleave/internal/probe/tail"
+
+// A Cause is why a server failed, in one word, for the records.
 type Cause string
 
-// What a server can do wrong.
+// The causes.
 const (
 	CannotStart Cause = "cannot-start"    // its program is not there or does not run
 	NeverReady  Cause = "never-ready"     // it was not ready in time
 	Died        Cause = "died"            // it ended before it was asked to
-	PortInUse   Cause = "port-in-use"     // somebody else has the port
-	PortOwner   Cause = "port-owner"      // somebody else listens there as well
+	PortInUse   Cause = "port-in-use"     // another process has the port
+	PortOwner   Cause = "port-owner"      // another process listens there as well
 	TapOwner    Cause = "tap-owner"       // it is not behind its tap
 	IgnoresTerm Cause = "ignores-sigterm" // it had to be killed
 	ExitStatus  Cause = "exit-status"     // it ended when asked, but not with status 0
 	Strays      Cause = "stray-processes" // it left processes behind
-	Floods      Cause = "floods"          // it writes and writes where nobody asked it to
+	Floods      Cause = "floods"          // it writes without end to an output that should be quiet
 )
 
 // A Failure is a server's own fault.
@@ -24,4 +26,5 @@ type Failure struct {
 	Tail  string // the end of its output
 }
 
-func (f *Failure) Error() string { return "the server " + f.Text + lastLines(f.Tail, 20) }
+// Error says what the server did wrong and shows the end of its output.
+func (f *Failure) Error() string { return "the server " + f.Text + tail.Lines(f.Tail, 20) }

@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"encoding/binary"
@@ -11,24 +11,25 @@ import (
 	"interleave/internal/netns"
 )
 
-// The kernel's own answer to who has a TCP port: sock_diag(7). /proc/net/tcp has the same, but to
-// print a page of it the kernel walks all buckets of all connections; asked for listeners alone, it
-// walks only theirs.
+// This file asks the kernel which sockets have a TCP port, by sock_diag(7). /proc/net/tcp has the
+// same, but for each page of it the kernel walks the buckets of all connections. If only listeners
+// are asked for, sock_diag walks only theirs.
 
-// States of a socket, of the kernel's include/net/tcp_states.h.
+// States of a socket, from the kernel's include/net/tcp_states.h.
 const (
 	stateEstablished = 1
 	stateCloseWait   = 8
 	stateListen      = 10
 )
 
+// Sizes of the messages, in bytes.
 const (
 	diagRequest = 56 // struct inet_diag_req_v2
 	diagAnswer  = 72 // struct inet_diag_msg
 )
 
-// sockets asks for the inodes of the sockets on a local port that are in one of these states, in
-// the network namespace of this thread.
+// sockets returns the inodes of the sockets on a local port that are in one of these states, in the
+// network namespace of this thread.
 func sockets(port int, states ...int) (inodes []string, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC,
 		unix.NETLINK_SOCK_DIAG)
@@ -46,6 +47,7 @@ func sockets(port int, states ...int) (inodes []string, err error) {
 	return inodes, nil
 }
 
+// socketsOf is sockets for one address family.
 func socketsOf(fd int, family byte, port int, states []int) (inodes []string, err error) {
 	ask := make([]byte, unix.SizeofNlMsghdr+diagRequest)
 	native := binary.NativeEndian
@@ -93,7 +95,8 @@ func socketsOf(fd int, family byte, port int, states []int) (inodes []string, er
 	}
 }
 
-// socketsAt is sockets in the network namespace of a process: its number, or "thread-self".
+// socketsAt is sockets in the network namespace of a process, which is named by its number or
+// "thread-self".
 func socketsAt(pid string, port int, states ...int) (inodes []string, err error) {
 	path := "/proc/" + pid + "/ns/net"
 	theirs, err := os.Readlink(path)
@@ -111,8 +114,8 @@ func socketsAt(pid string, port int, states ...int) (inodes []string, err error)
 	return inodes, err
 }
 
-// connections counts those that the server's host still holds open on the server's port.
-func (s *Server) connections() (n int, err error) {
+// Connections counts the connections on the server's port that are open on the server's host.
+func (s *Server) Connections() (n int, err error) {
 	err = netns.Do(s.Net.Path("server"), func() error {
 		inodes, err := sockets(s.Port, stateEstablished, stateCloseWait)
 		n = len(inodes)

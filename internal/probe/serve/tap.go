@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"context"
@@ -12,40 +12,42 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/netns"
+	"interleave/internal/probe/toolchain"
 )
 
-// A server behind a tap listens on no port that the kernel knows. What the kernel does know is who
-// holds the device that the tap is, and whether it carries frames.
+// A server behind a tap listens on no port of the kernel's. The kernel knows which process holds
+// the tap, and whether the tap carries frames.
 
-// Able says, by a *Missing, what keeps servers like this model's from having the hosts and the
-// clients that they are checked with.
+// Able returns a *toolchain.Missing if this machine cannot make the hosts of the model's servers,
+// or lacks a program that checks them.
 func Able(service *manifest.Service, m *manifest.Model) error {
 	if err := netns.Able(m.Hosts); err != nil {
 		what := "two network namespaces"
 		if m.Hosts == manifest.Tap {
 			what = "a tap"
 		}
-		return &Missing{Need: what, Install: err.Error()}
+		return &toolchain.Missing{Need: what, Install: err.Error()}
 	}
 	if service.Protocol != manifest.Ping {
 		return nil
 	}
 	if _, err := exec.LookPath("ping"); err != nil {
-		return &Missing{Need: "ping", Install: "apt-get install iputils-ping"}
+		return &toolchain.Missing{Need: "ping", Install: "apt-get install iputils-ping"}
 	}
 	return nil
 }
 
-// carrierLimit is a net for the kernel to switch a tap on once a program is behind it: its link
-// watch takes at most a second on an idle machine.
+// carrierLimit bounds how long the kernel may take to switch a tap on after a program is behind it.
+// The kernel's link watch takes at most a second on an idle machine.
 const carrierLimit = time.Minute
 
-// behindTap tells whether the server brings the stack that answers.
-func (s *Server) behindTap() bool { return s.Net != nil && s.Net.Hosts == manifest.Tap }
+// BehindTap reports whether the server is behind a tap and has a TCP/IP stack of its own.
+func (s *Server) BehindTap() bool { return s.Net != nil && s.Net.Hosts == manifest.Tap }
 
-// checkReady holds a server that says it is ready to its word.
+// checkReady returns a *Failure if a server that says it is ready is not. For a server behind a tap
+// it waits until the tap is up.
 func (s *Server) checkReady(ctx context.Context) error {
-	if err := s.CheckOwner(); err != nil || !s.behindTap() {
+	if err := s.CheckOwner(); err != nil || !s.BehindTap() {
 		return err
 	}
 	for until := time.Now().Add(carrierLimit); !carries(s.Net); {
@@ -53,16 +55,16 @@ func (s *Server) checkReady(ctx context.Context) error {
 			return fmt.Errorf("the tap %s does not come up within %v of the server's being "+
 				"behind it", s.Net.Device, carrierLimit)
 		}
-		if err := rest(ctx, time.Millisecond); err != nil {
+		if err := Sleep(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// carries tells whether frames pass the tap: somebody is behind it, and the kernel has noticed.
+// carries reports whether frames pass the tap: a program is behind it, and the kernel has noticed.
 func carries(network *netns.Pair) (up bool) {
-	_ = netns.Do(network.Path("server"), func() error { // no namespace: no tap
+	_ = netns.Do(network.Path("server"), func() error { // without the namespace there is no tap
 		device, err := net.InterfaceByName(network.Device)
 		up = err == nil && device.Flags&net.FlagRunning != 0
 		return nil
@@ -70,6 +72,7 @@ func carries(network *netns.Pair) (up bool) {
 	return up
 }
 
+// checkAttached returns a *Failure unless the server is behind its tap.
 func (s *Server) checkAttached() error {
 	if s.attached() {
 		return nil
@@ -81,12 +84,12 @@ func (s *Server) checkAttached() error {
 		s.Net.Device), s.Tail()}
 }
 
-// attached looks for the tap among the open files of the server's processes.
+// attached reports whether one of the server's processes has the tap open.
 func (s *Server) attached() bool {
 	for _, pid := range s.Group.PIDs() {
-		infos, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid)) // the pattern is right
+		infos, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid)) // the pattern is valid
 		for _, info := range infos {
-			text, _ := os.ReadFile(info) // closed meanwhile: not attached
+			text, _ := os.ReadFile(info) // the file was closed meanwhile
 			for line := range strings.Lines(string(text)) {
 				// tun_chr_show_fdinfo of the kernel's drivers/net/tun.c
 				if name, ok := strings.CutPrefix(line, "iff:\t"); ok &&

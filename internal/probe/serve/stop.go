@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"errors"
@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// Stop asks the server to end as the contract says and sees to it that nothing of it is left. What
-// it does wrong comes back as a *Failure. A second call returns the same.
+// Stop sends SIGTERM and ends everything of the server that is left after the grace. If the server
+// does not end as the contract says, the error is a *Failure. A second call returns the same.
 func (s *Server) Stop() error {
 	s.stop.Do(func() { s.stopped = s.end() })
 	return s.stopped
 }
 
+// end is the first call of Stop.
 func (s *Server) end() error {
 	names := map[int]string{}
 	for _, pid := range s.Group.PIDs() {
@@ -60,7 +61,7 @@ func (s *Server) end() error {
 	return nil
 }
 
-// Kill ends the server without asking; for when what it would say no longer matters.
+// Kill ends the server without asking it. Nothing is checked.
 func (s *Server) Kill() {
 	s.stop.Do(func() {
 		s.stopped = errors.Join(s.Group.Close(), s.made.Close(), s.own.Close())
@@ -69,8 +70,9 @@ func (s *Server) Kill() {
 	})
 }
 
-// wait waits for the first process and for what it wrote last, and says how it ended.
-func (s *Server) wait() string {
+// Wait waits for the end of the first process and for what it wrote last. It returns how the
+// process ended, such as "exit status 0".
+func (s *Server) Wait() string {
 	err := s.Group.Wait()
 	s.drained()
 	if err == nil {
@@ -79,11 +81,12 @@ func (s *Server) wait() string {
 	return err.Error()
 }
 
-// heldTime is how long drained waits while a living process of the group may hold a pipe: a guess.
+// heldTime is how long drained waits if a living process of the group may hold a pipe: a guess.
 const heldTime = 2 * time.Second
 
 // drained waits for the end of the server's output. A process of the group that lives on may hold a
-// pipe for ever, so the wait is short then; without one the end comes, and the minute is a net.
+// pipe for ever, so the wait is short then. Without such a process the end comes soon, and
+// deathTime only bounds the wait.
 func (s *Server) drained() {
 	done := make(chan struct{})
 	go func() { s.reading.Wait(); close(done) }()
@@ -101,9 +104,10 @@ func (s *Server) drained() {
 	}
 }
 
+// closePipes ends the goroutines that read the server's output.
 func (s *Server) closePipes() {
 	for _, pipe := range s.pipes {
-		pipe.Close() // a reader that still waits gets an error and ends
+		pipe.Close() // a goroutine that still reads gets an error and ends
 	}
 	s.reading.Wait()
 }

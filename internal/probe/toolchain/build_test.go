@@ -1,4 +1,4 @@
-package probe
+package toolchain
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"interleave/internal/manifest"
 )
 
-// shellModel is a model whose build is a shell script; it notes each build in {out}/builds.
+// shellModel returns a model whose build is a shell script, which adds a line to {out}/builds.
 func shellModel(t *testing.T, script string) *manifest.Model {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "source"), "one")
@@ -156,71 +156,17 @@ func TestBuildKnowsWhereToolsAre(t *testing.T) {
 	}
 }
 
-func TestSanitized(t *testing.T) {
-	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
-	static := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-static", "-o", "{out}/echo",
-		"echo.c"}}}
-	goModel := &manifest.Model{Language: "go",
-		Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
-	elsewhere := &manifest.Model{Language: "go",
-		Build: [][]string{{"go", "build", "-C", "../other", "."}}}
-	for _, test := range []struct {
-		model *manifest.Model
-		with  Sanitizer
-		want  string
-	}{
-		{c, Plain, "cc -o {out}/echo echo.c"},
-		{c, ASan,
-			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
-		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
-		{c, Race, ""},
-		{static, Plain, "cc -static -o {out}/echo echo.c"},
-		{static, ASan,
-			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
-		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
-		{&manifest.Model{Language: "c", Tables: true, Build: c.Build}, TSan, ""},
-		{goModel, Race, "go build -race -o {out}/echo"},
-		{elsewhere, Race, "go build -C ../other -race ."},
-		{goModel, ASan, ""},
-	} {
-		commands, err := sanitized(test.model, test.with)
-		if test.want == "" {
-			if !errors.Is(err, ErrNotApplicable) {
-				t.Errorf("%s with %s: got %v, want ErrNotApplicable", test.model.Language,
-					test.with, err)
-			}
-			continue
-		}
-		if got := strings.Join(commands[0], " "); got != test.want {
-			t.Errorf("%s with %s: got %s, want %s", test.model.Language, test.with, got, test.want)
-		}
-	}
-	onGoNet := &manifest.Model{Stack: manifest.GoNet}
-	if got, want := strings.Join(onStack(onGoNet, goModel.Build)[0],
-		" "), "go build -tags=gonet -o {out}/echo"; got != want {
-		t.Errorf("on GoNet: got %s, want %s", got, want)
-	}
-	if got := strings.Join(onStack(onGoNet,
-		[][]string{{"go", "build", "-C", "..", "-race", "."}})[0],
-		" "); got != "go build -C .. -tags=gonet -race ." {
-		t.Errorf("on GoNet, of another folder: got %s", got)
-	}
-	if got := strings.Join(goModel.Build[0], " "); got != "go build -o {out}/echo" {
-		t.Errorf("the manifest's own command became %s", got)
-	}
-	if got := strings.Join(c.Build[0], " "); got != "cc -o {out}/echo echo.c" {
-		t.Errorf("the manifest's own command became %s", got)
-	}
-}
+// patience bounds each wait of these tests. It ends only a test that has failed.
+const patience = 5 * time.Minute
 
-// eventually waits for what another process does; a machine under load may take its time.
+// eventually waits until another process has done something.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(unhurriedLimit)
+	deadline := time.Now().Add(patience)
 	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}
 	}
-	t.Errorf("waited %v for %s", unhurriedLimit, what)
+	t.Errorf("waited %v for %s", patience, what)
 }

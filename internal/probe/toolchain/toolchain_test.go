@@ -1,4 +1,4 @@
-package probe
+package toolchain
 
 import (
 	"errors"
@@ -56,12 +56,13 @@ func TestLookupTakesTheNewestJDK(t *testing.T) {
 		t.Errorf("got %+v, want 999.1 in %s", found, bin)
 	}
 	env := environ([]Found{found}, nil)
-	if path, err := lookPath("javac", "/", env); err != nil || path != filepath.Join(bin, "javac") {
+	if path, err := LookPath("javac", "/", env); err != nil || path != filepath.Join(bin, "javac") {
 		t.Errorf("javac is %s, %v; want the one beside that java", path, err)
 	}
 }
 
-// A package belongs to one python3, which is not always the one that a shell would start.
+// TestLookupTakesTheProgramThatHasThePackage has two programs python3, of which only the one that a
+// shell would not start has the package.
 func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
 	without, with := t.TempDir(), t.TempDir()
 	fakeProgram(t, filepath.Join(without, "python3"), "exit 1")
@@ -77,7 +78,7 @@ func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
 		t.Errorf("got %+v, want 999.1 of %s", found, want)
 	}
 	t.Setenv("PATH", without+string(os.PathListSeparator)+with)
-	if path, err := lookPath("python3", "/", environ([]Found{found}, nil)); err != nil ||
+	if path, err := LookPath("python3", "/", environ([]Found{found}, nil)); err != nil ||
 		path != found.Path {
 		t.Errorf("python3 is %s, %v; want the one that has the package, %s", path, err, found.Path)
 	}
@@ -89,14 +90,14 @@ func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
 	}
 }
 
-// fakeProgram is a script of one line.
+// fakeProgram writes a shell script of one line.
 func fakeProgram(t *testing.T, path, line string) {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+line+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// fakeJDK is an output folder whose JDK says that it has this version.
+// fakeJDK makes an output folder with a JDK that prints this version.
 func fakeJDK(t *testing.T, version string) (outRoot string) {
 	outRoot, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -124,24 +125,5 @@ func TestAtLeast(t *testing.T) {
 		if got := atLeast(test.version, test.least); got != test.want {
 			t.Errorf("atLeast(%q, %q) = %v, want %v", test.version, test.least, got, test.want)
 		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var small, big tail
-	small.Write([]byte("one\ntwo\n"))
-	if got, want := small.String(), "one\ntwo\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	line := []byte(strings.Repeat("x", 99) + "\n")
-	for range 1000 {
-		big.Write(line)
-	}
-	big.Write([]byte("last"))
-	if got := big.String(); len(got) > tailBytes || !strings.HasSuffix(got, "x\nlast") {
-		t.Errorf("got %d bytes that end in %q", len(got), got[len(got)-10:])
-	}
-	if got, want := big.Total(), int64(100_004); got != want {
-		t.Errorf("counted %d bytes, want %d", got, want)
 	}
 }

@@ -1,4 +1,8 @@
-package probe
+// Package toolchain finds the tools that models need and builds models with them.
+//
+// Lookup finds a tool, a library or a package of a language. Build makes the program of a model
+// below the output folder, unless an earlier build was made from the same files by the same tools.
+package toolchain
 
 import (
 	"bytes"
@@ -15,22 +19,25 @@ import (
 	"time"
 )
 
-// A Found is a tool chain of this machine that satisfies one word of a model's needs.
+// A Found is a tool of this machine that satisfies one entry of a model's needs.
 type Found struct {
-	Need    string // as asked: "java >= 25"
-	Version string // "25.0.1"; empty when the tool does not say
-	// of the program, of the header that a library's check found, or of a package's program
+	Need    string // as it was asked for: "java >= 25"
+	Version string // "25.0.1"; empty if the tool does not print one
+	// Path is that of the program. For a library it is the name of its header, and for a package
+	// of a language the path of the program that has the package.
 	Path string
-	Env  []string // variables that its users get: JAVA_HOME=...
+	Env  []string // variables that programs which use the tool get: JAVA_HOME=...
 }
 
-// A Missing is a tool chain that is not here. Its models are skipped with this reason.
+// A Missing is something that this machine does not have. What needs it is skipped with this
+// reason.
 type Missing struct {
 	Need    string
-	Because string // "found 17.0.15"; empty when there is nothing to say but absent
+	Because string // "found 17.0.15"; empty if the thing is just absent
 	Install string // a command, or a sentence
 }
 
+// Error says what is missing and how to install it.
 func (m *Missing) Error() string {
 	if m.Because != "" {
 		return fmt.Sprintf("needs %s (%s): %s", m.Need, m.Because, m.Install)
@@ -38,13 +45,14 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("needs %s: %s", m.Need, m.Install)
 }
 
-// A tool says how one word is looked for. Where PATH has no such program, the folders are tried.
+// A tool says how one program is looked for: on PATH first, then in further folders.
 type tool struct {
-	version []string // arguments that make it print its version
-	also    []string // folders besides PATH; ~ is the home, {out} the laboratory's output folder
-	install string
+	version []string // the arguments with which it prints its version; nil: it prints none
+	also    []string // further folders: ~ is the home directory, {out} the output folder
+	install string   // what a user can do if it is missing
 }
 
+// tools are the programs that need more than a look at PATH and the argument --version.
 var tools = map[string]tool{
 	"cc":  {[]string{"--version"}, nil, "apt-get install gcc libc6-dev"},
 	"c++": {[]string{"--version"}, nil, "apt-get install g++"},
@@ -74,13 +82,15 @@ var tools = map[string]tool{
 	"ghc":          {[]string{"--version"}, nil, "apt-get install ghc"},
 }
 
-// A keeper is the program that knows whether a package of its language is here. What a distribution
-// packs is known to its own program alone, which need not be the first on PATH.
+// A keeper is the program that knows whether a package of its language is installed. A package of
+// the distribution is known only to the distribution's own program, which need not be the first on
+// PATH.
 type keeper struct {
 	program string
-	tool    // version: arguments that make it print the package's version, or fail
+	tool    // its version are the arguments that print the package's version, or fail
 }
 
+// packages are the packages of languages that a model may need, by their names.
 var packages = map[string]keeper{
 	"gevent": {"python3", tool{[]string{"-c", "import gevent; print(gevent.__version__)"},
 		[]string{"/usr/bin"}, "apt-get install python3-gevent"}},
@@ -90,10 +100,11 @@ var packages = map[string]keeper{
 		[]string{"/usr/bin"}, "apt-get install libghc-network-dev"}},
 }
 
-// A library says how "pkg:NAME" is looked for when pkg-config does not know it (Debian's libev
-// has no .pc file).
+// A library says how "pkg:NAME" is looked for if pkg-config does not know it: by its header.
+// Debian's libev, for example, has no .pc file.
 type library struct{ header, install string }
 
+// libraries are those whose header or Debian package is not named like the library.
 var libraries = map[string]library{
 	"liburing": {"liburing.h", "apt-get install liburing-dev"},
 	"libev":    {"ev.h", "apt-get install libev-dev"},
@@ -102,19 +113,19 @@ var libraries = map[string]library{
 	"tbb":      {"tbb/tbb.h", "apt-get install libtbb-dev"},
 }
 
-// versionLimit bounds one question for a version. A JVM or an Erlang on a busy machine
-// takes seconds.
+// versionLimit bounds how long one tool may take to print its version. A JVM or an Erlang takes
+// seconds on a busy machine.
 const versionLimit = 30 * time.Second
 
 var (
-	lookups  sync.Map // outRoot + "\x00" + need -> func() (Found, error), which asks once
+	lookups  sync.Map // outRoot + "\x00" + need -> func() (Found, error), which looks once
 	number   = regexp.MustCompile(`[0-9]+(\.[0-9]+)*`)
 	needForm = regexp.MustCompile(`^(pkg:)?([a-zA-Z0-9+._-]+)(?:\s*>=\s*([0-9]+(?:\.[0-9]+)*))?$`)
 )
 
-// Lookup finds the tool chain that a word of needs asks for: "cc", "java >= 25", "pkg:liburing".
-// The laboratory's own tools are under outRoot/tools. An absent one is a *Missing. Answers are kept
-// for the life of the process.
+// Lookup finds the tool that one entry of a model's needs names: "cc", "java >= 25",
+// "pkg:liburing". The laboratory's own tools are below outRoot/tools. If the tool is not here, the
+// error is a *Missing. Lookup remembers its answers as long as the process lives.
 func Lookup(outRoot, need string) (Found, error) {
 	ask, _ := lookups.LoadOrStore(outRoot+"\x00"+need, sync.OnceValues(func() (Found, error) {
 		return lookup(outRoot, need)
@@ -122,6 +133,7 @@ func Lookup(outRoot, need string) (Found, error) {
 	return ask.(func() (Found, error))()
 }
 
+// lookup is Lookup without its memory.
 func lookup(outRoot, need string) (Found, error) {
 	m := needForm.FindStringSubmatch(strings.TrimSpace(need))
 	if m == nil {
@@ -142,8 +154,8 @@ func lookup(outRoot, need string) (Found, error) {
 	return lookupProgram(outRoot, need, name, least, t)
 }
 
-// lookupProgram takes the first candidate that answers or, where a version is asked
-// for, the newest.
+// lookupProgram returns the first candidate that prints its version. If a least version is asked
+// for, it returns the newest candidate.
 func lookupProgram(outRoot, need, name, least string, t tool) (Found, error) {
 	best, because := Found{}, ""
 	for _, path := range candidates(outRoot, name, t) {
@@ -166,8 +178,8 @@ func lookupProgram(outRoot, need, name, least string, t tool) (Found, error) {
 	return best, nil
 }
 
-// candidates lists the programs of this name: PATH's first, then those in the tool's own folders. A
-// java without a javac beside it is a run time, which cannot build a model.
+// candidates lists the programs of this name: first the one on PATH, then those in the tool's
+// folders. A java without a javac beside it is left out: it is a run time, which cannot build.
 func candidates(outRoot, name string, t tool) []string {
 	var paths []string
 	add := func(path string) {
@@ -203,6 +215,7 @@ func candidates(outRoot, name string, t tool) []string {
 	return paths
 }
 
+// isProgram reports whether path is a file that can be executed.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
@@ -222,7 +235,8 @@ func askVersion(path string, args []string) (string, error) {
 	return number.FindString(string(out)), nil
 }
 
-// atLeast compares dotted numbers; a number that is absent counts as 0.
+// atLeast reports whether version is least or newer. Both are dotted numbers; a part that is absent
+// counts as 0.
 func atLeast(version, least string) bool {
 	have, want := strings.Split(version, "."), strings.Split(least, ".")
 	for i := range max(len(have), len(want)) {
@@ -240,6 +254,7 @@ func atLeast(version, least string) bool {
 	return true
 }
 
+// lookupLibrary asks pkg-config for a library, and then the C compiler for its header.
 func lookupLibrary(need, name, least string) (Found, error) {
 	lib, known := libraries[name]
 	if !known {
@@ -271,17 +286,17 @@ func lookupLibrary(need, name, least string) (Found, error) {
 	return Found{Need: need, Path: lib.header}, nil
 }
 
-// environ is the environment in which a model is built and run: this process's, then the tools' own
-// variables with their folders first on PATH, then the model's.
+// environ returns the environment in which a model is built and run: that of this process, the
+// variables of the tools, the tools' folders first on PATH, and the variables of the model.
 func environ(found []Found, model map[string]string) []string {
 	env := os.Environ()
 	path := os.Getenv("PATH")
 	for _, f := range found {
 		env = append(env, f.Env...)
-		if !filepath.IsAbs(f.Path) { // a library's header
+		if !filepath.IsAbs(f.Path) { // the name of a library's header
 			continue
 		}
-		first, err := lookPath(filepath.Base(f.Path), "", []string{"PATH=" + path})
+		first, err := LookPath(filepath.Base(f.Path), "", []string{"PATH=" + path})
 		if err != nil || first != f.Path {
 			path = filepath.Dir(f.Path) + string(os.PathListSeparator) + path
 		}
@@ -293,8 +308,9 @@ func environ(found []Found, model map[string]string) []string {
 	return env
 }
 
-// lookPath finds a command on the PATH of env: exec.Command would look on this process's own.
-func lookPath(name, dir string, env []string) (string, error) {
+// LookPath finds a command on the PATH of env. A name with a slash is a path relative to dir.
+// exec.Command would look on the PATH of this process instead.
+func LookPath(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)

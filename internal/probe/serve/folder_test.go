@@ -1,4 +1,4 @@
-package probe
+package serve
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"interleave/internal/probe/faulty"
 )
 
-// A server that asks for a folder gets an empty one, which goes with it, or one that is
-// kept for the next.
+// TestServersHaveAFolder checks that a server which asks for a folder gets an empty one that is
+// removed with it, or the one of the caller, which is kept.
 func TestServersHaveAFolder(t *testing.T) {
-	built := bad(t, "good")
+	built := faulty.Server(t, "good")
 	built.Model.Run = append(built.Model.Run, "{data}")
 	s, err := Start(context.Background(), built, unhurried)
 	if err != nil {
@@ -33,8 +35,8 @@ func TestServersHaveAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, err := Start(context.Background(), built, StartOptions{Data: kept, Limit: unhurriedLimit,
-			Grace: unhurriedLimit})
+		s, err := Start(context.Background(), built, StartOptions{Data: kept, Limit: UnhurriedLimit,
+			Grace: UnhurriedLimit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,7 @@ func TestASmallDiskFills(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := f.Shrink(smallDisk); err != nil {
+	if err := f.Shrink(SmallDisk); err != nil {
 		t.Skip("SKIP:", err)
 	}
 	log := filepath.Join(f.Path, "log")

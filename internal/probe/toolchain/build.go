@@ -1,0 +1,184 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
+	"interleave/internal/probe/tail"
+)
+
+// buildLimit bounds the whole build of a model. The slowest one, a first build by cargo, was
+// measured at under a minute.
+const buildLimit = 10 * time.Minute
+
+// BuildOptions say where and how Build makes a model.
+type BuildOptions struct {
+	OutRoot  string    // the output folder, usually ROOT/out
+	Sanitize Sanitizer // the zero value is Plain
+}
+
+// A Built is a model that can be started.
+type Built struct {
+	Model    *manifest.Model
+	Out      string   // the folder that {out} stands for
+	Env      []string // of the build and of the server
+	Tools    []Found
+	Sanitize Sanitizer
+	Hash     string // of everything that the build depends on
+	Reused   bool   // an earlier build was up to date
+}
+
+// A BuildError is a model whose build failed.
+type BuildError struct {
+	Model   *manifest.Model
+	Command []string
+	Output  string // the end of what the command wrote
+	Err     error
+}
+
+// Error says which command failed and how, and shows the end of its output.
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("building %s/%s: %s: %v%s", e.Model.Service, e.Model.Name,
+		strings.Join(e.Command, " "), e.Err, tail.Lines(e.Output, 30))
+}
+
+// Unwrap returns the cause.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// Build makes the program of a model below OutRoot/build, unless the program there was made from
+// the same files by the same tools. Two builds of a model at once are safe: the second one waits,
+// and then finds the model built. If a tool is not here, the error is a *Missing. If a command
+// fails, it is a *BuildError.
+func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Built, error) {
+	outRoot, err := filepath.Abs(opts.OutRoot)
+	if err != nil {
+		return nil, err
+	}
+	b := &Built{Model: model, Sanitize: opts.Sanitize}
+	for _, need := range model.Needs {
+		found, err := Lookup(outRoot, need)
+		if err != nil {
+			return nil, err
+		}
+		b.Tools = append(b.Tools, found)
+	}
+	b.Env = environ(b.Tools, model.Env)
+	commands, err := sanitized(model, opts.Sanitize)
+	if err != nil {
+		return nil, err
+	}
+	commands = onStack(model, commands)
+	name := model.Name
+	if opts.Sanitize != Plain {
+		name += "-" + string(opts.Sanitize)
+	}
+	b.Out = filepath.Join(outRoot, "build", model.Service, name)
+	if b.Hash, err = hash(b, commands, filepath.Join(outRoot, "bin")); err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	if err := os.MkdirAll(b.Out, 0o755); err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	unlock, err := lock(ctx, b.Out+".lock")
+	if err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	defer unlock()
+	stamp := filepath.Join(b.Out, "stamp")
+	if done, err := os.ReadFile(stamp); err == nil && string(done) == b.Hash+"\n" {
+		b.Reused = true
+		return b, nil
+	}
+	return b, b.make(ctx, commands, stamp)
+}
+
+// make runs the commands. It removes the stamp first and writes it last, so that a build that
+// failed or was interrupted never counts.
+func (b *Built) make(ctx context.Context, commands [][]string, stamp string) error {
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &BuildError{Model: b.Model, Err: err}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v",
+		buildLimit))
+	defer cancel()
+	outRoot := filepath.Join(b.Out, "../../..")
+	for _, args := range commands {
+		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot,
+			"tools"), "cache": filepath.Join(outRoot, "cache")})
+		var output tail.Buffer
+		if err := b.command(ctx, args, &output); err != nil {
+			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
+		}
+	}
+	if err := writeWhole(stamp, b.Hash+"\n"); err != nil {
+		return &BuildError{Model: b.Model, Command: []string{"writing the stamp"}, Err: err}
+	}
+	return nil
+}
+
+// command runs one command of the build in a process group of its own: when ctx ends, all of the
+// group's processes are killed.
+func (b *Built) command(ctx context.Context, args []string, output io.Writer) error {
+	path, err := LookPath(args[0], b.Model.Dir, b.Env)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd.Dir, cmd.Env = b.Model.Dir, b.Env
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
+	return nil
+}
+
+// lock waits for an advisory lock on path. The kernel releases it when its holder dies.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if err != unix.EWOULDBLOCK && err != unix.EINTR {
+			file.Close()
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// writeWhole writes a file in one step: readers see all of it or nothing.
+func writeWhole(path, text string) error {
+	part := path + ".part"
+	if err := os.WriteFile(part, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
