@@ -34,7 +34,7 @@ var rooms = []string{
 	"group", "netns", "disk",
 	"load", "sample",
 	"probe/tail", "probe/toolchain", "probe/faulty", "probe/serve",
-	"probe", "probe/probetest",
+	"probe/play", "probe/probetest",
 	"record",
 	"machine", "calibrate",
 	"stats",

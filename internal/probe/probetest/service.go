@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe"
+	"interleave/internal/probe/play"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
 )
@@ -46,7 +46,7 @@ func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 func Waiting(t *testing.T) { each(t, together, "*") }
 
 // each tests models, by a way to play the checks of one.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check),
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []play.Check),
 	patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
@@ -109,10 +109,10 @@ func Serve(t *testing.T, name string) (addr string) {
 }
 
 // only picks checks by their names.
-func only(t *testing.T, checks []probe.Check, names []string) []probe.Check {
-	var some []probe.Check
+func only(t *testing.T, checks []play.Check, names []string) []play.Check {
+	var some []play.Check
 	for _, name := range names {
-		i := slices.IndexFunc(checks, func(c probe.Check) bool { return c.Name == name })
+		i := slices.IndexFunc(checks, func(c play.Check) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("expected a transcript, got %q", name)
 		}
@@ -138,7 +138,7 @@ func load(t *testing.T) (root string, service *manifest.Service) {
 
 // look reads a model that runs on a stack, unless it is its own, and what it has to do.
 func look(t *testing.T, root string, service *manifest.Service, name string,
-	stack manifest.Stack) (*manifest.Model, []probe.Check) {
+	stack manifest.Stack) (*manifest.Model, []play.Check) {
 	model, err := service.LoadModel(root, filepath.Join("services", service.Name, name,
 		"model.toml"))
 	if err != nil {
@@ -153,7 +153,7 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 	if err := serve.Able(service, model); err != nil {
 		t.Skip("SKIP:", err)
 	}
-	checks, err := probe.Checks(service, model)
+	checks, err := play.Checks(service, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,29 +161,29 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 }
 
 // test builds a model and plays its checks one after the other.
-func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
-	session := probe.NewSession(build(t, root, model), serve.Unhurried)
+func test(t *testing.T, root string, model *manifest.Model, checks []play.Check) {
+	session := play.NewSession(build(t, root, model), serve.Unhurried)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	for _, check := range checks {
-		play(t, check, session.Play)
+		playOne(t, check, session.Play)
 	}
 }
 
 // together builds a model and plays its checks at once.
-func together(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
+func together(t *testing.T, root string, model *manifest.Model, checks []play.Check) {
 	built := build(t, root, model)
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for _, check := range checks {
 		alone := func(ctx context.Context,
-			c probe.Check) error {
+			c play.Check) error {
 			return c.Play(ctx, built, serve.Unhurried)
 		}
-		wait.Go(func() { play(t, check, alone) })
+		wait.Go(func() { playOne(t, check, alone) })
 	}
 }
 
@@ -200,7 +200,7 @@ func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
 	return built
 }
 
-func play(t *testing.T, check probe.Check, by func(context.Context, probe.Check) error) {
+func playOne(t *testing.T, check play.Check, by func(context.Context, play.Check) error) {
 	t.Run(check.Name, func(t *testing.T) {
 		err := by(t.Context(), check)
 		if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
