@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe/play"
+	"interleave/internal/probe/conform"
 	"interleave/internal/probe/toolchain"
 )
 
@@ -188,7 +188,7 @@ func (m matrix) play(ctx context.Context, t target,
 		built.Model.Run = append([]string{path}, built.Model.Run...)
 		patience = emulatedPatience
 	}
-	checks, err := play.Checks(m.service, built.Model)
+	checks, err := conform.Checks(m.service, built.Model)
 	if err != nil {
 		return 0, 0, err
 	}

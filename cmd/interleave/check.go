@@ -10,7 +10,7 @@ import (
 
 	"interleave/internal/machine"
 	"interleave/internal/manifest"
-	"interleave/internal/probe/play"
+	"interleave/internal/probe/conform"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
 )
@@ -126,8 +126,8 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s tool
 		return c
 	}
 	if err == nil {
-		var outcomes []play.Outcome
-		outcomes, err = play.Conform(cmd.Context(), service, built, play.ConformOptions{})
+		var outcomes []conform.Outcome
+		outcomes, err = conform.Conform(cmd.Context(), service, built, conform.Options{})
 		for _, o := range outcomes {
 			checked := checkedOutcome{Name: o.Check, Error: text(o.Err), Seconds: o.Took.Seconds()}
 			if o.Skip != nil {

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe/play"
+	"interleave/internal/probe/conform"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
 )
@@ -33,14 +33,14 @@ func Conforms(ctx context.Context, service *manifest.Service,
 	if old, err := os.ReadFile(file); err == nil && string(old) == stamp && !own(built.Model) {
 		return "", true, nil
 	}
-	checks, err := play.Checks(service, built.Model)
+	checks, err := conform.Checks(service, built.Model)
 	if err != nil {
 		return "", false, err
 	}
 	// the contract binds the servers of this laboratory; a user's must only serve right
 	if own(built.Model) {
 		checks = slices.DeleteFunc(checks,
-			func(c play.Check) bool { return strings.HasPrefix(c.Name, "contract:") })
+			func(c conform.Check) bool { return strings.HasPrefix(c.Name, "contract:") })
 	}
 	played := make([]func() error, len(checks))
 	var together sync.WaitGroup

@@ -1,324 +1,278 @@
 package play
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"strconv"
-	"strings"
+	"io"
 	"time"
+
+	"interleave/internal/probe/serve"
+	"interleave/internal/probe/transcript"
 )
 
-// The actions of a transcript, and how each is written. How they are played is in play.go (clients
-// in general), tally.go, lines.go and watch.go. verbs.go has those of lines and folders.
-type (
-	dial struct { // dial a; dial c*1000; dial a port+1
-		who   string
-		count int
-		group bool
-		after int // to the port so many after the server's
+// byteVerbs send and receive bytes, and end connections.
+var byteVerbs = Vocabulary{{Word: transcript.Client, Verbs: Verbs{
+	"send":   shared(ByEach(sendUsage, readSend(send{}), sends)),
+	"try":    shared(ByEach(sendUsage, readSend(send{try: true}), sends)),
+	"leave":  shared(ByEach(sendUsage, readSend(send{gone: true}), sends)),
+	"recv":   shared(ByEach(receiveUsage, readReceive, receives)),
+	"echo":   shared(ByEach("NAME echo DATA [by SIZE [every TIME]]", readPaced, echoes)),
+	"fill":   shared(ByEach("NAME fill DATA", readFill, fills)),
+	"silent": shared(ByEach("NAME silent TIME", (*Line).Duration, isSilent)),
+	"shut":   shared(ByEach("NAME shut", NoWords, shuts)),
+	"close":  shared(ByEach("NAME close", readEnd, closes)),
+	"reset":  shared(ByEach("NAME reset", readEnd, resets)),
+	"eof":    shared(ByEach("NAME eof", readEnd, seesEnd(false))),
+	"closed": shared(ByEach("NAME closed", readEnd, seesEnd(true))),
+}}}
 
-		buffer int64 // dial a buffer 4KiB: of what it has not read; 0: the kernel's
-	}
-	ping struct { // ping SIZE [times COUNT]
-		size, times int64
-	}
-	send struct { // a send DATA [by SIZE [every TIME]]
-		data data
-		pace pace
-		try  bool // a try DATA: the server may close meanwhile
-		gone bool // a leave DATA: is gone at once, before an answer can come
-	}
-	receive struct { // a recv DATA|filled [by SIZE [every TIME]]
-		data   data
-		filled bool
-		pace   pace
-	}
-	echo struct { // a echo DATA [by SIZE [every TIME]]
-		data data
-		pace pace
-	}
-	fill   struct{ data data }            // a fill DATA
-	end    struct{ verb string }          // a shut, a eof, a reset, a close, a closed
-	silent struct{ during time.Duration } // a silent 100ms
-	values struct{ want []uint64 }        // a value 1 2 3
-	tally  struct{ count, pipeline int64 }
-	lines  struct { // c lines 200 length 1..4096 seed 3 [by SIZE]
-		count, least, most int64
-		seed               uint64
-		pace               pace
-	}
-	stdoutText   struct{ data data }
-	stdoutWhole  struct{}
-	stdoutFilled struct{ who string } // stdout filled a
-	stdoutHold   struct{ on bool }    // stdout hold, stdout release
-	memoryBelow  struct{ more int64 }
-	serverIdle   struct{}
-	serverEnds   struct{}
-	serverFails  struct{}
+const (
+	sendUsage    = "NAME send DATA [by SIZE [every TIME]]"
+	receiveUsage = "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled"
 )
 
-func (*dial) usage() string {
-	return "dial NAME, or dial NAME*COUNT for a group, port+1 for the port after the server's, " +
-		"buffer SIZE for a small window"
-}
-func (*ping) usage() string { return "ping SIZE [times COUNT]" }
-func (*send) usage() string { return "NAME send DATA [by SIZE [every TIME]]" }
-func (*receive) usage() string {
-	return "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled"
-}
-func (*echo) usage() string   { return "NAME echo DATA [by SIZE [every TIME]]" }
-func (*fill) usage() string   { return "NAME fill DATA" }
-func (e *end) usage() string  { return "NAME " + e.verb }
-func (*silent) usage() string { return "NAME silent TIME" }
-func (*values) usage() string { return "NAME value NUMBER|FROM..TO ..." }
-func (*tally) usage() string  { return "NAME tally COUNT [pipeline COUNT]" }
-func (*lines) usage() string {
-	return "NAME lines COUNT length FROM..TO seed NUMBER [by SIZE [every TIME]]"
-}
-func (*stdoutText) usage() string   { return "stdout DATA" }
-func (*stdoutWhole) usage() string  { return "stdout whole" }
-func (*stdoutFilled) usage() string { return "stdout filled NAME" }
-func (*stdoutHold) usage() string   { return "stdout hold, stdout release" }
-func (*serverFails) usage() string  { return "server fails" }
-func (*memoryBelow) usage() string  { return "server memory below SIZE more" }
-func (*serverIdle) usage() string   { return "server idle" }
-func (*serverEnds) usage() string   { return "server terminates" }
+const (
+	// readAtOnce is the most bytes that a client without a pace reads at once.
+	readAtOnce = 256 << 10
+	// blockedFor is how long a write must be stuck before the server counts as not reading.
+	blockedFor = 500 * time.Millisecond
+)
 
-var clientVerbs = map[string]func(*words) (action, error){
-	"send":   func(w *words) (action, error) { return parseSend(w, &send{}) },
-	"try":    func(w *words) (action, error) { return parseSend(w, &send{try: true}) },
-	"leave":  func(w *words) (action, error) { return parseSend(w, &send{gone: true}) },
-	"recv":   parseReceive,
-	"echo":   parseEcho,
-	"fill":   parseFill,
-	"shut":   func(*words) (action, error) { return &end{"shut"}, nil },
-	"eof":    func(*words) (action, error) { return &end{"eof"}, nil },
-	"reset":  func(*words) (action, error) { return &end{"reset"}, nil },
-	"close":  func(*words) (action, error) { return &end{"close"}, nil },
-	"closed": func(*words) (action, error) { return &end{"closed"}, nil },
-	"silent": parseSilent,
-	"value":  parseValues,
-	"tally":  parseTally,
-	"lines":  parseLines,
-	"gets":   parseGets,
+// paced is data with its pace.
+type paced struct {
+	data transcript.Data
+	pace transcript.Pace
 }
 
-func init() { maps.Copy(clientVerbs, speechVerbs) }
-
-var serverVerbs = map[string]func(*words) (action, error){
-	"memory":     parseMemory,
-	"idle":       func(*words) (action, error) { return &serverIdle{}, nil },
-	"fails":      func(*words) (action, error) { return &serverFails{}, nil },
-	"terminates": func(*words) (action, error) { return &serverEnds{}, nil },
-	"killed":     func(*words) (action, error) { return &serverKilled{}, nil },
-	"starts":     func(*words) (action, error) { return &serverStarts{}, nil },
-	"keeps": func(w *words) (action,
-		error) {
-		return &serverAlone{}, w.expect("its", "folder")
-	},
-}
-
-var stdoutVerbs = map[string]func(*words) (action, error){
-	"filled":  parseStdoutFilled,
-	"hold":    func(*words) (action, error) { return &stdoutHold{true}, nil },
-	"release": func(*words) (action, error) { return &stdoutHold{false}, nil },
-	"whole":   func(*words) (action, error) { return &stdoutWhole{}, nil },
-	`"`:       parseStdoutText,
-	"hex":     parseStdoutHex,
-	"pattern": parseStdoutHex,
-}
-
-func parseDial(w *words, dialled map[string]bool) (action, error) {
-	d := &dial{count: 1}
-	text, err := w.word("a name")
-	if err != nil {
+func readPaced(l *Line) (d paced, err error) {
+	if d.data, err = l.Data(); err != nil {
 		return d, err
 	}
-	name, count, group := strings.Cut(text, "*")
-	if group {
-		n, err := strconv.Atoi(count)
-		if err != nil || n < 1 || n > maxClients {
-			return d, fmt.Errorf("expected between 1 and %d clients, got %s", maxClients, count)
-		}
-		d.count, d.group = n, true
-	}
-	if !isName(name) {
-		return d, fmt.Errorf("expected a name of small letters, digits and hyphens, got %q", name)
-	}
-	if dialled[name] {
-		return d, fmt.Errorf("expected a new name: %s was dialled before", name)
-	}
-	dialled[name] = true
-	d.who = name
-	if w.take("port+1") {
-		d.after = 1
-	}
-	if w.take("buffer") {
-		d.buffer, err = w.bytes()
-	}
+	d.pace, err = l.Pace()
 	return d, err
 }
 
-const (
-	// maxPing is the largest datagram of IPv4 without its header and that of ICMP.
-	maxPing = 65_535 - 20 - 8
-	// maxPings of one step, at pingEvery, take a quarter of a minute.
-	maxPings = 3_000
-)
-
-func parsePing(w *words) (_ action, err error) {
-	p := &ping{times: 1}
-	if p.size, err = w.number("the bytes of an echo request", 0, maxPing); err != nil {
-		return p, err
-	}
-	if w.take("times") {
-		p.times, err = w.number("a number of echo requests", 1, maxPings)
-	}
-	return p, err
+// send are the words of send, try and leave.
+type send struct {
+	paced
+	try  bool // the server may close the connection meanwhile
+	gone bool // the client is gone at once, before an answer can come
 }
 
-func parseSend(w *words, s *send) (_ action, err error) {
-	if s.data, err = w.data(); err != nil {
+// readSend returns a function that reads the data of one of these verbs.
+func readSend(s send) func(*Line) (send, error) {
+	return func(l *Line) (_ send, err error) {
+		s := s
+		s.paced, err = readPaced(l)
 		return s, err
 	}
-	s.pace, err = w.pace()
-	return s, err
 }
 
-func parseReceive(w *words) (_ action, err error) {
-	r := &receive{}
-	if r.filled = w.take("filled"); !r.filled {
-		if r.data, err = w.data(); err != nil {
-			return r, err
+// sends sends the data.
+func sends(ctx context.Context, _ *Play, c *Client, s send) error { return c.send(ctx, s) }
+
+func (c *Client) send(ctx context.Context, s send) error {
+	c.Spoke = time.Now()
+	c.Old = c.Old || s.data.Has(" HTTP/1.0\r\n")
+	sent, err := c.write(ctx, s.data, s.pace)
+	if s.gone { // a reset after the end of the data makes the server's next write a broken pipe
+		err = errors.Join(err, c.Conn.CloseWrite(), c.reset())
+	}
+	if err == nil || s.try && IsReset(err) {
+		return nil
+	}
+	if isLate(err) {
+		return fmt.Errorf("the server stopped reading: it took %d of %d bytes", sent,
+			s.data.Size())
+	}
+	return fmt.Errorf("%s after %d of %d bytes", Why(err), sent, s.data.Size())
+}
+
+// receive are the words of recv.
+type receive struct {
+	paced
+	filled bool // what fill has sent, in place of data
+}
+
+func readReceive(l *Line) (r receive, err error) {
+	if r.filled = l.Take("filled"); !r.filled {
+		r.paced, err = readPaced(l)
+		return r, err
+	}
+	if r.pace, err = l.Pace(); err != nil {
+		return r, err
+	}
+	return r, l.HasFilled(l.Who)
+}
+
+// receives reads exactly the data.
+func receives(ctx context.Context, _ *Play, c *Client, r receive) error {
+	if r.filled {
+		f := c.filling()
+		return c.expect(ctx, f.reader(), f.sent, r.pace)
+	}
+	return c.expect(ctx, r.data.Reader(), r.data.Size(), r.pace)
+}
+
+// expect reads size bytes, which must be those of want.
+func (c *Client) expect(ctx context.Context, want io.Reader, size int64,
+	p transcript.Pace) error {
+	got := make([]byte, min(max(size, 1), cmp.Or(p.By, readAtOnce)))
+	right := make([]byte, len(got))
+	for at := int64(0); at < size; {
+		n, err := c.Read(got[:min(int64(len(got)), size-at)])
+		if _, err := io.ReadFull(want, right[:n]); err != nil {
+			return err
 		}
-	}
-	r.pace, err = w.pace()
-	return r, err
-}
-
-func parseEcho(w *words) (_ action, err error) {
-	e := &echo{}
-	if e.data, err = w.data(); err != nil {
-		return e, err
-	}
-	e.pace, err = w.pace()
-	return e, err
-}
-
-func parseFill(w *words) (_ action, err error) {
-	f := &fill{}
-	f.data, err = w.data()
-	return f, err
-}
-
-func parseSilent(w *words) (_ action, err error) {
-	s := &silent{}
-	s.during, err = w.duration()
-	return s, err
-}
-
-// maxValues bounds the replies that one line may ask for.
-const maxValues = 1_000_000
-
-func parseValues(w *words) (action, error) {
-	v := &values{}
-	for {
-		text, err := w.word("a number, or a range such as 1..100")
+		if !bytes.Equal(got[:n], right[:n]) {
+			wrong := 0
+			for got[wrong] == right[wrong] {
+				wrong++
+			}
+			return fmt.Errorf("after %d right bytes got %s, want %s", at+int64(wrong),
+				transcript.Short(got[wrong:n]), transcript.Short(right[wrong:n]))
+		}
+		if at += int64(n); at == size {
+			return nil
+		}
 		if err != nil {
-			return v, err
+			n, _ := io.ReadFull(want, right[:min(int64(len(right)), size-at)])
+			return fmt.Errorf("got %d of %d bytes, then %s; want %s", at, size, Why(err),
+				transcript.Short(right[:n]))
 		}
-		from, to, isRange := strings.Cut(text, "..")
-		if !isRange {
-			to = from
+		if err := serve.Sleep(ctx, p.Every); err != nil {
+			return err
 		}
-		first, err1 := strconv.ParseUint(from, 10, 64)
-		last, err2 := strconv.ParseUint(to, 10, 64)
-		if err1 != nil || err2 != nil || last < first ||
-			last-first >= maxValues-uint64(len(v.want)) {
-			return v, fmt.Errorf("expected a number, or a range such as 1..100, got %s", text)
+	}
+	return nil
+}
+
+// echoes sends and reads at the same time. A server that answers while it reads would otherwise
+// fill the buffers of both directions.
+func echoes(ctx context.Context, _ *Play, c *Client, d paced) error {
+	wrote := make(chan error, 1)
+	go func() {
+		err := c.Send(ctx, d.data, d.pace)
+		if err != nil {
+			// what is under way may still come
+			_ = c.Conn.SetReadDeadline(time.Now().Add(blockedFor))
 		}
-		for n := first; ; n++ {
-			v.want = append(v.want, n)
-			if n == last {
-				break
+		wrote <- err
+	}()
+	read := c.expect(ctx, d.data.Reader(), d.data.Size(), transcript.Pace{})
+	if read != nil {
+		_ = c.Conn.SetWriteDeadline(time.Now())
+	}
+	if err := <-wrote; err != nil && read == nil {
+		return err
+	}
+	return read
+}
+
+// filling is what fill has sent.
+type filling struct {
+	data transcript.Data
+	sent int64 // bytes
+}
+
+// reader returns a reader of the bytes that were sent.
+func (f *filling) reader() io.Reader { return io.LimitReader(f.data.Reader(), f.sent) }
+
+// filling returns what the client has sent by fill.
+func (c *Client) filling() *filling { return Keep(c, func() *filling { return new(filling) }) }
+
+func readFill(l *Line) (transcript.Data, error) {
+	data, err := l.Data()
+	l.Fills()
+	return data, err
+}
+
+// fills sends until the server stops reading, as it must if its answers are not read.
+func fills(ctx context.Context, p *Play, c *Client, data transcript.Data) error {
+	f := c.filling()
+	f.data, f.sent = data, 0
+	reader, chunk := data.Reader(), make([]byte, 64<<10)
+	defer func() { _ = c.Conn.SetWriteDeadline(p.Deadline) }()
+	for ctx.Err() == nil {
+		n, _ := io.ReadFull(reader, chunk)
+		if n == 0 {
+			return fmt.Errorf("the server took all %d bytes though nobody reads its answers: it "+
+				"keeps them", f.sent)
+		}
+		for left := chunk[:n]; len(left) > 0; {
+			if time.Now().After(p.Deadline) {
+				return fmt.Errorf("the server still read after %d bytes", f.sent)
+			}
+			_ = c.Conn.SetWriteDeadline(time.Now().Add(blockedFor))
+			wrote, err := c.Conn.Write(left)
+			f.sent += int64(wrote)
+			left = left[wrote:]
+			if isLate(err) && wrote == 0 {
+				return nil
+			}
+			if err != nil && !isLate(err) {
+				return fmt.Errorf("%s after %d bytes", Why(err), f.sent)
 			}
 		}
-		if _, more := w.peek(); !more {
-			return v, nil
+	}
+	return context.Cause(ctx)
+}
+
+// isSilent waits, and wants an open connection on which nothing comes.
+func isSilent(_ context.Context, p *Play, c *Client, during time.Duration) error {
+	_ = c.Conn.SetReadDeadline(time.Now().Add(during))
+	defer func() { _ = c.Conn.SetReadDeadline(p.Deadline) }()
+	got := make([]byte, transcript.ShortBytes)
+	n, err := c.Read(got)
+	if n > 0 {
+		return fmt.Errorf("got %s, want nothing for %v", transcript.Short(got[:n]), during)
+	}
+	if !isLate(err) {
+		return fmt.Errorf("%s, want an open connection on which nothing comes for %v", Why(err),
+			during)
+	}
+	return nil
+}
+
+// readEnd reads a line after which its client's connection is over.
+func readEnd(l *Line) (None, error) {
+	l.EndsClient()
+	return None{}, nil
+}
+
+// shuts closes the client's side for writing.
+func shuts(_ context.Context, _ *Play, c *Client, _ None) error { return c.Conn.CloseWrite() }
+
+// closes ends the connection in order.
+func closes(_ context.Context, _ *Play, c *Client, _ None) error { return c.Conn.Close() }
+
+// resets ends the connection by a reset.
+func resets(_ context.Context, _ *Play, c *Client, _ None) error { return c.reset() }
+
+// reset ends the connection by a reset.
+func (c *Client) reset() error {
+	if err := c.Conn.SetLinger(0); err != nil {
+		return err
+	}
+	return c.Conn.Close()
+}
+
+// seesEnd returns a function that waits for the server's end of the connection. The server may end
+// it in order or, if byReset, also by a reset.
+func seesEnd(byReset bool) func(context.Context, *Play, *Client, None) error {
+	return func(_ context.Context, _ *Play, c *Client, _ None) error {
+		n, err := c.Read(make([]byte, 1))
+		switch {
+		case n > 0:
+			return errors.New("got more bytes, want the end of the connection")
+		case IsEOF(err), IsReset(err) && byReset:
+			return nil
+		case isLate(err):
+			return errors.New("the server kept the connection open within the transcript's limit")
 		}
+		return fmt.Errorf("%s, want an orderly close", Why(err))
 	}
-}
-
-func parseTally(w *words) (_ action, err error) {
-	t := &tally{pipeline: 1}
-	if t.count, err = w.number("a number of increments", 1, 10_000_000); err != nil {
-		return t, err
-	}
-	if w.take("pipeline") {
-		t.pipeline, err = w.number("a number of requests in flight", 1, 100_000)
-	}
-	return t, err
-}
-
-func parseLines(w *words) (_ action, err error) {
-	l := &lines{}
-	if l.count, err = w.number("a number of lines", 1, 1_000_000); err != nil {
-		return l, err
-	}
-	if !w.take("length") {
-		return l, fmt.Errorf("expected length FROM..TO")
-	}
-	text, err := w.word("lengths such as 1..4096")
-	if err != nil {
-		return l, err
-	}
-	from, to, _ := strings.Cut(text, "..")
-	least, err1 := strconv.ParseInt(from, 10, 64)
-	most, err2 := strconv.ParseInt(to, 10, 64)
-	if err1 != nil || err2 != nil || least < 1 || most < least || most > 4096 {
-		return l, fmt.Errorf("expected lengths such as 1..4096 (with the line feed), got %s", text)
-	}
-	l.least, l.most = least, most
-	if !w.take("seed") {
-		return l, fmt.Errorf("expected seed NUMBER")
-	}
-	seed, err := w.number("a seed", 0, 1<<32)
-	if err != nil {
-		return l, err
-	}
-	l.seed = uint64(seed)
-	l.pace, err = w.pace()
-	return l, err
-}
-
-func parseStdoutText(w *words) (_ action, err error) {
-	s := &stdoutText{}
-	s.data, err = w.data()
-	return s, err
-}
-
-// parseStdoutHex is for data that begins with a word, which the table of verbs has consumed.
-func parseStdoutHex(w *words) (action, error) {
-	w.at--
-	return parseStdoutText(w)
-}
-
-func parseStdoutFilled(w *words) (_ action, err error) {
-	s := &stdoutFilled{}
-	s.who, err = w.word("a name")
-	return s, err
-}
-
-func parseMemory(w *words) (_ action, err error) {
-	m := &memoryBelow{}
-	if !w.take("below") {
-		return m, fmt.Errorf("expected below SIZE more")
-	}
-	if m.more, err = w.bytes(); err != nil {
-		return m, err
-	}
-	if !w.take("more") {
-		return m, fmt.Errorf("expected more after the size")
-	}
-	return m, nil
 }

@@ -9,54 +9,45 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"interleave/internal/probe/transcript"
 )
 
-// A StdoutKind is what a server's standard output is: writes to the two differ in what is atomic
-// and what can be short.
-type StdoutKind string
-
-// The kinds of standard output in which a sink is tested.
-const (
-	StdoutFile StdoutKind = "file"
-	StdoutPipe StdoutKind = "pipe"
-	StdoutFull StdoutKind = "full" // /dev/full: a disk without room
-)
-
-// maxStdout bounds what a transcript lets a server write.
+// maxStdout bounds how many bytes a server may write while it plays a transcript.
 const maxStdout = 256 << 20
 
-// lookEvery is the interval of looks at an output that grows.
+// lookEvery is how often a collector looks at an output that grows.
 const lookEvery = time.Millisecond
 
 var errLate = errors.New("not within the transcript's limit")
 
-// A collector reads a server's standard output while it runs. One goroutine reads; what it has is
-// looked at and consumed by the play.
+// A collector reads a server's standard output while the server runs. One goroutine, read, reads;
+// the play looks at what has come and consumes it.
 type collector struct {
-	theirs  *os.File // for the server
-	ours    *os.File
-	file    string // of a StdoutFile
+	theirs  *os.File // the server's end
+	ours    *os.File // our end; nil: there is nothing to read
+	file    string   // the path, if standard output is a file
 	reading sync.WaitGroup
-	ended   chan struct{} // closed when the server has: a file has no other end
+	ended   chan struct{} // closed when the server has ended: a file has no other end
 
 	mu      sync.Mutex
-	wake    sync.Cond // held became false
-	held    bool      // nobody reads
-	pending []byte
-	total   int64
+	wake    sync.Cond // signals that held became false
+	held    bool      // read pauses
+	pending []byte    // was read and not consumed
+	total   int64     // bytes read
 	failed  error
 }
 
-// newCollector makes a pipe, or a file in the folder, or opens the full device.
-func newCollector(kind StdoutKind, folder string) (c *collector, err error) {
+// newCollector makes a pipe or a file in the folder, or opens /dev/full.
+func newCollector(kind transcript.StdoutKind, folder string) (c *collector, err error) {
 	c = &collector{ended: make(chan struct{})}
 	c.wake.L = &c.mu
 	switch kind {
-	case StdoutPipe:
+	case transcript.StdoutPipe:
 		if c.ours, c.theirs, err = os.Pipe(); err != nil {
 			return nil, err
 		}
-	case StdoutFull:
+	case transcript.StdoutFull:
 		if c.theirs, err = os.OpenFile("/dev/full", os.O_WRONLY, 0); err != nil {
 			return nil, err
 		}
@@ -75,7 +66,7 @@ func newCollector(kind StdoutKind, folder string) (c *collector, err error) {
 	return c, nil
 }
 
-// read ends at the pipe's end, or when the server has ended and the file was read to its own.
+// read ends at the end of the pipe. It ends at the end of a file if the server has ended before.
 func (c *collector) read() {
 	buffer := make([]byte, 256<<10)
 	last := false
@@ -93,7 +84,7 @@ func (c *collector) read() {
 			c.pending = nil
 		}
 		if c.failed != nil {
-			c.pending = nil // still read, so that the server does not hang on it
+			c.pending = nil // what comes is still read, so that the server does not block
 		}
 		c.mu.Unlock()
 		switch {
@@ -110,7 +101,8 @@ func (c *collector) read() {
 	}
 }
 
-// await waits until what is pending is enough, and returns it; with errLate whatever there is.
+// await waits until the pending bytes are enough, and returns them. At the deadline it returns what
+// is pending, and errLate.
 func (c *collector) await(ctx context.Context, deadline time.Time,
 	enough func([]byte) bool) ([]byte, error) {
 	look := time.NewTicker(lookEvery)
@@ -138,13 +130,14 @@ func (c *collector) await(ctx context.Context, deadline time.Time,
 	}
 }
 
+// consume removes the first n pending bytes.
 func (c *collector) consume(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending = c.pending[n:]
 }
 
-// hold stops the reading of the output, but for a read that is under way, or lets it go on.
+// hold stops the reading of the output, except for a read that is under way, or resumes it.
 func (c *collector) hold(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,11 +145,11 @@ func (c *collector) hold(on bool) {
 	c.wake.Broadcast()
 }
 
-// started lets go of the server's end: then the pipe ends when the server does.
+// started closes the server's end here, so that the pipe ends when the server does.
 func (c *collector) started() { c.theirs.Close() }
 
-// finish is called when the server has ended. What nobody has looked at is an error: the server
-// wrote what no client sent.
+// finish is called when the server has ended. It returns an error if bytes are left that no step
+// has consumed: the server wrote what no client sent.
 func (c *collector) finish() error {
 	c.theirs.Close()
 	close(c.ended)
@@ -167,7 +160,7 @@ func (c *collector) finish() error {
 	go func() { c.reading.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(time.Second): // somebody else holds the pipe
+	case <-time.After(time.Second): // another process holds the pipe
 	}
 	c.ours.Close()
 	c.reading.Wait()
@@ -177,7 +170,7 @@ func (c *collector) finish() error {
 	return c.left()
 }
 
-// left is an error if there is output that nobody has looked at.
+// left returns an error if there is output that no step has consumed.
 func (c *collector) left() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +179,7 @@ func (c *collector) left() error {
 	}
 	if len(c.pending) > 0 {
 		return fmt.Errorf("standard output has %d bytes that no step expected: %s", len(c.pending),
-			short(c.pending))
+			transcript.Short(c.pending))
 	}
 	return nil
 }

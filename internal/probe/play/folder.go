@@ -5,128 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
-	"sync"
 
 	"interleave/internal/probe/serve"
-	"interleave/internal/probe/tail"
 	"interleave/internal/probe/toolchain"
+	"interleave/internal/probe/transcript"
 )
 
-// What a transcript does to the server as a whole, and to its folder.
+// folderVerbs change the server's folder and look at it.
+var folderVerbs = Vocabulary{{Word: "data", Verbs: Verbs{
+	"file":       Once(transcript.FileUsage, (*Line).File, inFolder(writes(false))),
+	"append":     Once(transcript.FileUsage, (*Line).File, inFolder(writes(true))),
+	"is private": Once("data is private", NoWords, inFolder(isPrivate)),
+	"is full":    Once(roomUsage, NoWords, inFolder(isFull)),
+	"is":         Verb{Read: readDataIs},
+	"has":        Once(roomUsage, readRoom, inFolder(hasRoom)),
+}}}
 
-// kill ends all processes of the server at once, as a loss of power would, but for what
-// the kernel holds.
-func (p *play) kill() {
-	p.server.Kill()
-	p.terminated = true
+const roomUsage = "data is full, data has room"
+
+// readDataIs reads "data is" with another word than those that may follow it.
+func readDataIs(*Line) (Action, error) {
+	return nil, fmt.Errorf("expected private or full after data is, or, before the first step, " +
+		"absent or small")
 }
 
-// losePower is kill, and what the server has not seen to being on the disk is gone as well. Its
-// processes die first: what they sync until then is on the disk, and they cannot say so to
-// anybody afterwards.
-func (p *play) losePower(halfway bool) error {
-	p.kill()
-	p.talk.unsure = len(p.talk.said)
-	return p.server.Data.LosePower(halfway)
-}
+func readRoom(l *Line) (None, error) { return None{}, l.Expect("room") }
 
-// terminate asks the server to end.
-func (p *play) terminate() error {
-	p.terminated = true
-	return p.server.Stop()
-}
-
-// starts starts the server again, on the same port and folder. What it writes to standard output is
-// watched, not collected.
-func (p *play) starts(ctx context.Context) error {
-	if !p.terminated {
-		return errors.New("the server has not ended: expected server killed, server terminates " +
-			"or power lost before")
-	}
-	opts := p.options
-	opts.Port, opts.Stdout, opts.Data = p.server.Port, nil, p.server.Data
-	s, err := serve.Start(ctx, p.server.Built, opts)
-	if err != nil {
-		return err
-	}
-	p.server, p.terminated, p.memory = s, false, s.Memory()
-	return nil
-}
-
-// keepsFolder starts a second server on the folder, which must give up in the way of one whose
-// port is in use.
-func (p *play) keepsFolder(ctx context.Context) error {
-	opts := p.options
-	opts.Port, opts.Stdout, opts.Data = 0, nil, p.server.Data
-	s, err := serve.Start(ctx, p.server.Built, opts)
-	if err == nil {
-		s.Kill()
-		return errors.New("a second server started on the same folder")
-	}
-	var failure *serve.Failure
-	if !errors.As(err, &failure) {
-		return err
-	}
-	said := strings.TrimSpace(failure.Tail)
-	if !strings.Contains(failure.Text, "exit status 1 ") &&
-		!strings.Contains(failure.Text, "exit status 1:") || said == "" ||
-		strings.Contains(said, "\n") {
-		return fmt.Errorf("a second server on the same folder %s; want exit status 1 and one "+
-			"line on standard error%s", failure.Text, tail.Lines(failure.Tail, 20))
-	}
-	return p.server.Check()
-}
-
-// visit connects and goes at once, so many times.
-func (p *play) visit(ctx context.Context, v *visits) error {
-	var mu sync.Mutex
-	left := v.count
-	return p.together(ctx, nil, int(min(v.count, dialAtOnce)), func(int) error {
-		for {
-			mu.Lock()
-			left--
-			done := left < 0
-			mu.Unlock()
-			if done {
-				return nil
-			}
-			conn, err := p.server.Dial(ctx, p.server.Port, p.deadline)
-			if err != nil {
-				return err
-			}
-			// A reset leaves no port behind that waits for a minute: there are 28,000 of them.
-			if err := errors.Join(conn.SetLinger(0), conn.Close()); err != nil {
-				return err
-			}
+// inFolder returns a function that does something with the server's folder.
+func inFolder[W any](do func(*serve.Folder, W) error) func(context.Context, *Play, string,
+	W) error {
+	return func(_ context.Context, p *Play, _ string, words W) error {
+		if p.Server.Data == nil {
+			return ErrNoFolder
 		}
-	})
+		return do(p.Server.Data, words)
+	}
 }
 
-func (p *play) data(do action) error {
-	folder := p.server.Data
-	if folder == nil {
-		return errors.New("the server has no folder: its run does not use {data}")
+// ErrNoFolder says that a step needs a folder that the server does not have.
+var ErrNoFolder = errors.New("the server has no folder: its run does not use {data}")
+
+// writes returns a function that makes a file, or with more adds to one.
+func writes(more bool) func(*serve.Folder, transcript.File) error {
+	return func(f *serve.Folder, file transcript.File) error {
+		return f.Write(file.Name, more, file.Data.Reader())
 	}
-	switch do := do.(type) {
-	case *dataFile:
-		return folder.Write(do.name, do.more, do.data.reader())
-	case *dataRoom:
-		if !folder.IsSmall() {
-			return errors.New("the folder is no small disk: expected data is small before the " +
-				"first step")
-		}
-		if do.full {
-			return folder.Fill()
-		}
-		return folder.Drain()
-	}
-	return folder.Private()
 }
 
-// prepare makes the folder as the transcript wants it before the server's start; nil where the
-// model asks for none.
-func (t *Transcript) prepare(built *toolchain.Built) (*serve.Folder, error) {
+func isPrivate(f *serve.Folder, _ None) error { return f.Private() }
+
+// isFull fills the small disk.
+func isFull(f *serve.Folder, _ None) error {
+	if !f.IsSmall() {
+		return errNotSmall
+	}
+	return f.Fill()
+}
+
+// hasRoom gives the small disk room again.
+func hasRoom(f *serve.Folder, _ None) error {
+	if !f.IsSmall() {
+		return errNotSmall
+	}
+	return f.Drain()
+}
+
+var errNotSmall = errors.New("the folder is no small disk: expected data is small before the " +
+	"first step")
+
+// prepare makes the folder that the transcript wants the server to find. It returns nil if the
+// model does not ask for a folder.
+func prepare(t *Transcript, built *toolchain.Built) (*serve.Folder, error) {
 	if !serve.WantsFolder(built.Model) {
 		return nil, nil
 	}
@@ -135,16 +84,16 @@ func (t *Transcript) prepare(built *toolchain.Built) (*serve.Folder, error) {
 		return nil, err
 	}
 	switch t.Folder {
-	case folderAbsent:
+	case transcript.FolderAbsent:
 		err = os.Remove(folder.Path)
-	case folderSmall:
+	case transcript.FolderSmall:
 		err = folder.Shrink(serve.SmallDisk)
-	case folderMortal:
+	case transcript.FolderMortal:
 		err = folder.Risk()
 	}
-	for _, file := range t.files {
+	for _, file := range t.Files {
 		if err == nil {
-			err = folder.Write(file.name, file.more, file.data.reader())
+			err = folder.Write(file.Name, false, file.Data.Reader())
 		}
 	}
 	if err != nil {

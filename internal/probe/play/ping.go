@@ -14,28 +14,53 @@ import (
 	"interleave/internal/netns"
 )
 
-// pingEvery is between two echo requests. After the last one ping waits as long once more, or twice
-// the longest round trip: what a busy machine hands over later counts as lost.
+// ping are the words of: ping SIZE times COUNT.
+type ping struct {
+	size  int64 // of an echo request, in bytes
+	times int64
+}
+
+const (
+	// maxPing is the largest datagram of IPv4 without its header and that of ICMP, in bytes.
+	maxPing = 65_535 - 20 - 8
+	// maxPings bounds the requests of one step. Sent every pingEvery, they take 15 seconds.
+	maxPings = 3_000
+)
+
+func readPing(l *Line) (p ping, err error) {
+	p.times = 1
+	if p.size, err = l.Number("the bytes of an echo request", 0, maxPing); err != nil {
+		return p, err
+	}
+	if l.Take("times") {
+		p.times, err = l.Number("a number of echo requests", 1, maxPings)
+	}
+	return p, err
+}
+
+// pingEvery is the time between two echo requests. After the last one the command ping waits as
+// long once more, or twice the longest round trip. What comes later on a busy machine counts as
+// lost.
 const pingEvery = 5 * time.Millisecond
 
-// pingStatistics is the line of ping that says what came of all requests.
+// pingStatistics is the line with which ping sums up its requests.
 var pingStatistics = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received(.*)`)
 
 const (
-	// pingTries is how often requests are sent that are not all answered: IP may lose packets, and
-	// ping gives up early. A host that loses some each time is at fault.
+	// pingTries is how often all requests are sent again if some were not answered: IP may lose
+	// packets, and ping gives up early. A host that loses some each time is at fault.
 	pingTries = 4
-	// pingWait is for the first answer of a try.
+	// pingWait is how long ping waits for the first answer.
 	pingWait = 2 * time.Second
 )
 
-// errUnanswered is a try in which not all requests were answered.
+// errUnanswered is a try in which some requests were not answered.
 type errUnanswered struct{ error }
 
-// ping sends echo requests with the ping command, which holds each answer against what it sent.
-// Every one must be answered once.
-func (p *play) ping(ctx context.Context, do *ping) (err error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, p.deadline,
+// pings sends echo requests by the command ping, which compares each answer with its request. Every
+// request must be answered once.
+func pings(ctx context.Context, p *Play, _ string, do ping) (err error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, p.Deadline,
 		errors.New("ping does not end within the transcript's limit"))
 	defer cancel()
 	for range pingTries {
@@ -46,14 +71,15 @@ func (p *play) ping(ctx context.Context, do *ping) (err error) {
 	return err
 }
 
-func (p *play) pingOnce(ctx context.Context, do *ping) error {
+// pingOnce is one try of ping.
+func (p *Play) pingOnce(ctx context.Context, do ping) error {
 	cmd := exec.CommandContext(ctx, "ping", "-n", "-q", "-c", strconv.FormatInt(do.times, 10), "-s",
 		strconv.FormatInt(do.size, 10),
-		"-i", fmt.Sprint(pingEvery.Seconds()), "-W", fmt.Sprint(pingWait.Seconds()), p.server.Host)
+		"-i", fmt.Sprint(pingEvery.Seconds()), "-W", fmt.Sprint(pingWait.Seconds()), p.Server.Host)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the laboratory
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := netns.Do(p.server.Net.Path("load"), cmd.Start); err != nil {
+	if err := netns.Do(p.Server.Net.Path("load"), cmd.Start); err != nil {
 		return fmt.Errorf("ping cannot be started (%w): apt-get install iputils-ping", err)
 	}
 	failed := cmd.Wait()

@@ -1,29 +1,41 @@
+// Package play plays transcripts to servers.
+//
+// Run plays a transcript to a fresh server, and a Session plays several to one. A transcript's
+// steps are Actions, made by the verbs of a Vocabulary. This package has the verbs that any service
+// may use (Core); its sub-packages have those of chats and of HTTP. A Verb says how its line is
+// read and how it is played, so the verbs of a new protocol are one file: a table of verbs, and for
+// each verb a type, a function that reads it and a function that plays it. package conform joins
+// the tables.
+//
+// Every wait of a play is bounded by the transcript's limit.
 package play
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"sync"
 	"time"
 
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/tail"
+	"interleave/internal/probe/transcript"
 )
 
-// A PlayError is a transcript that did not go as written.
-type PlayError struct {
+// An Error is a transcript that did not go as written.
+type Error struct {
 	File   string
 	Line   int
 	Step   string // the line as written
 	Err    error  // what was seen and what was expected
-	Server error  // a *Failure if the server died or flooded; else nil
-	Tail   string // the end of its output
+	Server error  // a *serve.Failure if the server died or flooded its output; else nil
+	Tail   string // the end of the server's output
 }
 
-func (e *PlayError) Error() string {
+// Error names the line, says what was seen and what was expected, and shows the server's last
+// words.
+func (e *Error) Error() string {
 	text := fmt.Sprintf("%s:%d: %s: %v", e.File, e.Line, e.Step, e.Err)
 	if e.Server != nil {
 		return text + "\n" + e.Server.Error()
@@ -31,48 +43,39 @@ func (e *PlayError) Error() string {
 	return text + tail.Lines(e.Tail, 20)
 }
 
-func (e *PlayError) Unwrap() error { return e.Err }
+// Unwrap returns what was seen and what was expected.
+func (e *Error) Unwrap() error { return e.Err }
 
-// A play is one transcript under way. Its steps run one after the other; only the clients of a
-// group act at once.
-type play struct {
-	t          *Transcript
-	server     *serve.Server
+// A Play is one transcript that is being played. Its steps run one after the other; only the
+// clients of a group act at once.
+type Play struct {
+	Server   *serve.Server // the one of the first step, or the one that a step has started since
+	Deadline time.Time     // the end of the transcript's limit
+	Address  string        // from which clients connect
+
+	transcript *Transcript
 	stdout     *collector
-	deadline   time.Time
-	clients    map[string][]*client
-	sent       *ledger // lines that stdout must show
-	memory     int64   // of the server before the first step
-	terminated bool    // by a step: there is no server to stop at the end
+	clients    map[string][]*Client
+	memory     int64              // of the server before the first step, in bytes
+	terminated bool               // a step has ended the server
+	options    serve.StartOptions // with which a step starts another server
 
-	options serve.StartOptions // of the server, to start another
-	count   uint64             // where a counter stood that had served others before
-	talk    *talk              // generated lines of a chat
-	granted int                // how often the last "until" was taken
-	logAt   int                // lines of the log that were looked at
-	address string             // that clients have
+	keeper
 }
 
-// A client is one connection of a play.
-type client struct {
-	name   string // "a", or "c[17]" in a group
-	index  int    // 17
-	conn   *net.TCPConn
-	filled data  // what fill has begun to send
-	sent   int64 // bytes of it
-	lines  int64 // sent with lines so far
-
-	*speaker           // once it talks in lines
-	*stream            // once it hears one
-	spoke    time.Time // when it last began to send
-	old      bool      // it asked by HTTP/1.0
+// newPlay begins a play of a transcript to a server that is ready.
+func newPlay(t *Transcript, s *serve.Server, options serve.StartOptions, out *collector,
+	patience float64) *Play {
+	return &Play{transcript: t, Server: s, options: options, stdout: out,
+		Deadline: time.Now().Add(serve.Lengthen(t.Limit, patience)),
+		clients:  map[string][]*Client{}, memory: s.Memory()}
 }
 
-// run does what the transcript says to a server that is ready, within the limit.
-func (p *play) run(ctx context.Context) error {
+// run plays all steps to a server that is ready, within the limit.
+func (p *Play) run(ctx context.Context) error {
 	defer p.closeAll()
-	for _, step := range p.t.steps {
-		if err := p.step(ctx, step); err != nil {
+	for _, step := range p.transcript.Steps {
+		if err := step.Do.Play(ctx, p, step.Who); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -82,188 +85,60 @@ func (p *play) run(ctx context.Context) error {
 	if p.terminated {
 		return nil
 	}
-	return p.server.Check()
+	return p.Server.Check()
 }
 
-// failed adds to a step's error what became of the server. A server that dies closes its
-// connections first: its end is seen a moment later than theirs.
-func (p *play) failed(s step, err error) error {
-	e := &PlayError{File: p.t.File, Line: s.line, Step: s.text, Err: err}
+// failed adds to the error of a step what became of the server. When a server dies, the ends of its
+// connections are seen a moment before its own end.
+func (p *Play) failed(s transcript.Step[Action], err error) error {
+	e := &Error{File: p.transcript.File, Line: s.Line, Step: s.Text, Err: err}
 	if p.terminated {
-		e.Tail = p.server.Tail()
+		e.Tail = p.Server.Tail()
 		return e
 	}
 	select {
-	case <-p.server.Group.Exited():
+	case <-p.Server.Group.Exited():
 	case <-time.After(100 * time.Millisecond):
 	}
-	e.Server, e.Tail = p.server.Check(), p.server.Tail()
+	e.Server, e.Tail = p.Server.Check(), p.Server.Tail()
 	return e
 }
 
-func (p *play) closeAll() {
+// closeAll ends what the steps have begun.
+func (p *Play) closeAll() {
 	p.stdout.hold(false)
 	for _, group := range p.clients {
 		for _, c := range group {
-			_ = c.conn.Close() // a step may have closed it before
+			_ = c.Conn.Close() // a step may have closed it before
 		}
 	}
 }
 
-func (p *play) step(ctx context.Context, s step) error {
-	switch do := s.do.(type) {
-	case *dial:
-		return p.dial(ctx, do)
-	case *ping:
-		return p.ping(ctx, do)
-	case *memoryBelow:
-		return p.memoryBelow(do)
-	case *serverIdle:
-		return p.serverIdle(ctx)
-	case *serverEnds:
-		return p.terminate()
-	case *serverFails:
-		p.terminated = true
-		return p.serverFails(ctx)
-	case *stdoutHold:
-		p.stdout.hold(do.on)
-		return nil
-	case *stdoutFilled:
-		return p.stdoutFilled(ctx, do)
-	case *stdoutText:
-		return p.stdoutText(ctx, do)
-	case *stdoutWhole:
-		return p.stdoutWhole(ctx)
-	case *tally:
-		return p.tally(ctx, s.who, do)
-	case *lines:
-		return p.each(ctx, s.who, func(c *client) error { return p.lines(ctx, c, do) })
-	case *send:
-		return p.each(ctx, s.who, func(c *client) error { return c.send(ctx, do) })
-	case *receive:
-		return p.each(ctx, s.who, func(c *client) error { return c.receive(ctx, do) })
-	case *echo:
-		return p.each(ctx, s.who, func(c *client) error { return c.echo(ctx, do) })
-	case *fill:
-		return p.each(ctx, s.who, func(c *client) error { return c.fill(ctx, do, p.deadline) })
-	case *end:
-		return p.each(ctx, s.who, func(c *client) error { return c.end(do.verb) })
-	case *silent:
-		return p.each(ctx, s.who, func(c *client) error { return c.silent(do, p.deadline) })
-	case *values:
-		return p.each(ctx, s.who, func(c *client) error { return c.values(do, p.count) })
-	case *visits:
-		return p.visit(ctx, do)
-	case *serverKilled:
-		p.kill()
-		return nil
-	case *powerLost:
-		return p.losePower(do.halfway)
-	case *serverStarts:
-		return p.starts(ctx)
-	case *serverAlone:
-		return p.keepsFolder(ctx)
-	case *dataFile, *dataRoom, *dataPrivate:
-		return p.data(do)
-	case *logIs:
-		return p.logIs(do)
-	case *logEnds:
-		return p.logEnds()
-	case *logWhole:
-		return p.logWhole()
-	case *logRemoved:
-		return p.logRemoved()
-	case *chats:
-		return p.chats(ctx, s.who, do)
-	case *gets, *hearsStatus, *hearsGreeting, *hearsChunks:
-		return p.each(ctx, s.who, func(c *client) error { return p.http(ctx, c, s.do) })
-	}
-	return p.each(ctx, s.who, func(c *client) error { return p.speech(ctx, c, s.do) })
-}
+// Group returns the clients of a name.
+func (p *Play) Group(who string) []*Client { return p.clients[who] }
 
-// speech plays what one client of a chat does.
-func (p *play) speech(ctx context.Context, c *client, do action) error {
-	switch do := do.(type) {
-	case *says:
-		return p.says(ctx, c, do)
-	case *hears:
-		return p.hears(c, do)
-	case *names:
-		return c.hearsNames(do)
-	case *skips:
-		return p.skipTo(c, do.to)
-	case *ignores:
-		c.speak().deaf = true
-		return nil
-	case *drains:
-		return p.drains(c)
-	case *enters:
-		return p.registers(c, do)
-	case *joins:
-		return p.joins(c, do)
-	case *catches:
-		return p.catchesUp(c, do)
-	}
-	panic(fmt.Sprintf("a step of kind %T cannot be played", do))
-}
-
-// dialAtOnce bounds the connections that are being made at a time; the backlog of a server is at
-// least twice this.
-const dialAtOnce = 256
-
-func (p *play) dial(ctx context.Context, d *dial) error {
-	group := make([]*client, d.count)
-	free := make(chan struct{}, dialAtOnce)
-	for _, old := range p.clients[d.who] {
-		_ = old.conn.Close() // its name is another connection's now
-	}
-	delete(p.clients, d.who)
-	err := p.together(ctx, nil, d.count, func(i int) error {
-		free <- struct{}{}
-		defer func() { <-free }()
-		name := d.who
-		if d.group {
-			name = fmt.Sprintf("%s[%d]", d.who, i)
-		}
-		conn, err := p.server.DialBuffered(ctx, p.server.Port+d.after, p.deadline, d.buffer)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		group[i] = &client{name: name, index: i, conn: conn}
-		p.talk.again(group[i].plainName())
-		return conn.SetDeadline(p.deadline)
-	})
-	for _, c := range group {
-		if c != nil {
-			p.clients[d.who] = append(p.clients[d.who], c)
-			p.address = c.conn.LocalAddr().(*net.TCPAddr).IP.String()
-		}
-	}
-	return err
-}
-
-// each lets all clients of a name act at once. The first error is the step's; it ends the others'
-// waiting.
-func (p *play) each(ctx context.Context, who string, act func(*client) error) error {
+// Each lets all clients of a name act at once. The first error is the step's, and ends the waits of
+// the others.
+func (p *Play) Each(ctx context.Context, who string, act func(*Client) error) error {
 	group := p.clients[who]
 	return p.together(ctx, group, len(group), func(i int) error {
 		err := act(group[i])
 		if err != nil && len(group) > 1 {
-			err = fmt.Errorf("%s: %w", group[i].name, err)
+			err = fmt.Errorf("%s: %w", group[i].Name, err)
 		}
 		return err
 	})
 }
 
-// together runs n acts at once and waits for all. On the first error, and when ctx ends, the
-// group's connections stop waiting.
-func (p *play) together(ctx context.Context, group []*client, n int, act func(int) error) error {
+// together runs n acts at once and waits for all of them. On the first error, and when ctx ends,
+// the group's connections stop waiting.
+func (p *Play) together(ctx context.Context, group []*Client, n int, act func(int) error) error {
 	var wait sync.WaitGroup
 	var once sync.Once
 	var first error
 	stop := func() {
 		for _, c := range group {
-			_ = c.conn.SetDeadline(time.Now())
+			_ = c.Conn.SetDeadline(time.Now())
 		}
 	}
 	defer context.AfterFunc(ctx, stop)()
@@ -278,14 +153,35 @@ func (p *play) together(ctx context.Context, group []*client, n int, act func(in
 	return first
 }
 
-// why says in plain words how a connection ended.
-func why(err error) string {
+// Kill ends all processes of the server at once, as a loss of power would. What they have written
+// stays in the kernel.
+func (p *Play) Kill() {
+	p.Server.Kill()
+	p.terminated = true
+}
+
+// LosePower kills the server and then removes from its folder what was not synced. The processes
+// die first: what they sync until then is on the disk, and they can tell no client about it
+// afterwards.
+func (p *Play) LosePower(halfway bool) error {
+	p.Kill()
+	return p.Server.Data.LosePower(halfway)
+}
+
+// Terminate asks the server to end.
+func (p *Play) Terminate() error {
+	p.terminated = true
+	return p.Server.Stop()
+}
+
+// Why says in plain words how a connection ended.
+func Why(err error) string {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "nothing more came within the transcript's limit"
-	case isEOF(err):
+	case IsEOF(err):
 		return "the server closed the connection"
-	case isReset(err):
+	case IsReset(err):
 		return "the server reset the connection"
 	}
 	return err.Error()

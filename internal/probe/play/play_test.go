@@ -3,21 +3,38 @@ package play
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"interleave/internal/manifest"
 	"interleave/internal/probe/faulty"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
+	"interleave/internal/probe/transcript"
 )
 
-// A server that does as it should passes; each fault is found by the step that looks for it, and
-// the error says what became of the server.
+func TestMain(m *testing.M) { faulty.Main(m) }
+
+// parse reads a transcript of the verbs of this package.
+func parse(t *testing.T, file, text string) *Transcript {
+	t.Helper()
+	got, err := transcript.Parse(file, []byte(text), Core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// playFor plays a transcript to faulty servers until its error holds one of the wanted texts.
+func playFor(ctx context.Context, t *Transcript, built func() *toolchain.Built,
+	want string) error {
+	return faulty.Find(want, func(patience float64) error {
+		return Run(ctx, t, built(), transcript.StdoutPipe, patience)
+	})
+}
+
+// TestPlay plays transcripts to servers with and without faults. Each fault is found by the step
+// that looks for it, and the error says what became of the server.
 func TestPlay(t *testing.T) {
 	for _, test := range []struct{ name, fault, text, want string }{
 		{"echo", "good", "dial a\na echo pattern 1MiB seed 1\na shut\na eof", ""},
@@ -75,11 +92,8 @@ func TestPlay(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			transcript, err := ParseTranscript("t.txt", []byte(test.text))
-			if err == nil {
-				err = playFor(t.Context(), transcript,
-					func() *toolchain.Built { return faulty.Server(t, test.fault) }, test.want)
-			}
+			err := playFor(t.Context(), parse(t, "t.txt", test.text),
+				func() *toolchain.Built { return faulty.Server(t, test.fault) }, test.want)
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)
@@ -91,140 +105,12 @@ func TestPlay(t *testing.T) {
 }
 
 func TestInterruptedPlay(t *testing.T) {
-	transcript, err := ParseTranscript("t.txt", []byte("dial a\na recv \"x\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := parse(t, "t.txt", "dial a\na recv \"x\"")
 	ctx, interrupt := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer interrupt()
-	// One that waited for the transcript's limit would say so.
-	err = transcript.Play(ctx, faulty.Server(t, "good"), StdoutFile, serve.Unhurried)
+	// A play that waits for the transcript's limit has another error.
+	err := Run(ctx, script, faulty.Server(t, "good"), transcript.StdoutFile, serve.Unhurried)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
-	}
-}
-
-func TestContiguous(t *testing.T) {
-	for _, test := range []struct {
-		replies [][]uint64
-		want    string
-	}{
-		{[][]uint64{{7, 9}, {8, 10}}, ""},
-		{[][]uint64{{1, 2}, {2, 3}}, "two increments were answered with 2"},
-		{[][]uint64{{1, 2}, {4, 5}}, "no increment was answered with 3"},
-	} {
-		err := contiguous(test.replies)
-		if (err == nil) != (test.want == "") ||
-			err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v: got %v, want %q", test.replies, err, test.want)
-		}
-	}
-}
-
-func TestLedger(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		lines []string
-		want  string
-	}{
-		{"in order", []string{"a.0|x\n", "b.0|y\n", "a.1|x\n", "\n", "\n"}, ""},
-		{"mixed", []string{"\n", "b.0|y\n", "a.0|x\n", "\n", "a.1|x\n"}, ""},
-		{"exchanged", []string{"a.1|x\n", "a.0|x\n"}, "got line 0 of a after line 1: out of order"},
-		{"doubled", []string{"a.0|x\n", "a.0|x\n"}, "more often than it was sent"},
-		{"torn", []string{"a.0b.0|y\n"}, `a line that nobody sent: "a.0b.0|y\n" (9 bytes)`},
-		{"one empty line too many", []string{"\n", "\n", "\n"}, "more often"},
-	} {
-		l := newLedger()
-		l.add("a.0|x\n", "a", 0)
-		l.add("a.1|x\n", "a", 1)
-		l.add("b.0|y\n", "b", 0)
-		l.add("\n", "", 0)
-		l.add("\n", "", 0)
-		var err error
-		for _, line := range test.lines {
-			if err = l.take([]byte(line)); err != nil {
-				break
-			}
-		}
-		if (err == nil) != (test.want == "") ||
-			err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
-		}
-		if test.want == "" && l.count != 0 {
-			t.Errorf("%s: %d lines left", test.name, l.count)
-		}
-	}
-}
-
-func TestGeneratedLinesNameTheirSender(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for length := int64(1); length < 300; length++ {
-		line, named := generate("c[3]", 17, length, random)
-		if int64(len(line)) != length || strings.IndexByte(string(line), '\n') != len(line)-1 {
-			t.Fatalf("length %d: got %q", length, line)
-		}
-		if want := strings.HasPrefix(string(line[:len(line)-1]), "c[3].17|"); named != want {
-			t.Errorf("length %d: %q counts as named: %v", length, line, named)
-		}
-	}
-}
-
-func TestContract(t *testing.T) {
-	for _, check := range contract(&manifest.Service{Name: "echo"}) {
-		err := check.Play(context.Background(), faulty.Server(t, "good"), serve.Unhurried)
-		if err != nil {
-			t.Errorf("%s: %v", check.Name, err)
-		}
-	}
-	err := portInUse(context.Background(), faulty.Server(t, "dies-early"), serve.Unhurried)
-	if err == nil || !strings.Contains(err.Error(), "want exit status 1") {
-		t.Errorf("port in use: got %v, want that the status is wrong", err)
-	}
-	if err := portInUse(context.Background(), faulty.Server(t, "ready-without-listening"),
-		serve.Unhurried); err == nil {
-		t.Error("port in use: a server that does not notice passed")
-	}
-}
-
-func TestConform(t *testing.T) {
-	service := &manifest.Service{Name: "echo", Dir: t.TempDir()}
-	if _, err := Conform(context.Background(), service, faulty.Server(t, "good"),
-		ConformOptions{Patience: serve.Unhurried}); err == nil {
-		t.Error("a service without transcripts passed")
-	}
-	conform := filepath.Join(service.Dir, "conform")
-	if err := os.Mkdir(conform, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(conform, "a.txt"), "dial a\na echo \"X\"\n")
-	write(t, filepath.Join(conform, "b.txt"), "dial a\na echo \"x\"\n")
-	some := faulty.Server(t, "wrong")
-	some.Model.Conform = []string{"a"}
-	if outcomes, err := Conform(context.Background(), service, some,
-		ConformOptions{Patience: serve.Unhurried}); err != nil || len(outcomes) != 3 ||
-		outcomes[0].Check != "a" {
-		t.Errorf("held to a only: got %v, %v; want a and the contract", outcomes, err)
-	}
-	some.Model.Conform = []string{"c"}
-	if _, err := Conform(context.Background(), service, some,
-		ConformOptions{Patience: serve.Unhurried}); err == nil ||
-		!strings.Contains(err.Error(), `conform: no transcript "c"`) {
-		t.Errorf("held to what is not there: got %v", err)
-	}
-	var told []string
-	outcomes, err := Conform(context.Background(), service, faulty.Server(t, "wrong"),
-		ConformOptions{Patience: serve.Unhurried,
-			Done: func(o Outcome) { told = append(told, o.Check) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Join(told,
-		", "), "a, b, contract: port in use, contract: killed"; got != want {
-		t.Errorf("played %s, want %s", got, want)
-	}
-	for i, want := range []bool{true, false, true, true} {
-		if passed := outcomes[i].Err == nil; passed != want {
-			t.Errorf("%s: passed is %v: %v", outcomes[i].Check, passed, outcomes[i].Err)
-		}
 	}
 }

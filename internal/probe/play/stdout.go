@@ -6,62 +6,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"interleave/internal/probe/transcript"
 )
 
-// What a transcript expects of standard output.
+// stdoutVerbs say what the server's standard output must show.
+var stdoutVerbs = Vocabulary{{Word: "stdout", Verbs: Verbs{
+	`"`:       shared(Once("stdout DATA", (*Line).Data, stdoutText)),
+	"hex":     whole(shared(Once("stdout DATA", (*Line).Data, stdoutText))),
+	"pattern": whole(shared(Once("stdout DATA", (*Line).Data, stdoutText))),
+	"filled":  Once("stdout filled NAME", readFilled, stdoutFilled),
+	"hold":    Once(holdUsage, NoWords, stdoutHold(true)),
+	"release": Once(holdUsage, NoWords, stdoutHold(false)),
+}}}
 
-// stdoutWhole waits until standard output has as many lines as were sent, and holds them
-// against the ledger.
-func (p *play) stdoutWhole(ctx context.Context) error {
-	want := p.sent.count
-	pending, err := p.stdout.await(ctx, p.deadline,
-		func(b []byte) bool { return bytes.Count(b, []byte("\n")) >= want })
-	if err != nil && !errors.Is(err, errLate) {
-		return err
-	}
-	late := err != nil
-	used := 0
-	for n := 1; n <= want; n++ {
-		end := bytes.IndexByte(pending[used:], '\n')
-		if end < 0 {
-			break
-		}
-		if err := p.sent.take(pending[used : used+end+1]); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		used += end + 1
-	}
-	p.stdout.consume(used)
-	if late {
-		return fmt.Errorf("got %d of %d lines within the transcript's limit; %s is missing",
-			want-p.sent.count, want, p.sent.missing())
-	}
-	return nil
-}
-
-// missing names one line that has not come.
-func (l *ledger) missing() string {
-	for line, e := range l.lines {
-		if e.times > 0 {
-			return short([]byte(line))
-		}
-	}
-	return "none"
-}
+const holdUsage = "stdout hold, stdout release"
 
 // stdoutText waits for exactly these bytes, from where the last look ended.
-func (p *play) stdoutText(ctx context.Context, s *stdoutText) error {
-	want, err := io.ReadAll(s.data.reader())
+func stdoutText(ctx context.Context, p *Play, _ string, data transcript.Data) error {
+	want, err := io.ReadAll(data.Reader())
 	if err != nil {
 		return err
 	}
 	return p.stdoutBytes(ctx, want)
 }
 
-// stdoutFilled waits for what fill got rid of, which the line feed that a last line gets may end.
-func (p *play) stdoutFilled(ctx context.Context, s *stdoutFilled) error {
-	c := p.clients[s.who][0]
-	want, err := io.ReadAll(io.LimitReader(c.filled.reader(), c.sent))
+func readFilled(l *Line) (name string, err error) {
+	if name, err = l.Word("a name"); err != nil {
+		return name, err
+	}
+	return name, l.HasFilled(name)
+}
+
+// stdoutFilled waits for what fill has sent. The server may end its last line by a line feed.
+func stdoutFilled(ctx context.Context, p *Play, _, name string) error {
+	want, err := io.ReadAll(p.clients[name][0].filling().reader())
 	if err != nil {
 		return err
 	}
@@ -71,8 +50,9 @@ func (p *play) stdoutFilled(ctx context.Context, s *stdoutFilled) error {
 	return p.stdoutBytes(ctx, want)
 }
 
-func (p *play) stdoutBytes(ctx context.Context, want []byte) error {
-	got, err := p.stdout.await(ctx, p.deadline, func(b []byte) bool {
+// stdoutBytes waits for these bytes.
+func (p *Play) stdoutBytes(ctx context.Context, want []byte) error {
+	got, err := p.stdout.await(ctx, p.Deadline, func(b []byte) bool {
 		return len(b) >= len(want) || !bytes.HasPrefix(want, b)
 	})
 	if err != nil && !errors.Is(err, errLate) {
@@ -87,5 +67,13 @@ func (p *play) stdoutBytes(ctx context.Context, want []byte) error {
 		right++
 	}
 	return fmt.Errorf("after %d right bytes standard output has %s, want %s", right,
-		short(got[right:]), short(want[right:]))
+		transcript.Short(got[right:]), transcript.Short(want[right:]))
+}
+
+// stdoutHold returns a function that stops or resumes the reading of standard output.
+func stdoutHold(on bool) func(context.Context, *Play, string, None) error {
+	return func(_ context.Context, p *Play, _ string, _ None) error {
+		p.stdout.hold(on)
+		return nil
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"interleave/internal/probe/serve"
 )
 
-// Refuses starts a server with words after those of its manifest which it must refuse, with status
-// 1 and one line on standard error, and returns the line.
+// Refuses starts a server with these words after those of its manifest. The server must refuse them
+// with status 1 and one line on standard error, which Refuses returns.
 func (m *Subject) Refuses(t *testing.T, words ...string) string {
 	t.Helper()
 	s, err := serve.Start(t.Context(), m.built, serve.StartOptions{Args: words, Limit: patience,

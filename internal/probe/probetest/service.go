@@ -1,12 +1,14 @@
-// Package probetest is the one test that every service has: each model of the service, found by
-// itself, is built and held against the service's transcripts and the contract.
+// Package probetest is the test that every service has. It finds the models of the service, builds
+// each and makes all checks of package conform.
 //
 //	func TestEcho(t *testing.T) { probetest.Service(t) }
 //
-// GoNet does so for models on the stack of this project.
+// GoNet does the same for models on the stack of this project. Each and One give built models to
+// tests that a service has besides.
 //
-// A model whose tool chain is not here is skipped with the reason. -sanitize=asan, tsan or race
-// tests builds with that sanitizer instead; models of other languages are then skipped.
+// If a tool that a model needs is missing, the model is skipped with the reason. With the flag
+// -sanitize=asan, tsan or race the models are built with that sanitizer; models to which it does
+// not apply are skipped.
 package probetest
 
 import (
@@ -23,30 +25,32 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
-	"interleave/internal/probe/play"
+	"interleave/internal/probe/conform"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
 )
 
-// patience is a net: what it bounds has failed, on a machine however busy.
+// patience bounds starts and ends. It is so long that it ends only a server that has failed, also
+// on a busy machine.
 const patience = 5 * time.Minute
 
 var sanitize = flag.String("sanitize", "",
 	"build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
-// Service tests all models of the service in whose folder the test runs: as many at once as
-// -parallel says, most of which wait; the checks of a model one after the other.
+// Service tests all models of the service in whose folder the test runs. As many models as
+// -parallel says are tested at once, since most of them wait. The checks of a model follow one
+// another.
 func Service(t *testing.T) { Models(t, "*") }
 
-// Models is Service for the models whose names one of the patterns matches.
+// Models is Service for the models whose names match one of the patterns.
 func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 
-// Waiting does so for a service whose checks wait for the clock: those of a model are
-// played all at once.
+// Waiting is Service for a service whose checks wait for the clock: all checks of a model are made
+// at once.
 func Waiting(t *testing.T) { each(t, together, "*") }
 
-// each tests models, by a way to play the checks of one.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []play.Check),
+// each calls test for all models whose names match one of the patterns.
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []conform.Check),
 	patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
@@ -58,8 +62,8 @@ func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []play.Ch
 	}
 }
 
-// named are the models of the service whose names one of the patterns matches; each
-// must match some.
+// named returns the models of the service whose names match one of the patterns. Each pattern must
+// match some model.
 func named(t *testing.T, service *manifest.Service, patterns ...string) (names []string) {
 	for _, pattern := range patterns {
 		files, err := filepath.Glob(filepath.Join(pattern, "model.toml"))
@@ -74,8 +78,8 @@ func named(t *testing.T, service *manifest.Service, patterns ...string) (names [
 	return names
 }
 
-// GoNet plays to models of the service, on GoNet in place of the kernel's stack, those of its
-// transcripts that a stack can spoil; all, where none is named.
+// GoNet tests models of the service on GoNet in place of the kernel's stack. It makes the checks of
+// these names, or all if none is named.
 func GoNet(t *testing.T, models []string, transcripts ...string) {
 	root, service := load(t)
 	for _, name := range models {
@@ -90,8 +94,8 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 	}
 }
 
-// Serve starts a model for a test of its own and returns where it listens. It must end well
-// when the test does.
+// Serve starts a server of a model for one test and returns its address. When the test ends, the
+// server must end as the contract says.
 func Serve(t *testing.T, name string) (addr string) {
 	root, service := load(t)
 	model, _ := look(t, root, service, name, manifest.Kernel)
@@ -108,11 +112,11 @@ func Serve(t *testing.T, name string) (addr string) {
 	return net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 }
 
-// only picks checks by their names.
-func only(t *testing.T, checks []play.Check, names []string) []play.Check {
-	var some []play.Check
+// only returns the checks of these names.
+func only(t *testing.T, checks []conform.Check, names []string) []conform.Check {
+	var some []conform.Check
 	for _, name := range names {
-		i := slices.IndexFunc(checks, func(c play.Check) bool { return c.Name == name })
+		i := slices.IndexFunc(checks, func(c conform.Check) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("expected a transcript, got %q", name)
 		}
@@ -136,9 +140,10 @@ func load(t *testing.T) (root string, service *manifest.Service) {
 	return root, service
 }
 
-// look reads a model that runs on a stack, unless it is its own, and what it has to do.
+// look reads a model and its checks. If the stack is not the kernel's, it is the model on that
+// stack.
 func look(t *testing.T, root string, service *manifest.Service, name string,
-	stack manifest.Stack) (*manifest.Model, []play.Check) {
+	stack manifest.Stack) (*manifest.Model, []conform.Check) {
 	model, err := service.LoadModel(root, filepath.Join("services", service.Name, name,
 		"model.toml"))
 	if err != nil {
@@ -153,40 +158,41 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 	if err := serve.Able(service, model); err != nil {
 		t.Skip("SKIP:", err)
 	}
-	checks, err := play.Checks(service, model)
+	checks, err := conform.Checks(service, model)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return model, checks
 }
 
-// test builds a model and plays its checks one after the other.
-func test(t *testing.T, root string, model *manifest.Model, checks []play.Check) {
-	session := play.NewSession(build(t, root, model), serve.Unhurried)
+// test builds a model and makes its checks one after the other.
+func test(t *testing.T, root string, model *manifest.Model, checks []conform.Check) {
+	session := conform.NewSession(build(t, root, model), serve.Unhurried)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	for _, check := range checks {
-		playOne(t, check, session.Play)
+		play(t, check, session.Play)
 	}
 }
 
-// together builds a model and plays its checks at once.
-func together(t *testing.T, root string, model *manifest.Model, checks []play.Check) {
+// together builds a model and makes its checks at once.
+func together(t *testing.T, root string, model *manifest.Model, checks []conform.Check) {
 	built := build(t, root, model)
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for _, check := range checks {
 		alone := func(ctx context.Context,
-			c play.Check) error {
+			c conform.Check) error {
 			return c.Play(ctx, built, serve.Unhurried)
 		}
-		wait.Go(func() { playOne(t, check, alone) })
+		wait.Go(func() { play(t, check, alone) })
 	}
 }
 
+// build builds a model, or skips the test if that is not possible here.
 func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
 	built, err := toolchain.Build(t.Context(), model, toolchain.BuildOptions{
 		OutRoot: filepath.Join(root, "out"), Sanitize: toolchain.Sanitizer(*sanitize)})
@@ -200,7 +206,8 @@ func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
 	return built
 }
 
-func playOne(t *testing.T, check play.Check, by func(context.Context, play.Check) error) {
+// play makes one check as a subtest.
+func play(t *testing.T, check conform.Check, by func(context.Context, conform.Check) error) {
 	t.Run(check.Name, func(t *testing.T) {
 		err := by(t.Context(), check)
 		if missing, ok := errors.AsType[*toolchain.Missing](err); ok {

@@ -11,18 +11,16 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
-// A Subject is a model that was built, for tests that ask more of its servers than a
-// transcript can say.
+// A Subject is a built model, for tests that ask more of its servers than a transcript can say.
 type Subject struct{ built *toolchain.Built }
 
-// What its tests hold in their hands.
+// The types of package serve that tests of services use.
 type (
 	Folder = serve.Folder
 	Server = serve.Server
 )
 
-// Insert puts words between the program of the model's command and what follows, if that
-// is the program.
+// Insert puts words after the first word of the model's command, if that word is program.
 func (m *Subject) Insert(program string, words ...string) {
 	if m.built.Model.Run[0] != program {
 		return
@@ -33,7 +31,7 @@ func (m *Subject) Insert(program string, words ...string) {
 	m.built = &built
 }
 
-// Each gives every model of the service whose name is of the pattern to a test of its own.
+// Each calls test for every model of the service whose name matches the pattern.
 func Each(t *testing.T, pattern string, test func(t *testing.T, m *Subject)) {
 	root, service := load(t)
 	for _, name := range named(t, service, pattern) {
@@ -44,19 +42,19 @@ func Each(t *testing.T, pattern string, test func(t *testing.T, m *Subject)) {
 	}
 }
 
-// One gives one model to the test.
+// One returns one model of the service.
 func One(t *testing.T, name string) *Subject {
 	root, service := load(t)
 	model, _ := look(t, root, service, name, manifest.Kernel)
 	return &Subject{build(t, root, model)}
 }
 
-// Whole tells models that keep all promises of their service from those that are held to some of
-// its transcripts only.
+// Whole reports whether the model is held to all transcripts of its service.
 func (m *Subject) Whole() bool { return len(m.built.Model.Conform) == 0 }
 
-// Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where
-// that is 0 or not allowed here a folder like any other, which is then not small.
+// Folder makes the folder that {data} stands for, which is removed after the test. It is a disk of
+// this many bytes, and small is true. If bytes is 0 or this process may not mount, it is an
+// ordinary folder, and small is false.
 func (m *Subject) Folder(t *testing.T, bytes int64) (folder *serve.Folder, small bool) {
 	folder, err := serve.NewFolder(m.built.Out)
 	if err != nil {
@@ -70,7 +68,8 @@ func (m *Subject) Folder(t *testing.T, bytes int64) (folder *serve.Folder, small
 	return folder, bytes > 0 && os.Geteuid() == 0 && folder.Shrink(bytes) == nil
 }
 
-// Start starts a server on a folder, with words after those of its manifest. It dies with the test.
+// Start starts a server on a folder, with these words after those of its manifest. The server is
+// killed after the test.
 func (m *Subject) Start(t *testing.T, folder *serve.Folder, words ...string) *serve.Server {
 	s, err := serve.Start(t.Context(), m.built, serve.StartOptions{Data: folder, Args: words,
 		Limit: patience, Grace: patience})
@@ -86,7 +85,7 @@ func (m *Subject) Start(t *testing.T, folder *serve.Folder, words ...string) *se
 	return s
 }
 
-// FreePort is a port of 127.0.0.1 for what a test itself starts.
+// FreePort returns a free port of 127.0.0.1, for a server that the test starts itself.
 func FreePort(t *testing.T) int {
 	t.Helper()
 	port, err := serve.FreePort()

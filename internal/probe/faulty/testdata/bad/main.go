@@ -1,5 +1,5 @@
-// Command bad is a server that does one thing wrong, named by its first argument: what the probe
-// must find out. Without fault ("good") it echoes.
+// Command bad is an echo server with one fault, which its first argument names and which a test
+// must find. With "good" it has none.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 func main() {
 	fault, address := os.Args[1], net.JoinHostPort(os.Args[3], os.Args[2])
 	switch fault {
-	case "sleeper": // what other faults leave behind
+	case "sleeper": // a process that other faults leave behind
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		fmt.Println("up")
 		time.Sleep(time.Hour)
@@ -127,8 +127,8 @@ func flood() {
 	}
 }
 
-// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM, and
-// waits until it is.
+// escape starts a grandchild that ignores SIGTERM, in a session of its own and without a parent,
+// and waits until it runs.
 func escape() {
 	child := exec.Command("/bin/sh", "-c", `setsid "$0" sleeper 0 0 & `, os.Args[0])
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -1,6 +1,6 @@
-// Command host is a host behind a tap that does one thing wrong, named by its first argument: what
-// the probe must find out. Without fault ("good") it answers pings, discards at PORT and sends the
-// bytes i mod 251 from PORT+1.
+// Command host is a host behind a tap with one fault, which its first argument names and which a
+// test must find. With "good" it has none: it answers pings, discards at PORT and sends the bytes i
+// mod 251 from PORT+1.
 //
 //	host FAULT DEVICE ADDRESS/LEN PEER PORT
 package main

@@ -1,4 +1,4 @@
-package play
+package conform
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
-// contract is what every server of a service must do beside what its transcripts ask. That it says
-// ready, ends within 2 s of SIGTERM with status 0 and leaves no process is checked by every
-// transcript as well.
+// contract returns the checks that every server of a service must pass besides its transcripts. The
+// rest of the contract is checked with every transcript: the server says that it is ready, ends
+// within 2 s of SIGTERM with status 0, and leaves no process.
 func contract(service *manifest.Service) []Check {
 	checks := []Check{
 		{Name: "contract: port in use",
@@ -43,8 +43,8 @@ func contract(service *manifest.Service) []Check {
 		Title: "wrong words are one line on standard error and exit status 2", Play: wrongWords})
 }
 
-// portInUse starts a server on a port where another listens, or on a tap that has
-// somebody behind it.
+// portInUse starts a server on a port on which this process listens, or on a tap that this process
+// is behind.
 func portInUse(ctx context.Context, built *toolchain.Built, patience float64) (err error) {
 	hosts, port := built.Model.Hosts, 0
 	network, err := netns.New("contract", hosts)
@@ -61,7 +61,7 @@ func portInUse(ctx context.Context, built *toolchain.Built, patience float64) (e
 		}
 		defer func() { _ = tap.Close() }() // nothing was written to it
 	case built.Model.Ready == manifest.ReadyConnect:
-		// it is ready when somebody listens, as here another does: how it would end cannot be seen
+		// such a server counts as ready when the port is listened on, as it is already
 		return nil
 	case built.Model.Holds("{port}"):
 		listener, err := listenAs(network)
@@ -72,7 +72,7 @@ func portInUse(ctx context.Context, built *toolchain.Built, patience float64) (e
 		port = listener.Addr().(*net.TCPAddr).Port
 		what = fmt.Sprintf("port %d", port)
 	default:
-		return nil // there is nothing to take
+		return nil // the server uses nothing that could be in use
 	}
 	options := serve.StartOptions{Port: port, Net: network}.WithPatience(built.Model, patience)
 	s, err := serve.Start(ctx, built, options)
@@ -108,7 +108,7 @@ func openTap(network *netns.Pair) (tap *link.Tap, err error) {
 	return tap, err
 }
 
-// listenAs listens where the server would, on a port that is free there.
+// listenAs listens on a free port of the server's host.
 func listenAs(network *netns.Pair) (listener net.Listener, err error) {
 	host := "127.0.0.1"
 	if network != nil {
@@ -121,8 +121,8 @@ func listenAs(network *netns.Pair) (listener net.Listener, err error) {
 	return listener, err
 }
 
-// killed kills the first process, with a connection open where the service has connections; its
-// children must notice.
+// killed kills the first process of a server, with a connection open if the service has
+// connections. The server's other processes must notice.
 func killed(ctx context.Context, built *toolchain.Built, patience float64) error {
 	s, err := serve.Start(ctx, built, serve.StartOptions{}.WithPatience(built.Model, patience))
 	if err != nil {
@@ -154,13 +154,16 @@ func killed(ctx context.Context, built *toolchain.Built, patience float64) error
 	}
 }
 
-// wordsOf are the placeholders of what only a server is told, and only when it is started.
-var wordsOf = []string{"{port}", "{host}", "{device}", "{address}", "{peer}"}
+// ownWords are the placeholders for which each server has words of its own.
+var ownWords = []string{"{port}", "{host}", "{device}", "{address}", "{peer}"}
 
-// wrongWords starts the program without all that it should be told.
+// lookEvery is how often killed looks for what still serves.
+const lookEvery = time.Millisecond
+
+// wrongWords starts the program without the words that it should be given.
 func wrongWords(ctx context.Context, built *toolchain.Built, patience float64) error {
 	told := slices.IndexFunc(built.Model.Run, func(word string) bool {
-		return slices.ContainsFunc(wordsOf,
+		return slices.ContainsFunc(ownWords,
 			func(hold string) bool { return strings.Contains(word, hold) })
 	})
 	args := manifest.Expand(built.Model.Run[:max(told, 1)], map[string]string{"out": built.Out})

@@ -1,6 +1,6 @@
-// Chat is a small server of services/chat, as much of it as the tests of the verbs need, that is
-// wrong on demand: its first argument names a fault. It trades speed for shortness: one lock, and a
-// goroutine that writes to each client.
+// Command chat is a small server of services/chat with one fault, which its first argument names.
+// It does as much of the service as the tests of the verbs need. It trades speed for shortness: it
+// has one lock, and for each client a goroutine that writes.
 package main
 
 import (
@@ -44,8 +44,8 @@ type client struct {
 	asked              int64 // what it has when it answers the ping under way; 0: none is
 }
 
-// maxHeld is in bytes what one client may hold; pingEvery is when those who were sent
-// something are asked.
+// maxHeld is how many bytes may wait for one client. pingEvery is how often clients that were sent
+// something get a PING.
 const (
 	maxHeld   = 1 << 20
 	pingEvery = time.Second
@@ -85,7 +85,7 @@ func main() {
 	}
 }
 
-// fatal ends the server with what went wrong, if anything did.
+// fatal ends the server if there is an error.
 func fatal(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -122,8 +122,8 @@ func ask() {
 	}
 }
 
-// save puts a new state in the place of the old one: its bytes are on the disk before its name, and
-// its name before the end.
+// save replaces the old state by a new one. Its bytes are on the disk before its name is, and its
+// name before save returns.
 func save() {
 	state, _ := json.Marshal(past)
 	next, err := os.OpenFile(filepath.Join(folder, "next"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC,
@@ -204,7 +204,8 @@ func (c *client) read() {
 	}
 }
 
-// leave takes a client out of its rooms. Who has ended in order has had all that was sent.
+// leave takes a client out of its rooms. A client that has ended in order has received
+// all that was sent.
 func (c *client) leave(orderly bool) {
 	if here[c.nick] != c {
 		return
@@ -262,7 +263,7 @@ func (c *client) obey(line string) {
 	}
 }
 
-// kept sees to it that all that was said is on the disk.
+// kept waits until all that was said is on the disk.
 func (c *client) kept() {
 	if fault == "acknowledges-early" {
 		return
@@ -308,7 +309,7 @@ func (c *client) join(room string) {
 			if missed++; fault == "misses-one" && missed == 3 {
 				continue
 			}
-			// what was missed is no slow reader's fault; a real server sends it as it is read
+			// missed lines do not count: a real server sends them as the client reads
 			c.held = 0
 			c.send("%s", line[25:])
 			if fault == "repeats" && missed == 3 {

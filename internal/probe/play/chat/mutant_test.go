@@ -1,4 +1,4 @@
-package play
+package chat
 
 import (
 	"errors"
@@ -10,13 +10,17 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe/faulty"
+	"interleave/internal/probe/play"
 	"interleave/internal/probe/toolchain"
+	"interleave/internal/probe/transcript"
 )
 
-// Transcripts of faults that show in that something never comes: their limits are short.
+func TestMain(m *testing.M) { faulty.Main(m) }
+
+// Transcripts for faults of which nothing ever comes. Their limits are short.
 const (
 	silence = "limit 1s\ndial ann\nann joins \"#tea\"\nann hears nothing"
-	// Whose being a member is not on the disk hears nothing of what was said meanwhile.
+	// A client whose membership is not on the disk misses what was said while it was away.
 	nameLost = `dial ann
 ann joins "#tea"
 ann hears nothing
@@ -49,8 +53,8 @@ bob joins "#tea"
 bob catches up`
 )
 
-// The chat's own transcripts pass a server that does as it should, and each fault is found: in so
-// much time, where it shows in that something never comes.
+// TestChatFaults plays the chat's own transcripts. The server without a fault passes them, and each
+// fault is found. "in 3s" sets a short limit for a fault of which nothing ever comes.
 func TestChatFaults(t *testing.T) {
 	for _, test := range []struct{ fault, transcript, want string }{
 		{"none", "order", ""},
@@ -73,8 +77,8 @@ func TestChatFaults(t *testing.T) {
 		{"log-doubles", "order", "again"},
 		{"log-tears", "order", "it is torn or mixed with another"},
 		{"log-breaks", "order", `line 20 of the log is "broken"`},
-		// Where all that was heard came into the log in time, what somebody has had is further on
-		// than the log: he misses what stands there next.
+		// If all lines that were heard came into the log in time, a client has heard more than the
+		// log has, and misses what is said next.
 		{"acknowledges-early", "killed in 3s", "not in the log|missed lines have not come"},
 		{"skips-sync", "power", "was acknowledged and is not in the log"},
 		{"state-skips-sync", "power", "unexpected end of JSON input"},
@@ -107,23 +111,25 @@ func playChat(t *testing.T, fault, name, want string) error {
 	text, err := []byte(name), error(nil)
 	name, limit, short := strings.Cut(name, " in ")
 	if !strings.Contains(name, "\n") {
-		if text, err = os.ReadFile(filepath.Join("../../../services/chat/conform", name+
+		if text, err = os.ReadFile(filepath.Join("../../../../services/chat/conform", name+
 			".txt")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	transcript, err := ParseTranscript("t.txt", text)
+	script, err := transcript.Parse("t.txt", text, verbs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if short {
-		if transcript.Limit, err = time.ParseDuration(limit); err != nil {
+		if script.Limit, err = time.ParseDuration(limit); err != nil {
 			t.Fatal(err)
 		}
 	}
 	built := faulty.Built(t, &manifest.Model{Name: fault, Service: "chat",
 		Run: []string{program, fault, "{port}", "{host}", "{data}"}})
-	err = playFor(t.Context(), transcript, func() *toolchain.Built { return built }, want)
+	err = faulty.Find(want, func(patience float64) error {
+		return play.Run(t.Context(), script, built, transcript.StdoutPipe, patience)
+	})
 	if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 		t.Skip("SKIP:", missing)
 	}

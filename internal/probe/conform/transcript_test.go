@@ -1,47 +1,13 @@
-package play
+package conform
 
 import (
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"time"
+
+	"interleave/internal/probe/play"
+	"interleave/internal/probe/transcript"
 )
-
-func TestParseTranscript(t *testing.T) {
-	text := `# Two clients say hello.
-# A second comment is no title.
-
-limit 5s
-stdout is pipe
-dial a
-dial c*100   # a group
-a send "hello\n" "x"*3 hex 00 ff*2 by 4 every 10ms
-c recv pattern 8MiB seed 7 by 64KiB
-server idle
-`
-	got, err := ParseTranscript("conform/hello.txt", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Name != "hello" || got.Title != "Two clients say hello." || got.Limit != 5*time.Second {
-		t.Errorf("got %q, %q, %v", got.Name, got.Title, got.Limit)
-	}
-	if len(got.Stdout) != 1 || got.Stdout[0] != StdoutPipe || len(got.steps) != 5 {
-		t.Errorf("got %v and %d steps, want a pipe and 5", got.Stdout, len(got.steps))
-	}
-	sent := got.steps[2].do.(*send)
-	bytes, _ := io.ReadAll(sent.data.reader())
-	if want := "hello\nxxx\x00\xff\xff"; string(bytes) != want ||
-		sent.pace != (pace{4, 10 * time.Millisecond}) {
-		t.Errorf("got %q at %v, want %q", bytes, sent.pace, want)
-	}
-	received := got.steps[3].do.(*receive)
-	if received.data.size() != 8<<20 || received.pace.by != 64<<10 {
-		t.Errorf("got %d bytes by %d", received.data.size(), received.pace.by)
-	}
-}
 
 func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
@@ -110,36 +76,39 @@ func TestParseErrors(t *testing.T) {
 			"expected one of a quoted string, filled, hex, hold, pattern, release, whole after " +
 				"stdout"},
 	} {
-		_, err := ParseTranscript("t.txt", []byte(test.text))
+		_, err := transcript.Parse("t.txt", []byte(test.text), Vocabulary)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q:\n got %v\nwant %s", test.text, err, test.want)
 		}
 	}
 }
 
-// Every transcript of the tree is read; each says in its first comment what it shows.
+// TestOurTranscripts reads every transcript of the tree. Each says in its first comment what it
+// shows.
 func TestOurTranscripts(t *testing.T) {
 	files, err := filepath.Glob("../../../services/*/conform/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d transcripts, %v", len(files), err)
 	}
 	for _, file := range files {
-		transcript, err := LoadTranscript(file, file)
+		got, err := Load(file, file)
 		if err != nil {
 			t.Error(err)
-		} else if transcript.Title == "" {
+		} else if got.Title == "" {
 			t.Errorf("%s:1: expected a comment that says what it shows", file)
 		}
 	}
 }
 
+// FuzzTranscript reads transcripts with all verbs. FuzzTranscript of package transcript looks at
+// the data that is read.
 func FuzzTranscript(f *testing.F) {
 	files, _ := filepath.Glob("../../../services/*/conform/*.txt")
 	for _, file := range files {
-		if transcript, err := LoadTranscript(file, file); err == nil {
+		if ours, err := Load(file, file); err == nil {
 			var text strings.Builder
-			for _, s := range transcript.steps {
-				text.WriteString(s.text + "\n")
+			for _, s := range ours.Steps {
+				text.WriteString(s.Text + "\n")
 			}
 			f.Add(text.String())
 		}
@@ -147,7 +116,7 @@ func FuzzTranscript(f *testing.F) {
 	f.Add("ping 56 times 20\ndial a*2 port+1\na recv rising 1MiB hex 00\n")
 	f.Add("dial a\na send \"x\"*1000000 hex 00*3 pattern 1GiB seed 4294967296 by 1 every 1ns\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		transcript, err := ParseTranscript("f.txt", []byte(text))
+		got, err := transcript.Parse("f.txt", []byte(text), Vocabulary)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f.txt:") ||
 				!strings.Contains(err.Error(), "expected") {
@@ -155,53 +124,42 @@ func FuzzTranscript(f *testing.F) {
 			}
 			return
 		}
-		if transcript.Limit <= 0 || len(transcript.Stdout) == 0 {
-			t.Errorf("%q: limit %v, standard output %v", text, transcript.Limit, transcript.Stdout)
-		}
-		for _, s := range transcript.steps {
-			if d, ok := s.do.(*send); ok && (d.data.size() < 1 || d.data.size() > maxData) {
-				t.Errorf("%q: sends %d bytes", text, d.data.size())
-			}
+		if got.Limit <= 0 || len(got.Stdout) == 0 {
+			t.Errorf("%q: limit %v, standard output %v", text, got.Limit, got.Stdout)
 		}
 	})
 }
 
-func TestDataIsTheSameHoweverItIsRead(t *testing.T) {
-	d := data{{text: []byte("abc"), times: 5}, {length: 1000, seed: 0},
-		{text: []byte("\n"), times: 1}, {length: 77, seed: 9}, {text: rising, length: 600}}
-	whole, err := io.ReadAll(d.reader())
-	if err != nil || int64(len(whole)) != d.size() {
-		t.Fatalf("got %d bytes, %v; want %d", len(whole), err, d.size())
+// parse reads a transcript.
+func parse(t *testing.T, text string) *play.Transcript {
+	t.Helper()
+	got, err := transcript.Parse("t.txt", []byte(text), Vocabulary)
+	if err != nil {
+		t.Fatal(err)
 	}
-	single, err := io.ReadAll(iotest.OneByteReader(d.reader()))
-	if err != nil || string(single) != string(whole) {
-		t.Errorf("read byte by byte it is something else: %v", err)
-	}
-	if !strings.HasPrefix(string(whole), "abcabcabcabcabc") {
-		t.Errorf("got %q", whole[:15])
-	}
-	if end := whole[len(whole)-600:]; end[0] != 0 || end[250] != 250 || end[251] != 0 ||
-		end[599] != 599%251 {
-		t.Errorf("rising bytes are % x", end)
-	}
-	seen := map[string]bool{} // a pattern in which eight bytes come back would hide an exchange
-	for at := 15; at+8 <= 1015; at++ {
-		if word := string(whole[at : at+8]); seen[word] {
-			t.Fatalf("the bytes at %d are there twice", at)
-		} else {
-			seen[word] = true
-		}
-	}
+	return got
 }
 
-func TestShort(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"plain\r\n", `"plain\r\n"`},
-		{"\x00\xff", "hex 00 ff"},
-		{strings.Repeat("y", 61), `"` + strings.Repeat("y", 60) + `"...`},
+// TestWhoShares has transcripts that want a server of their own, and others that do not.
+func TestWhoShares(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		shares bool
+	}{
+		{"dial a\na echo \"x\"", true},
+		{"dial a\na send \"x\\n\"\nstdout \"x\\n\"", true},
+		{"dial a\na value 0", true},
+		{"stdout is pipe\ndial a\na send \"x\"", false},
+		{"server opens at most 99 files\ndial a", false},
+		{"data is small\ndial a", false},
+		{"dial a\nserver terminates", false},
+		{"dial a\nserver killed\nserver starts", false},
+		{"dial a\nserver fails", false},
+		{"dial ann\nann registers", false},
+		{"dial a\na gets \"/test/7\"", false},
 	} {
-		if got := short([]byte(test.text)); got != test.want {
-			t.Errorf("got %s, want %s", got, test.want)
+		if got := parse(t, test.text).Shares(); got != test.shares {
+			t.Errorf("%q shares a server: %v, want %v", test.text, got, test.shares)
 		}
 	}
 }

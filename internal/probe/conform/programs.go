@@ -1,4 +1,4 @@
-package play
+package conform
 
 import (
 	"context"
@@ -16,11 +16,12 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
-// programChecks reads what programs of a service must print: lines of its conform files.
+// programChecks reads what the programs of a service must print, from the lines of its conform
+// files.
 //
 //	fib 20 = 6765         the result of a problem, with 1 and with 2 workers, twice in a row
-//	transfer 4 7 = 1400   of a problem whose result depends on the workers: with 7 of them
-//	fails nonsense 1      a problem that it must refuse: status 2, one line on standard error
+//	transfer 4 7 = 1400   the result depends on the workers: with 7 of them
+//	fails nonsense 1      must be refused: status 2, one line on standard error
 func programChecks(files []string) ([]Check, error) {
 	var checks []Check
 	for _, file := range files {
@@ -44,9 +45,10 @@ func programChecks(files []string) ([]Check, error) {
 	return checks, nil
 }
 
-// solveLimit is for one small problem, the start of a JVM included, on a busy machine.
+// solveLimit bounds one small problem, with the start of a JVM, on a busy machine.
 const solveLimit = 20 * time.Second
 
+// programCheck reads the fields of one line.
 func programCheck(fields []string) (Check, error) {
 	refused := fields[0] == "fails"
 	if refused {

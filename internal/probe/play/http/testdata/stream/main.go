@@ -1,5 +1,5 @@
-// Stream is a small server of services/stream that is wrong on demand: its first
-// argument names a fault.
+// Command stream is a small server of services/stream with one fault, which its first argument
+// names.
 package main
 
 import (
@@ -78,7 +78,7 @@ func serve(c net.Conn) {
 	feed(c, r, strings.Split(r.RequestURI, "?")[0])
 }
 
-// clean refuses what http.ReadRequest lets pass and a server of net/http does not.
+// clean refuses requests that http.ReadRequest accepts and a server of net/http does not.
 func clean(fields http.Header) bool {
 	for name, values := range fields {
 		if strings.Contains(name, " ") || name == "" ||
@@ -89,7 +89,7 @@ func clean(fields http.Header) bool {
 	return true
 }
 
-// feed sends a stream, with the fault at its second chunk if it is one of a chunk.
+// feed sends a stream. If the fault is one of a chunk, the second chunk has it.
 func feed(c net.Conn, r *http.Request, id string) {
 	chunked := r.ProtoAtLeast(1, 1) != (fault == "no-coding") || fault == "codes-old"
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

@@ -1,4 +1,4 @@
-package play
+package conform
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 	"interleave/internal/probe/serve"
 )
 
-// checks reads a conform file of a service of programs.
-func checksOf(t *testing.T, text string) ([]Check, error) {
+// programChecksOf reads a conform file of a service of programs.
+func programChecksOf(t *testing.T, text string) ([]Check, error) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "conform"), 0o755); err != nil {
@@ -42,7 +42,8 @@ func TestProgramChecks(t *testing.T) {
 			`case "$1" in fib) echo 6765 .1; echo 6765 .1;; *) echo a >&2; echo b >&2; exit 2;; esac`, "want status 2 and one line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checks, err := checksOf(t, "# results\nfib 20 = 6765\nfails nonsense 1 # refused\n")
+			checks, err := programChecksOf(t,
+				"# results\nfib 20 = 6765\nfails nonsense 1 # refused\n")
 			if err != nil || len(checks) != 2 {
 				t.Fatalf("got %d checks (%v), want 2", len(checks), err)
 			}
@@ -59,7 +60,7 @@ func TestProgramChecks(t *testing.T) {
 			}
 		})
 	}
-	checks, err := checksOf(t, "fib 20 7 = 47355\n")
+	checks, err := programChecksOf(t, "fib 20 7 = 47355\n")
 	if err != nil || len(checks) != 1 {
 		t.Fatalf("got %d checks (%v), want 1", len(checks), err)
 	}
@@ -69,7 +70,7 @@ func TestProgramChecks(t *testing.T) {
 	}
 	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2",
 		"fib 20 0 = 1", "fib 20 many = 1"} {
-		if _, err := checksOf(t, wrong); err == nil ||
+		if _, err := programChecksOf(t, wrong); err == nil ||
 			!strings.Contains(err.Error(), "small.results:1: ") {
 			t.Errorf("%q: got %v, want an error with its line", wrong, err)
 		}

@@ -1,4 +1,4 @@
-package play
+package http
 
 import (
 	"os"
@@ -9,12 +9,19 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe/faulty"
-	"interleave/internal/probe/toolchain"
+	"interleave/internal/probe/play"
+	"interleave/internal/probe/transcript"
 )
+
+func TestMain(m *testing.M) { faulty.Main(m) }
+
+// verbs are those that transcripts of streams use.
+var verbs = transcript.Join(play.Core, Verbs)
 
 const twoChunks = "dial a\na gets \"/test/7\"\na hears chunk 1..2"
 
-// The stream's own transcripts pass a server that does as it should, and each fault is found.
+// TestStreamFaults plays the stream's own transcripts. The server without a fault passes them, and
+// each fault is found.
 func TestStreamFaults(t *testing.T) {
 	ask := func(text, want string) string {
 		return "dial a\na send " + text + "\na hears status " + want
@@ -72,19 +79,21 @@ func TestStreamFaults(t *testing.T) {
 func playStream(t *testing.T, fault, text, want string) error {
 	program := faulty.Program(t, "testdata/stream")
 	if !strings.Contains(text, "\n") {
-		whole, err := os.ReadFile(filepath.Join("../../../services/stream/conform", text+".txt"))
+		whole, err := os.ReadFile(filepath.Join("../../../../services/stream/conform", text+".txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		text = string(whole)
 	}
-	transcript, err := ParseTranscript("t.txt", []byte(text))
+	script, err := transcript.Parse("t.txt", []byte(text), verbs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	built := faulty.Built(t, &manifest.Model{Name: fault, Service: "stream",
 		Run: []string{program, fault, "{port}", "{host}"}})
-	return playFor(t.Context(), transcript, func() *toolchain.Built { return built }, want)
+	return faulty.Find(want, func(patience float64) error {
+		return play.Run(t.Context(), script, built, transcript.StdoutPipe, patience)
+	})
 }
 
 func TestParseStream(t *testing.T) {
@@ -111,14 +120,15 @@ func TestParseStream(t *testing.T) {
 		{`a hears end`, ""},
 		{`a hears end of it`, "expected the end of the line, got of"},
 	} {
-		_, err := ParseTranscript("t.txt", []byte("dial a\n"+test.line))
+		_, err := transcript.Parse("t.txt", []byte("dial a\n"+test.line), verbs)
 		if (err == nil) != (test.want == "") ||
 			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.line, err, test.want)
 		}
 	}
-	again, err := ParseTranscript("t.txt", []byte("dial a\na hears end\ndial a\na gets \"/\""))
-	if err != nil || len(again.steps) != 4 {
+	again, err := transcript.Parse("t.txt",
+		[]byte("dial a\na hears end\ndial a\na gets \"/\""), verbs)
+	if err != nil || len(again.Steps) != 4 {
 		t.Errorf("a client that has heard the end: got %v", err)
 	}
 	if early >= time.Second/4 {

@@ -1,36 +1,38 @@
-package play
+package chat
 
 import (
 	"fmt"
 	"strings"
 )
 
-// A wanted line is what a transcript says must come. Most of it stands for itself; "…" is any text
-// or none, {time} a time such as 2026-11-22T07:20:11.123Z, and {log} the time that stands before
-// the same line in the log.
+// A wanted line is what a transcript says must come. In it "…" is any text or none, {time} is a
+// time such as 2026-11-22T07:20:11.123Z, and {log} is the time that stands before the same line in
+// the log. All other text stands for itself.
 type wanted struct {
 	text  string
-	parts []string // between the dots; {log} is written {time} in them
-	log   bool
+	parts []string // the text between the dots; {log} is {time} in them
+	log   bool     // the line has {log}
 }
 
 const (
 	anything  = "…"
 	someTime  = "{time}"
 	timeOfLog = "{log}"
-	// timeForm is the form of a time, 0 for each digit.
+	// timeForm is the form of a time, with 0 for each digit.
 	timeForm = "0000-00-00T00:00:00.000Z"
 )
 
+// newWanted reads a wanted line.
 func newWanted(text string) *wanted {
 	plain := strings.ReplaceAll(text, timeOfLog, someTime)
 	return &wanted{text: text, parts: strings.Split(plain, anything), log: plain != text}
 }
 
+// String shows the line in messages.
 func (w *wanted) String() string { return fmt.Sprintf("%q", w.text) }
 
-// matches takes for each text between dots the first place that fits: where later ones fit
-// then, if anywhere.
+// matches reports whether the line is a wanted one. For each text between dots it takes the first
+// place that fits; if the texts after it fit anywhere, they fit behind that place.
 func (w *wanted) matches(line string) bool {
 	at, ok := fits(line, w.parts[0])
 	if !ok {
@@ -57,7 +59,7 @@ func (w *wanted) matches(line string) bool {
 	return line == ""
 }
 
-// fits tells whether the line begins with the part, and how long that is in the line.
+// fits reports whether the line begins with the part, and how many bytes of the line that takes.
 func fits(line, part string) (length int, ok bool) {
 	whole := len(line)
 	for part != "" {
@@ -80,6 +82,7 @@ func fits(line, part string) (length int, ok bool) {
 	return whole - len(line), true
 }
 
+// isTime reports whether a text has the form of a time.
 func isTime(text string) bool {
 	if len(text) != len(timeForm) {
 		return false

@@ -1,4 +1,4 @@
-package play
+package transcript
 
 import (
 	"bytes"
@@ -8,21 +8,23 @@ import (
 	"strings"
 )
 
-// A data is what a transcript sends or expects: parts one after the other, made while they are sent
-// so that a transcript may speak of gigabytes.
-type data []part
+// Data is what a step sends or expects: parts that follow one another. The bytes are made while
+// they are sent, so that a transcript may speak of gigabytes.
+type Data []part
 
-// A part is bytes some times over, or so many bytes of a pattern.
+// A part is a text that is repeated, or bytes of a pattern.
 type part struct {
-	text  []byte
-	times int64
-	// of the pattern where text is nil, else of the text over and over; 0 = the text so many times
-	length int64
-	seed   uint64
+	text   []byte // nil: a pattern
+	times  int64  // how often the text is repeated, if length is 0
+	length int64  // of the pattern or of the repeated text, in bytes
+	seed   uint64 // of the pattern
 }
 
-// rising is the bytes i mod 251 at each place i: 251 is a prime, so that no power of two that goes
-// missing goes unseen.
+// Text returns data that is just this text.
+func Text(text []byte) Data { return Data{{text: text, times: 1}} }
+
+// rising are the bytes i mod 251 at each place i. 251 is a prime: if a power of two of bytes is
+// lost, the rest does not fit any more.
 var rising = func() []byte {
 	b := make([]byte, 251)
 	for i := range b {
@@ -31,7 +33,8 @@ var rising = func() []byte {
 	return b
 }()
 
-func (d data) size() int64 {
+// Size is the number of bytes.
+func (d Data) Size() int64 {
 	var n int64
 	for _, p := range d {
 		n += p.size()
@@ -46,8 +49,8 @@ func (p part) size() int64 {
 	return int64(len(p.text)) * p.times
 }
 
-// reader makes the bytes, the same at each call.
-func (d data) reader() io.Reader {
+// Reader returns a reader of the bytes. Each call gives the same bytes from the beginning.
+func (d Data) Reader() io.Reader {
 	readers := make([]io.Reader, len(d))
 	for i, p := range d {
 		if p.text == nil {
@@ -59,8 +62,8 @@ func (d data) reader() io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// has tells whether a text stands in one of the parts.
-func (d data) has(text string) bool {
+// Has reports whether one of the parts contains a text.
+func (d Data) Has(text string) bool {
 	for _, p := range d {
 		if bytes.Contains(p.text, []byte(text)) {
 			return true
@@ -69,8 +72,8 @@ func (d data) has(text string) bool {
 	return false
 }
 
-// String is for messages: what it says, shortened.
-func (d data) String() string {
+// String shows the data in messages, shortened.
+func (d Data) String() string {
 	words := make([]string, len(d))
 	for i, p := range d {
 		switch {
@@ -79,15 +82,15 @@ func (d data) String() string {
 		case p.length > 0:
 			words[i] = fmt.Sprintf("rising %d", p.length)
 		case p.times == 1:
-			words[i] = short(p.text)
+			words[i] = Short(p.text)
 		default:
-			words[i] = fmt.Sprintf("%s*%d", short(p.text), p.times)
+			words[i] = fmt.Sprintf("%s*%d", Short(p.text), p.times)
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// A repeat is an io.Reader of the same text over and over.
+// A repeat is an io.Reader that repeats a text.
 type repeat struct {
 	text []byte
 	at   int
@@ -101,7 +104,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), r.left)]
 	n := copy(p, r.text[r.at:])
 	n += copy(p[n:], r.text[:r.at])
-	for n < len(p) { // what is there already is a whole number of texts
+	for n < len(p) { // p[:n] is a whole number of texts
 		n += copy(p[n:], p[:n])
 	}
 	r.at = (r.at + n) % len(r.text)
@@ -109,8 +112,8 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A pattern is an io.Reader of endless bytes in which any loss, repetition or exchange shows: the
-// bytes of a xorshift64* generator.
+// A pattern is an io.Reader without end in whose bytes any loss, repetition or exchange shows:
+// those of a xorshift64* generator.
 type pattern struct {
 	state uint64
 	word  uint64
@@ -124,7 +127,7 @@ func newPattern(seed uint64) *pattern {
 func (p *pattern) Read(b []byte) (int, error) {
 	n := 0
 	for n < len(b) {
-		for p.have == 0 && len(b)-n >= 8 { // most of it: whole words
+		for p.have == 0 && len(b)-n >= 8 { // most of the bytes: whole words
 			binary.LittleEndian.PutUint64(b[n:], p.next())
 			n += 8
 		}
@@ -149,14 +152,14 @@ func (p *pattern) next() uint64 {
 	return p.state * 0x2545F4914F6CDD1D
 }
 
-// shortBytes is how much of wrong bytes an error shows.
-const shortBytes = 60
+// ShortBytes is how many of the wrong bytes an error shows.
+const ShortBytes = 60
 
-// short quotes bytes for a message: as text where they are text, in hex otherwise.
-func short(b []byte) string {
+// Short quotes bytes for a message: as text if they are text, otherwise in hex.
+func Short(b []byte) string {
 	shown, dots := b, ""
-	if len(shown) > shortBytes {
-		shown, dots = shown[:shortBytes], "..."
+	if len(shown) > ShortBytes {
+		shown, dots = shown[:ShortBytes], "..."
 	}
 	printable := bytes.IndexFunc(shown,
 		func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0

@@ -1,9 +1,15 @@
-package play
+package chat
 
 import (
 	"strings"
 	"testing"
+
+	"interleave/internal/probe/play"
+	"interleave/internal/probe/transcript"
 )
+
+// verbs are those that transcripts of chats use.
+var verbs = transcript.Join(play.Core, Verbs)
 
 func TestWanted(t *testing.T) {
 	for _, test := range []struct {
@@ -55,11 +61,11 @@ func TestCutLine(t *testing.T) {
 	}
 }
 
-// said makes a talk of these lines, each of one letter that names its speaker.
+// saidBy returns a talk with one line for each letter, which names its speaker.
 func saidBy(speakers string) *talk {
 	t := newTalk()
 	for _, s := range speakers {
-		c := &chats{count: 1, least: 10, most: 10}
+		c := chats{count: 1, least: 10, most: 10}
 		t.enter(string(s), "#a")
 		t.generate(string(s), c)
 	}
@@ -125,22 +131,43 @@ a catches up once
 log is "z" as often
 data append "log" hex 00
 `
-	got, err := ParseTranscript("t.txt", []byte(text))
+	got, err := transcript.Parse("t.txt", []byte(text), verbs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Folder != folderSmall || len(got.files) != 1 || len(got.steps) != 11 {
+	if got.Folder != transcript.FolderSmall || len(got.Files) != 1 || len(got.Steps) != 11 {
 		t.Errorf("got a folder %q with %d files and %d steps, want small, 1, 11", got.Folder,
-			len(got.files), len(got.steps))
+			len(got.Files), len(got.Steps))
 	}
-	c := got.steps[4].do.(*chats)
+	c := wordsOf(t, readChats, "9 length 20..400 seed 3 pipeline 5 until server killed after 4")
 	if want := (chats{count: 9, least: 20, most: 400, seed: 3, pipeline: 5, end: endKilled,
-		after: 4}); *c != want {
-		t.Errorf("got %+v, want %+v", *c, want)
+		after: 4}); c != want {
+		t.Errorf("got %+v, want %+v", c, want)
 	}
-	if h := got.steps[7].do.(*hears); len(h.want) != 2 || !h.often {
-		t.Errorf("got %+v", h)
+	if w := wordsOf(t, readHears, `"x" "y" as often`); len(w.lines) != 2 || !w.often {
+		t.Errorf("got %+v", w)
 	}
+}
+
+// wordsOf has a function of this package read the words after a verb.
+func wordsOf[W any](t *testing.T, read func(*play.Line) (W, error), words string) W {
+	t.Helper()
+	dial := func(l *play.Line) (w W, err error) {
+		name, err := l.Word("a name")
+		if err != nil {
+			return w, err
+		}
+		return w, l.Dial(name)
+	}
+	v := transcript.Vocabulary[W]{
+		{Word: "dial", Verbs: transcript.Verbs[W]{"": {Read: dial}}},
+		{Word: transcript.Client, Verbs: transcript.Verbs[W]{"": {Read: read}}},
+	}
+	got, err := transcript.Parse("t.txt", []byte("dial a\na "+words), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Steps[1].Do
 }
 
 func TestParseSpeechErrors(t *testing.T) {
@@ -175,7 +202,7 @@ func TestParseSpeechErrors(t *testing.T) {
 		{"dial a\nserver keeps a secret", "expected its folder"},
 		{"dial log", "expected a name of small letters"},
 	} {
-		_, err := ParseTranscript("t.txt", []byte(test.text))
+		_, err := transcript.Parse("t.txt", []byte(test.text), verbs)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q:\n got %v\nwant %s", test.text, err, test.want)
 		}
