@@ -155,8 +155,11 @@ func (c *checker) closed(x ir.Expr) {
 
 // eachExpr calls f for x and the expressions in it; bodies of closures are not entered.
 func eachExpr(x ir.Expr, f func(ir.Expr)) {
-	f(x)
-	for _, part := range ir.Operands(x) {
-		eachExpr(part, f)
-	}
+	ir.Walk(x, func(n ir.Node) bool {
+		e, ok := n.(ir.Expr)
+		if ok {
+			f(e)
+		}
+		return ok
+	})
 }

@@ -189,7 +189,7 @@ func (l *lowerer) counted(n *ir.Repeat) bool {
 		return false
 	}
 	changed := changedVars{}
-	changed.block(n.Body)
+	changed.in(n.Body)
 	return !changed.has(d.Var) && changed.keeps(bound)
 }
 
@@ -277,51 +277,28 @@ func isSize(x *ir.Call) bool {
 	return false
 }
 
-func (c changedVars) block(b *ir.Block) {
-	if b == nil {
-		return
-	}
-	for _, s := range b.Stmts {
-		c.stmt(s)
-	}
-}
-
-func (c changedVars) stmt(s ir.Stmt) {
-	switch s := s.(type) {
-	case *ir.Assign:
-		c.place(s.Target)
-	case *ir.If:
-		c.block(s.Then)
-		c.block(s.Else)
-	case *ir.Repeat:
-		c.block(s.Init)
-		c.block(s.Body)
-		if s.Step != nil {
-			c.stmt(s.Step)
+// in notes what b may change. The tasks, handlers and continuations in it run later: only their
+// lists count.
+func (c changedVars) in(b *ir.Block) {
+	ir.Walk(b, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Body:
+			return n.Kind == ir.Lambda || n.Kind == ir.Callback
+		case *ir.Assign:
+			c.place(n.Target)
+		case *ir.ForIn:
+			if n.Var.Type.Kind == types.Ref {
+				c.place(n.X)
+			}
+		case *ir.Spawn:
+			c.captures(n.Body)
+		case *ir.SpawnEach:
+			c.captures(n.Body)
+		case ir.Expr:
+			c.expr(n)
 		}
-	case *ir.ForIn:
-		if s.Var.Type.Kind == types.Ref {
-			c.place(s.X)
-		}
-		c.block(s.Body)
-	case *ir.Match:
-		for _, a := range s.Arms {
-			c.block(a.Body)
-		}
-	case *ir.Defer:
-		c.block(s.Block)
-	case *ir.Spawn:
-		c.captures(s.Body)
-	case *ir.SpawnEach:
-		c.captures(s.Body)
-	case *ir.Finish:
-		c.block(s.Block)
-	case *ir.Nest:
-		c.block(s.Block)
-	}
-	for _, x := range exprsOf(s) {
-		eachExpr(x, c.expr)
-	}
+		return true
+	})
 }
 
 // captures counts what a task has on loan as changed.
@@ -352,10 +329,6 @@ func (c changedVars) expr(x ir.Expr) {
 		}
 	case *ir.Cut:
 		c.place(x.X)
-	case *ir.Closure:
-		if x.Body != nil {
-			c.block(x.Body.Block)
-		}
 	}
 }
 
@@ -384,41 +357,4 @@ func (c changedVars) place(x ir.Expr) {
 	case *ir.Deref:
 		c.place(x.X)
 	}
-}
-
-// exprsOf gives the expressions directly in a statement.
-func exprsOf(s ir.Stmt) []ir.Expr {
-	switch s := s.(type) {
-	case *ir.Declare:
-		return []ir.Expr{s.Init}
-	case *ir.Unpack:
-		return []ir.Expr{s.Init}
-	case *ir.Assign:
-		return []ir.Expr{s.Target, s.Value}
-	case *ir.Repoint:
-		return []ir.Expr{s.Target, s.Value}
-	case *ir.Do:
-		return []ir.Expr{s.X}
-	case *ir.If:
-		return []ir.Expr{s.Cond}
-	case *ir.Repeat:
-		return []ir.Expr{s.Cond}
-	case *ir.ForIn:
-		return []ir.Expr{s.X}
-	case *ir.Match:
-		return []ir.Expr{s.X}
-	case *ir.Return:
-		return []ir.Expr{s.X}
-	case *ir.Assert:
-		return []ir.Expr{s.X, s.Message}
-	case *ir.Fail:
-		return []ir.Expr{s.X}
-	case *ir.SpawnEach:
-		return []ir.Expr{s.X}
-	case *ir.On:
-		return []ir.Expr{s.Emitter}
-	case *ir.Emit:
-		return []ir.Expr{s.Self, s.Value}
-	}
-	return nil
 }

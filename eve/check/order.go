@@ -13,7 +13,7 @@ func (c *checker) orderGlobals(m *ir.Module) {
 	needs := map[*ir.Var]map[*ir.Var]bool{}
 	for _, v := range m.Globals {
 		r := reach{vars: map[*ir.Var]bool{}, funcs: map[*ir.Func]bool{}}
-		r.expr(v.Init)
+		r.walk(v.Init)
 		needs[v] = r.vars
 		if r.vars[v] && !c.inCircle(r.vars) {
 			c.circles[v] = true
@@ -56,33 +56,32 @@ type reach struct {
 	funcs map[*ir.Func]bool
 }
 
-func (r *reach) expr(x ir.Expr) { r.visitor().Walk(x) }
-
-func (r *reach) visitor() *ir.Visitor { return &ir.Visitor{Expr: r.one, Body: r.body} }
-
-// body adds what a task lists, and waits for, even if it does not use it.
-func (r *reach) body(b *ir.Body) bool {
-	for _, e := range b.Perms {
-		r.variable(e.Var)
-	}
-	return true
+func (r *reach) walk(n ir.Node) {
+	ir.Walk(n, func(n ir.Node) bool {
+		r.one(n)
+		return true
+	})
 }
 
 func (r *reach) variable(v *ir.Var) {
 	if v != nil && (v.Kind == ir.Global || v.Kind == ir.Constant) && !r.vars[v] {
 		r.vars[v] = true
-		r.expr(v.Init)
+		r.walk(v.Init)
 	}
 }
 
-func (r *reach) one(x ir.Expr) {
+func (r *reach) one(x ir.Node) {
 	switch x := x.(type) {
+	case *ir.Body: // what a task lists is waited for, even if the task does not use it
+		for _, e := range x.Perms {
+			r.variable(e.Var)
+		}
 	case *ir.Ref:
 		r.variable(x.Var)
 	case *ir.Call:
 		if f := x.Fn; f != nil && f.Body != nil && !r.funcs[f] {
 			r.funcs[f] = true
-			r.visitor().Block(f.Body.Block)
+			r.walk(f.Body.Block)
 		}
 	}
 }

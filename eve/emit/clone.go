@@ -72,7 +72,7 @@ func (u *unit) cloneDepth(fn *ir.Func) int {
 	}
 	calls, loops := 0, false
 	clean := true
-	within(fn.Body.Block, func(n any) bool {
+	within(fn.Body.Block, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Finish:
 			clean = clean && n.Disjoint
@@ -105,14 +105,14 @@ func (u *unit) cloneDepth(fn *ir.Func) int {
 // selfCalls counts the calls of fn in the children of a finish, and says whether a
 // loop spawns them.
 func selfCalls(b *ir.Block, fn *ir.Func) (calls int, loops bool) {
-	within(b, func(n any) bool {
+	within(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Call:
 			if n.Fn == fn {
 				calls++
 			}
 		case *ir.Repeat, *ir.ForIn:
-			loops = loops || contains(n, func(x any) bool { _, ok := x.(*ir.Spawn); return ok })
+			loops = loops || contains(n, func(x ir.Node) bool { _, ok := x.(*ir.Spawn); return ok })
 		}
 		return true
 	})

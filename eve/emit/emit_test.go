@@ -55,7 +55,7 @@ func withoutLines(text string) string {
 	return b.String()
 }
 
-func check(t *testing.T, main string, modules map[string]string) *ir.Program {
+func check(t testing.TB, main string, modules map[string]string) *ir.Program {
 	t.Helper()
 	p, diags := compile.Check(source.NewFile("main.eve", main), func(name string) (*source.File,
 		bool) {

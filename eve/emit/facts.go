@@ -41,7 +41,7 @@ func (f *facts) bodyForks(fn *ir.Func) bool {
 		return false
 	}
 	forks := false
-	within(fn.Body.Block, func(n any) bool {
+	within(fn.Body.Block, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Finish, *ir.CallValue:
 			forks = true
@@ -62,9 +62,9 @@ func (f *facts) bodyFails(fn *ir.Func, checked bool) bool {
 }
 
 // fails says whether running n can throw.
-func (f *facts) fails(n any, checked bool) bool {
+func (f *facts) fails(n ir.Node, checked bool) bool {
 	fails := false
-	within(n, func(x any) bool {
+	within(n, func(x ir.Node) bool {
 		fails = fails || f.nodeFails(x, checked)
 		return !fails
 	})
@@ -72,7 +72,7 @@ func (f *facts) fails(n any, checked bool) bool {
 }
 
 // nodeFails says whether n itself can throw, whatever its parts do.
-func (f *facts) nodeFails(n any, checked bool) bool {
+func (f *facts) nodeFails(n ir.Node, checked bool) bool {
 	switch n := n.(type) {
 	case *ir.Index, *ir.Cut, *ir.CallValue, *ir.Assert, *ir.Fail:
 		return true
@@ -99,7 +99,7 @@ func (f *facts) nodeFails(n any, checked bool) bool {
 // longTurn says whether a turn of a loop can take long: it has a loop in it, or calls
 // what may have one.
 func (f *facts) longTurn(b *ir.Block) bool {
-	return contains(b, func(n any) bool {
+	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Repeat, *ir.ForIn, *ir.SpawnEach, *ir.CallValue:
 			return true

@@ -43,7 +43,7 @@ type child struct {
 // spawnsOutsideFinish says whether b spawns children that belong to a finish around it.
 func spawnsOutsideFinish(b *ir.Block) bool {
 	found := false
-	walk(b, func(n any) bool {
+	ir.Walk(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Finish, *ir.Body:
 			return false
@@ -73,7 +73,7 @@ func (f *function) finishBlock(b *ir.Block, disjoint bool) {
 		case f.ctx.finish != nil && f.ctx.finish.kind == atOnce:
 			f.stmts(b)
 		case f.ctx.clone != nil && contains(b,
-			func(n any) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
+			func(n ir.Node) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
 			f.richFinish(b)
 		default:
 			f.ctx.clone = nil
@@ -129,7 +129,7 @@ func (f *function) framedFinish(b *ir.Block) {
 // declared finds the variables of a block and of the blocks in it.
 func declared(b *ir.Block) map[*ir.Var]bool {
 	found := map[*ir.Var]bool{}
-	walk(b, func(n any) bool {
+	ir.Walk(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Body:
 			return false
@@ -157,7 +157,7 @@ func isStraight(b *ir.Block) bool {
 				return false
 			}
 		default:
-			if contains(s, func(n any) bool {
+			if contains(s, func(n ir.Node) bool {
 				switch n := n.(type) {
 				case *ir.Spawn:
 					return n.Body.Kind == ir.Child

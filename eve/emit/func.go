@@ -118,7 +118,7 @@ func (f *function) parameters(fn *ir.Func, names []string) {
 // body writes the statements of a body that is a C++ function of its own.
 func (f *function) body(b *ir.Body) {
 	f.ctx.result = b.Result
-	f.noelide = contains(b.Block, func(n any) bool { _, ok := n.(*ir.Defer); return ok })
+	f.noelide = contains(b.Block, func(n ir.Node) bool { _, ok := n.(*ir.Defer); return ok })
 	if b.Kind == ir.Child && spawnsOutsideFinish(b.Block) {
 		f.finishBlock(b.Block, false)
 		return
@@ -132,7 +132,7 @@ func handleUses(b *ir.Body) map[*ir.Var]bool {
 	used := map[*ir.Var]bool{}
 	captures := map[*ir.Var][]*ir.Var{} // what a captured variable came from
 	var under ir.Expr
-	walk(b, func(n any) bool {
+	ir.Walk(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Deref:
 			under = n.X

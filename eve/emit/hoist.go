@@ -35,7 +35,7 @@ func (f *function) hoist(s *ir.ForIn, low, end string) *hoisting {
 	h := &hoisting{views: map[string]string{}, index: map[*ir.Index]string{}}
 	f.ctx.safe = append(f.ctx.safe[:len(f.ctx.safe):len(f.ctx.safe)], provenLoop(s)...)
 	seen := map[string]bool{}
-	walk(s.Body, func(n any) bool {
+	ir.Walk(s.Body, func(n ir.Node) bool {
 		e, ok := n.(*ir.Index)
 		if !ok || !l.holds(e.X) {
 			return true
@@ -94,7 +94,7 @@ func (f *function) indexAt(e ir.Expr, v *ir.Var, at string) string {
 // plain says whether b changes no container but for elements that are numbers, and has no loop
 // and no task in it.
 func (f *function) plain(b *ir.Block) bool {
-	return !contains(b, func(n any) bool {
+	return !contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Body, *ir.CallValue, *ir.Post, *ir.Repoint, *ir.Repeat, *ir.ForIn, *ir.Finish,
 			*ir.Defer, *ir.Emit:
@@ -122,7 +122,7 @@ type loop struct {
 }
 
 // storesElsewhere says whether n stores to a field, or to what a view or handle stands for.
-func storesElsewhere(n any) bool {
+func storesElsewhere(n ir.Node) bool {
 	a, ok := n.(*ir.Assign)
 	if !ok {
 		return false

@@ -74,7 +74,7 @@ func (f *function) behind(o operand, list []operand, before [][]line) later {
 
 // takes says whether e moves a variable away that x reads.
 func takes(e, x ir.Expr) bool {
-	return contains(e, func(n any) bool {
+	return contains(e, func(n ir.Node) bool {
 		r, ok := n.(*ir.Ref)
 		return ok && r.Move && mentions(x, r.Var)
 	})
@@ -114,7 +114,7 @@ func (f *function) owneds(xs []ir.Expr) []string {
 // mayChange says whether a call in e may change what the place x stands for.
 func mayChange(e, x ir.Expr) bool {
 	own := isOwn(x) && !mentions(e, root(x))
-	return contains(e, func(n any) bool {
+	return contains(e, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Call:
 			return !own && !harmless(n.Fn)
@@ -164,7 +164,7 @@ func (f *function) temporary(o operand, text string) string {
 // mayFail says whether evaluating e can throw here.
 func (f *function) mayFail(e ir.Expr) bool {
 	fails := false
-	within(e, func(n any) bool {
+	within(e, func(n ir.Node) bool {
 		if x, ok := n.(*ir.Index); ok {
 			fails = fails || x.X.Type().Deref().Kind == types.Map || f.ctx.unchecked[x] == "" &&
 				!f.inRange(x)
@@ -179,7 +179,7 @@ func (f *function) mayFail(e ir.Expr) bool {
 // hasEffects says whether evaluating e may change something that another operand could
 // see, or fail.
 func hasEffects(e ir.Expr) bool {
-	return contains(e, func(n any) bool {
+	return contains(e, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Call:
 			return n.Fn.Native == "" || changesSelf(n.Fn) || len(n.Fn.List) > 0
@@ -193,7 +193,7 @@ func hasEffects(e ir.Expr) bool {
 // readsMutable says whether e depends on what can change: everything but constants and plain locals
 // that only this body knows.
 func readsMutable(e ir.Expr) bool {
-	return contains(e, func(n any) bool {
+	return contains(e, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Deref, *ir.Index:
 			return true

@@ -159,7 +159,7 @@ func storesFirst(b *ir.Block, v *ir.Var) bool {
 				}
 			}
 		}
-		leaves := contains(s, func(n any) bool { _, ok := n.(*ir.Return); return ok })
+		leaves := contains(s, func(n ir.Node) bool { _, ok := n.(*ir.Return); return ok })
 		if leaves || mentions(s, v) {
 			return false
 		}

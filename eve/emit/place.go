@@ -148,7 +148,7 @@ func nonNegative(c *ir.Const) bool {
 // changes says whether b may store to v as a whole, lend it to be changed, move it, or hand it to a
 // body of its own; elements may change.
 func changes(b *ir.Block, v *ir.Var) bool {
-	return contains(b, func(n any) bool {
+	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Assign:
 			r, ok := n.Target.(*ir.Ref)

@@ -28,7 +28,7 @@ func (u *unit) restAt(fn *ir.Func) int {
 		return 0
 	}
 	before := &ir.Block{Stmts: list[:at]}
-	if contains(fn.Body, func(n any) bool { _, ok := n.(*ir.Defer); return ok }) ||
+	if contains(fn.Body, func(n ir.Node) bool { _, ok := n.(*ir.Defer); return ok }) ||
 		contains(before, isFinish) {
 		return 0
 	}
@@ -42,13 +42,13 @@ func (u *unit) restAt(fn *ir.Func) int {
 			return 0
 		}
 	}
-	if contains(before, func(n any) bool { _, ok := n.(*ir.Body); return ok }) {
+	if contains(before, func(n ir.Node) bool { _, ok := n.(*ir.Body); return ok }) {
 		return 0
 	}
 	return at
 }
 
-func isFinish(n any) bool { _, ok := n.(*ir.Finish); return ok }
+func isFinish(n ir.Node) bool { _, ok := n.(*ir.Finish); return ok }
 
 // leaves says whether b ends with a return.
 func leaves(b *ir.Block) bool {
@@ -61,7 +61,7 @@ func leaves(b *ir.Block) bool {
 
 // callsOrLoops says whether b calls fn or has a loop: whether it is a way to solve a problem.
 func callsOrLoops(b *ir.Block, fn *ir.Func) bool {
-	return contains(b, func(n any) bool {
+	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Repeat, *ir.ForIn:
 			return true

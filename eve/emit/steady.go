@@ -19,7 +19,7 @@ func keepsSize(loop *ir.Block, v *ir.Var) bool {
 
 // hasOtherName says whether a reference or a closure in the body of the local v may change it.
 func hasOtherName(v *ir.Var) bool {
-	return contains(v.Body.Block, func(n any) bool {
+	return contains(v.Body.Block, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Declare:
 			return n.Var != nil && n.Var.Type.Kind == types.Ref && root(n.Init) == v
@@ -32,7 +32,7 @@ func hasOtherName(v *ir.Var) bool {
 
 // resizesLent says whether n may change the size of a vector that is lent to this body, or is a
 // part of what another body has under another name: through a reference, an object or a closure.
-func resizesLent(n any) bool {
+func resizesLent(n ir.Node) bool {
 	switch n := n.(type) {
 	case *ir.Assign:
 		return holdsVector(n.Target.Type()) && !isOwn(n.Target)
@@ -49,7 +49,7 @@ func resizesLent(n any) bool {
 
 // storesTo says whether b may change v or a part of it.
 func storesTo(b *ir.Block, v *ir.Var) bool {
-	return changes(b, v) || contains(b, func(n any) bool {
+	return changes(b, v) || contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Assign:
 			return root(n.Target) == v

@@ -96,23 +96,23 @@ func ownEffects(f *ir.Func) *effects {
 		e.fails = !neverFails[f.Native]
 		return e
 	}
-	v := &ir.Visitor{
-		Expr: func(x ir.Expr) { e.expr(x) },
-		Stmt: func(s ir.Stmt) {
-			switch s := s.(type) {
-			case *ir.Finish:
-				e.forks = true
-			case *ir.Assert, *ir.Fail:
-				e.fails = true
-			case *ir.Repeat:
-				e.fails = e.fails || !s.Counted
-			case *ir.Assign:
-				e.fails = e.fails || arithmetic(s.Op, s.Value.Type())
-			}
-		},
-		Body: func(b *ir.Body) bool { return b.Kind == ir.Child || b.Kind == ir.Lambda },
-	}
-	v.Block(f.Body.Block)
+	ir.Walk(f.Body.Block, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Body:
+			return n.Kind == ir.Child || n.Kind == ir.Lambda
+		case *ir.Finish:
+			e.forks = true
+		case *ir.Assert, *ir.Fail:
+			e.fails = true
+		case *ir.Repeat:
+			e.fails = e.fails || !n.Counted
+		case *ir.Assign:
+			e.fails = e.fails || arithmetic(n.Op, n.Value.Type())
+		case ir.Expr:
+			e.expr(n)
+		}
+		return true
+	})
 	return e
 }
 

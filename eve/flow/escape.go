@@ -8,12 +8,12 @@ import (
 // disjoint fills Finish.Disjoint in a body: no two of the tasks can need one object in conflict,
 // whatever objects the names turn out to stand for. Loans need no look: the rules keep them apart.
 func disjoint(b *ir.Body) {
-	v := &ir.Visitor{Stmt: func(s ir.Stmt) {
-		if f, ok := s.(*ir.Finish); ok {
+	ir.Walk(b.Block, func(n ir.Node) bool {
+		if f, ok := n.(*ir.Finish); ok {
 			f.Disjoint = areDisjoint(childrenOf(f.Block, false))
 		}
-	}}
-	v.Block(b.Block)
+		return true
+	})
 }
 
 // A child is a task of a finish; several of it may be there at once.
@@ -46,9 +46,11 @@ func childrenOf(b *ir.Block, several bool) []child {
 		case *ir.ForIn:
 			all = append(all, childrenOf(s.Body, true)...)
 		default:
-			for _, in := range ir.Blocks(s) {
-				all = append(all, childrenOf(in, several)...)
-			}
+			ir.Children(s, func(n ir.Node) {
+				if in, ok := n.(*ir.Block); ok {
+					all = append(all, childrenOf(in, several)...)
+				}
+			})
 		}
 	}
 	return all
@@ -112,37 +114,28 @@ func (e *escape) block(b *ir.Block, finish *ir.Finish) {
 }
 
 func (e *escape) stmt(s ir.Stmt, finish *ir.Finish) {
-	for _, x := range ir.Values(s) {
-		e.expr(x)
-	}
 	switch s := s.(type) {
-	case *ir.Spawn:
-		e.task(s.Body, finish)
-	case *ir.SpawnEach:
-		e.task(s.Body, finish)
-	case *ir.On:
-		e.task(s.Handler, nil)
 	case *ir.Await:
 		if s.Call != nil && len(s.Call.Args) > 0 { // posted to the object that it is called on
 			if d, ok := s.Call.Args[0].(*ir.Deref); ok {
 				e.handle(d.X)
 			}
 		}
-		e.task(s.Rest, nil)
 	case *ir.Finish:
-		e.block(s.Block, s)
-	case *ir.Repeat:
-		e.block(s.Init, finish)
-		e.expr(s.Cond)
-		if s.Step != nil {
-			e.stmt(s.Step, finish)
-		}
-		e.block(s.Body, finish)
-	default:
-		for _, b := range ir.Blocks(s) {
-			e.block(b, finish)
-		}
+		finish = s
 	}
+	ir.Children(s, func(n ir.Node) {
+		switch n := n.(type) {
+		case *ir.Block:
+			e.block(n, finish)
+		case *ir.Body:
+			e.task(n, finish)
+		case ir.Expr:
+			e.expr(n)
+		case ir.Stmt:
+			e.stmt(n, finish)
+		}
+	})
 }
 
 // task looks through a body that is made in another. An object may stay where its builder has it
@@ -167,46 +160,43 @@ func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 // declaredIn says whether v's scope lies inside a finish: it ends before the tasks do.
 func declaredIn(f *ir.Finish, v *ir.Var) bool {
 	found := false
-	w := &ir.Visitor{
-		Body: func(*ir.Body) bool { return false },
-		Stmt: func(s ir.Stmt) {
-			if d, ok := s.(*ir.Declare); ok && d.Var == v {
-				found = true
-			}
-		},
-	}
-	w.Block(f.Block)
+	ir.Walk(f.Block, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Body:
+			return false
+		case *ir.Declare:
+			found = found || n.Var == v
+		}
+		return true
+	})
 	return found
 }
 
 func (e *escape) expr(x ir.Expr) {
-	w := &ir.Visitor{
-		Expr: func(x ir.Expr) {
-			switch x := x.(type) {
-			case *ir.Deref:
-				e.used[x.X] = true
-			case *ir.Call:
-				if x.Fn != nil && x.Fn.Native == "same" {
-					for _, a := range x.Args {
-						e.used[a] = true
-					}
-				}
-			case *ir.Ref:
-				if !e.used[x] {
-					e.handle(x)
+	ir.Walk(x, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Deref:
+			e.used[n.X] = true
+		case *ir.Call:
+			if n.Fn != nil && n.Fn.Native == "same" {
+				for _, a := range n.Args {
+					e.used[a] = true
 				}
 			}
-		},
-		Body: func(b *ir.Body) bool {
-			if b.Kind == ir.Lambda {
-				e.block(b.Block, nil)
+		case *ir.Ref:
+			if !e.used[n] {
+				e.handle(n)
+			}
+		case *ir.Body:
+			if n.Kind == ir.Lambda {
+				e.block(n.Block, nil)
 			} else {
-				e.task(b, nil)
+				e.task(n, nil)
 			}
 			return false
-		},
-	}
-	w.Walk(x)
+		}
+		return true
+	})
 }
 
 // handle notes that a handle goes somewhere.

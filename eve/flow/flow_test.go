@@ -44,24 +44,21 @@ func facts(p *ir.Program) []string {
 		if f.CanFail {
 			all = append(all, "fails "+f.Name)
 		}
-		v := &ir.Visitor{
-			Expr: func(e ir.Expr) {
-				if r, ok := e.(*ir.Ref); ok && r.Move {
-					all = append(all, fmt.Sprintf("move %d %s", r.Span.Line(), r.Var.Name))
+		ir.Walk(f.Body.Block, func(n ir.Node) bool {
+			switch n := n.(type) {
+			case *ir.Ref:
+				if n.Move {
+					all = append(all, fmt.Sprintf("move %d %s", n.Span.Line(), n.Var.Name))
 				}
-			},
-			Stmt: func(s ir.Stmt) {
-				switch s := s.(type) {
-				case *ir.Declare:
-					if s.Var.Escapes {
-						all = append(all, "escape "+s.Var.Name)
-					}
-				case *ir.Finish:
-					all = append(all, fmt.Sprintf("disjoint %d %v", s.Span.Line(), s.Disjoint))
+			case *ir.Declare:
+				if n.Var.Escapes {
+					all = append(all, "escape "+n.Var.Name)
 				}
-			},
-		}
-		v.Block(f.Body.Block)
+			case *ir.Finish:
+				all = append(all, fmt.Sprintf("disjoint %d %v", n.Span.Line(), n.Disjoint))
+			}
+			return true
+		})
 	}
 	return all
 }

@@ -44,41 +44,40 @@ func lastUses(b *ir.Body, diags *diag.List) {
 		exit: set{}}
 	l.look(b.Block)
 	l.block(b.Block, l.exit)
-	inner := &ir.Visitor{Body: func(in *ir.Body) bool {
-		if in.Kind == ir.Lambda {
+	ir.Walk(b.Block, func(n ir.Node) bool {
+		in, ok := n.(*ir.Body)
+		if !ok || in.Kind == ir.Lambda {
 			return true
 		}
 		lastUses(in, diags)
 		return false
-	}}
-	inner.Block(b.Block)
+	})
 }
 
 // look finds out what variables depend on others, which going backwards comes too late.
 func (l *lastUse) look(b *ir.Block) {
-	v := &ir.Visitor{
-		Body: func(in *ir.Body) bool { return in.Kind == ir.Lambda },
-		Stmt: func(s ir.Stmt) {
-			switch s := s.(type) {
-			case *ir.Declare:
-				l.depend(s.Var, s.Init)
-			case *ir.Unpack:
-				for _, v := range s.Vars {
-					l.depend(v, s.Init)
-				}
-			case *ir.ForIn:
-				l.part(s.Var, s.X)
-			case *ir.Match:
-				for _, a := range s.Arms {
-					for _, v := range a.Vars {
-						l.part(v, s.X)
-						l.owned[v] = !showsPlace(s.X)
-					}
+	ir.Walk(b, func(n ir.Node) bool {
+		switch s := n.(type) {
+		case *ir.Body:
+			return s.Kind == ir.Lambda
+		case *ir.Declare:
+			l.depend(s.Var, s.Init)
+		case *ir.Unpack:
+			for _, v := range s.Vars {
+				l.depend(v, s.Init)
+			}
+		case *ir.ForIn:
+			l.part(s.Var, s.X)
+		case *ir.Match:
+			for _, a := range s.Arms {
+				for _, v := range a.Vars {
+					l.part(v, s.X)
+					l.owned[v] = !showsPlace(s.X)
 				}
 			}
-		},
-	}
-	v.Block(b)
+		}
+		return true
+	})
 }
 
 // depend notes what a view or closure v needs.
@@ -98,33 +97,36 @@ func (l *lastUse) part(v *ir.Var, x ir.Expr) {
 // in gives the variables in an expression, with what they need.
 func (l *lastUse) in(e ir.Expr) set {
 	found := set{}
-	v := &ir.Visitor{Expr: func(e ir.Expr) {
-		if r, ok := e.(*ir.Ref); ok {
+	ir.Walk(e, func(n ir.Node) bool {
+		if r, ok := n.(*ir.Ref); ok {
 			l.add(found, r.Var)
 		}
-	}}
-	v.Walk(e)
+		return true
+	})
 	return found
 }
 
-func (l *lastUse) mentions(b *ir.Block) set {
+// mentions gives the variables in n and in the lists of its bodies, with what they need. It goes
+// into the bodies for which enter holds.
+func (l *lastUse) mentions(n ir.Node, enter func(*ir.Body) bool) set {
 	found := set{}
-	v := &ir.Visitor{
-		Expr: func(e ir.Expr) {
-			if r, ok := e.(*ir.Ref); ok {
-				l.add(found, r.Var)
-			}
-		},
-		Body: func(in *ir.Body) bool {
-			for _, e := range in.Perms {
+	ir.Walk(n, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Ref:
+			l.add(found, n.Var)
+		case *ir.Body:
+			for _, e := range n.Perms {
 				l.add(found, e.From)
 			}
-			return true
-		},
-	}
-	v.Block(b)
+			return enter(n)
+		}
+		return true
+	})
 	return found
 }
+
+func anyBody(*ir.Body) bool    { return true }
+func isLambda(b *ir.Body) bool { return b.Kind == ir.Lambda }
 
 // add puts v and what it needs into s.
 func (l *lastUse) add(s set, v *ir.Var) {
@@ -145,7 +147,7 @@ func (l *lastUse) block(b *ir.Block, after set) set {
 	exit := l.exit
 	for _, s := range b.Stmts {
 		if d, ok := s.(*ir.Defer); ok {
-			l.exit = l.exit.with(l.mentions(d.Block))
+			l.exit = l.exit.with(l.mentions(d.Block, anyBody))
 		}
 	}
 	if len(l.exit) > 0 {
@@ -214,7 +216,7 @@ func (l *lastUse) stmt(s ir.Stmt, after set) set {
 	case *ir.Defer:
 		return l.block(s.Block, l.exit).with(after)
 	}
-	values := ir.Values(s)
+	values := ir.Operands(s)
 	for i := len(values) - 1; i >= 0; i-- {
 		after = l.expr(values[i], after, false)
 	}
@@ -271,18 +273,18 @@ func (l *lastUse) again(s ir.Stmt, after set, f func(head set) set) set {
 
 // outer gives what a loop mentions and does not declare.
 func (l *lastUse) outer(s ir.Stmt) set {
-	found := l.mentions(&ir.Block{Stmts: []ir.Stmt{s}})
-	v := &ir.Visitor{Stmt: func(s ir.Stmt) {
-		switch s := s.(type) {
+	found := l.mentions(s, anyBody)
+	ir.Walk(s, func(n ir.Node) bool {
+		switch n := n.(type) {
 		case *ir.Declare:
-			delete(found, s.Var)
+			delete(found, n.Var)
 		case *ir.Unpack:
-			for _, v := range s.Vars {
+			for _, v := range n.Vars {
 				delete(found, v)
 			}
 		}
-	}}
-	v.Block(&ir.Block{Stmts: []ir.Stmt{s}})
+		return true
+	})
 	return found
 }
 
@@ -322,15 +324,18 @@ func (l *lastUse) spawnEach(s *ir.SpawnEach, after set) set {
 // lent gives what the tasks of a finish borrow: it is used until the finish ends.
 func (l *lastUse) lent(b *ir.Block) set {
 	found := set{}
-	v := &ir.Visitor{Body: func(in *ir.Body) bool {
+	ir.Walk(b, func(n ir.Node) bool {
+		in, ok := n.(*ir.Body)
+		if !ok {
+			return true
+		}
 		for _, e := range in.Perms {
 			if e.From != nil && (e.Sign == '&' || e.From.Type.Kind == types.Func) {
 				l.add(found, e.From)
 			}
 		}
 		return true
-	}}
-	v.Block(b)
+	})
 	return found
 }
 

@@ -42,21 +42,7 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 // when all are there: a closure or a view that depends on v.
 func (l *lastUse) isBeside(v *ir.Var) (named, held bool) {
 	for _, e := range l.beside {
-		found := set{}
-		visitor := &ir.Visitor{
-			Expr: func(e ir.Expr) {
-				if r, ok := e.(*ir.Ref); ok {
-					l.add(found, r.Var)
-				}
-			},
-			Body: func(in *ir.Body) bool {
-				for _, p := range in.Perms {
-					l.add(found, p.From)
-				}
-				return in.Kind == ir.Lambda
-			},
-		}
-		visitor.Walk(e)
+		found := l.mentions(e, isLambda)
 		named = named || found[v]
 		held = held || found[v] && (e.Type().HasView() || e.Type().Kind == types.Func)
 	}
@@ -163,7 +149,7 @@ func (l *lastUse) closure(c *ir.Closure, after set) set {
 	if b.Kind != ir.Lambda {
 		return l.captures(b, after)
 	}
-	uses := l.mentions(b.Block)
+	uses := l.mentions(b.Block, anyBody)
 	for v := range uses {
 		if isInside(v.Body, b) {
 			delete(uses, v)

@@ -164,9 +164,18 @@ func (p *Place) Type() *types.Type { return p.T }
 // At gives the expression's place.
 func (p *Place) At() source.Span { return p.Span }
 
+// A Node is an expression, a statement, a *Block or a *Body.
+type Node interface{ node() }
+
+func (*Place) node() {}
+func (*Mark) node()  {}
+func (*Block) node() {}
+func (*Body) node()  {}
+
 // Expr is an expression. Places (Ref, Field, Element, Index, Deref and what is made of them) denote
 // storage; used as values they are read.
 type Expr interface {
+	Node
 	Type() *types.Type
 	At() source.Span
 }
@@ -347,7 +356,10 @@ type Block struct {
 }
 
 // Stmt is a statement.
-type Stmt interface{ At() source.Span }
+type Stmt interface {
+	Node
+	At() source.Span
+}
 
 // Mark is where a statement stands; statements embed it.
 type Mark struct{ Span source.Span }
@@ -502,4 +514,20 @@ type Arm struct {
 	Case int
 	Vars []*Var // of the case's fields; nil where the pattern has _
 	Body *Block
+}
+
+// Owner gives the body whose permissions b runs under: b itself, or the creator of a Lambda.
+func (b *Body) Owner() *Body {
+	for b != nil && b.Kind == Lambda && b.Outer != nil {
+		b = b.Outer
+	}
+	return b
+}
+
+// Origin follows captures outwards, to the variable that v stands for.
+func (v *Var) Origin() *Var {
+	for v.From != nil {
+		v = v.From
+	}
+	return v
 }

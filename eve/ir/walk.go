@@ -1,226 +1,219 @@
 package ir
 
-// Operands gives the expressions that stand directly in e, in the order in which they are
-// evaluated. The body of a closure is not among them.
-func Operands(e Expr) []Expr {
-	switch e := e.(type) {
-	case *Deref:
-		return []Expr{e.X}
-	case *Box:
-		return []Expr{e.X}
-	case *Field:
-		return []Expr{e.X}
-	case *Element:
-		return []Expr{e.X}
-	case *Index:
-		return []Expr{e.X, e.I}
-	case *Cut:
-		return present(e.X, e.Lo, e.Hi)
-	case *Range:
-		return present(e.Lo, e.Hi)
-	case *Unary:
-		return []Expr{e.X}
-	case *Binary:
-		return []Expr{e.X, e.Y}
-	case *Convert:
-		return []Expr{e.X}
-	case *Call:
-		return e.Args
-	case *CallValue:
-		return append([]Expr{e.Fun}, e.Args...)
-	case *Post:
-		return append([]Expr{e.Fun}, e.Args...)
-	case *MakeStruct:
-		return e.Fields
-	case *MakeCase:
-		return e.Fields
-	case *MakeTuple:
-		return e.Elems
-	case *MakeList:
-		return e.Elems
-	case *Wrap:
-		return []Expr{e.X}
-	case *MakeError:
-		return []Expr{e.X}
-	case *Propagate:
-		return []Expr{e.X}
-	case *Else:
-		return []Expr{e.X, e.Default}
-	case *Copy:
-		return []Expr{e.X}
-	case *Format:
-		var all []Expr
-		for _, p := range e.Parts {
-			all = append(all, present(p.X)...)
-		}
-		return all
-	}
-	return nil
-}
+import "fmt"
 
-func present(all ...Expr) []Expr {
-	var some []Expr
-	for _, e := range all {
-		if e != nil {
-			some = append(some, e)
+// Walk calls enter for n and for every node below it, in the order in which they run. A false
+// result of enter keeps the walk out of that node. A nil node is not visited.
+func Walk(n Node, enter func(Node) bool) {
+	var visit func(Node)
+	visit = func(n Node) {
+		if enter(n) {
+			Children(n, visit)
 		}
 	}
-	return some
+	one(visit, n)
 }
 
-// A Visitor is told of what stands in a body, in the order in which it runs. A nil
-// function is not asked.
-type Visitor struct {
-	Expr func(Expr)       // before its operands
-	Stmt func(Stmt)       // before its parts
-	Body func(*Body) bool // whether to go into it
-}
-
-// Block visits b.
-func (v *Visitor) Block(b *Block) {
-	if b == nil {
-		return
-	}
-	for _, s := range b.Stmts {
-		v.statement(s)
-	}
-}
-
-func (v *Visitor) statement(s Stmt) {
-	if s == nil {
-		return
-	}
-	if v.Stmt != nil {
-		v.Stmt(s)
-	}
-	for _, e := range Values(s) {
-		v.expr(e)
-	}
-	switch s := s.(type) {
-	case *Spawn:
-		v.body(s.Body)
-	case *SpawnEach:
-		v.body(s.Body)
-	case *On:
-		v.body(s.Handler)
-	case *Await:
-		v.body(s.Rest)
-	case *Repeat:
-		v.Block(s.Init)
-		v.expr(s.Cond)
-		v.Block(s.Body)
-		v.statement(s.Step)
+// Children calls visit for the nodes directly below n, in the order in which they run: the operands
+// of an expression, the parts of a statement, the statements of a block, the block of a body.
+// Constants in the arms of a match are not among them: nothing evaluates these.
+//
+// This is the only place that lists the parts of every kind of node. A new kind is added here, and
+// in the passes that do something of their own with it.
+func Children(n Node, visit func(Node)) {
+	switch n := n.(type) {
+	case *Block:
+		if n != nil {
+			each(visit, n.Stmts)
+		}
+	case *Body:
+		if n != nil {
+			one(visit, n.Block)
+		}
 	default:
-		for _, b := range Blocks(s) {
-			v.Block(b)
+		if !ofExpr(n, visit) && !ofSimple(n, visit) && !ofCompound(n, visit) {
+			panic(fmt.Sprintf("ir.Children does not know %T", n))
 		}
 	}
 }
 
-// Values gives the expressions that stand directly in s and are evaluated before anything else in
-// it, in order. The condition of a Repeat is not among them: it comes behind its Init.
-func Values(s Stmt) []Expr {
-	switch s := s.(type) {
+// ofExpr visits the operands of an expression. It returns false for other nodes.
+func ofExpr(n Node, visit func(Node)) bool {
+	switch e := n.(type) {
+	case *Const, *Zero, *Ref:
+	case *Deref:
+		one(visit, e.X)
+	case *Box:
+		one(visit, e.X)
+	case *Field:
+		one(visit, e.X)
+	case *Element:
+		one(visit, e.X)
+	case *Unary:
+		one(visit, e.X)
+	case *Convert:
+		one(visit, e.X)
+	case *Wrap:
+		one(visit, e.X)
+	case *MakeError:
+		one(visit, e.X)
+	case *Propagate:
+		one(visit, e.X)
+	case *Copy:
+		one(visit, e.X)
+	case *Index:
+		two(visit, e.X, e.I)
+	case *Range:
+		two(visit, e.Lo, e.Hi)
+	case *Binary:
+		two(visit, e.X, e.Y)
+	case *Else:
+		two(visit, e.X, e.Default)
+	case *Cut:
+		one(visit, e.X)
+		two(visit, e.Lo, e.Hi)
+	case *Call:
+		each(visit, e.Args)
+	case *CallValue:
+		one(visit, e.Fun)
+		each(visit, e.Args)
+	case *Post:
+		one(visit, e.Fun)
+		each(visit, e.Args)
+	case *MakeStruct:
+		each(visit, e.Fields)
+	case *MakeCase:
+		each(visit, e.Fields)
+	case *MakeTuple:
+		each(visit, e.Elems)
+	case *MakeList:
+		each(visit, e.Elems)
+	case *Format:
+		for _, p := range e.Parts {
+			one(visit, p.X)
+		}
+	case *Closure:
+		one(visit, e.Body)
+	default:
+		return false
+	}
+	return true
+}
+
+// ofSimple visits the parts of a statement without blocks. It returns false for other nodes.
+func ofSimple(n Node, visit func(Node)) bool {
+	switch s := n.(type) {
+	case *Break, *Continue:
 	case *Declare:
-		return present(s.Init)
+		one(visit, s.Init)
 	case *Unpack:
-		return present(s.Init)
+		one(visit, s.Init)
 	case *Assign:
-		return present(s.Value, s.Target)
+		two(visit, s.Value, s.Target)
 	case *Repoint:
-		return present(s.Value, s.Target)
+		two(visit, s.Value, s.Target)
 	case *Do:
-		return present(s.X)
-	case *If:
-		return present(s.Cond)
-	case *ForIn:
-		return present(s.X)
-	case *Match:
-		return present(s.X)
+		one(visit, s.X)
 	case *Return:
-		return present(s.X)
+		one(visit, s.X)
 	case *Assert:
-		return present(s.X, s.Message)
+		two(visit, s.X, s.Message)
 	case *Fail:
-		return present(s.X)
-	case *SpawnEach:
-		return present(s.X)
-	case *On:
-		return present(s.Emitter)
-	case *Await:
-		if s.Call == nil {
-			return present(s.Within)
-		}
-		return present(s.Call, s.Within)
+		one(visit, s.X)
 	case *Emit:
-		return present(s.Self, s.Value)
+		two(visit, s.Self, s.Value)
+	default:
+		return false
 	}
-	return nil
+	return true
 }
 
-// Blocks gives the blocks that stand directly in s, those of its bodies and of a Repeat
-// not among them.
-func Blocks(s Stmt) []*Block {
-	switch s := s.(type) {
+// ofCompound visits the parts of a statement with blocks or bodies. It returns false for other
+// nodes.
+func ofCompound(n Node, visit func(Node)) bool {
+	switch s := n.(type) {
 	case *If:
-		if s.Else == nil {
-			return []*Block{s.Then}
-		}
-		return []*Block{s.Then, s.Else}
+		one(visit, s.Cond)
+		two(visit, s.Then, s.Else)
+	case *Repeat:
+		one(visit, s.Init)
+		one(visit, s.Cond)
+		one(visit, s.Body)
+		one(visit, s.Step)
 	case *ForIn:
-		return []*Block{s.Body}
+		one(visit, s.X)
+		one(visit, s.Body)
 	case *Match:
-		var all []*Block
+		one(visit, s.X)
 		for _, a := range s.Arms {
-			all = append(all, a.Body)
+			one(visit, a.Body)
 		}
-		return all
 	case *Defer:
-		return []*Block{s.Block}
+		one(visit, s.Block)
 	case *Finish:
-		return []*Block{s.Block}
+		one(visit, s.Block)
 	case *Nest:
-		return []*Block{s.Block}
+		one(visit, s.Block)
+	case *Spawn:
+		one(visit, s.Body)
+	case *SpawnEach:
+		one(visit, s.X)
+		one(visit, s.Body)
+	case *On:
+		one(visit, s.Emitter)
+		one(visit, s.Handler)
+	case *Await:
+		one(visit, s.Call)
+		one(visit, s.Within)
+		one(visit, s.Rest)
+	default:
+		return false
 	}
-	return nil
+	return true
 }
 
-// Walk visits e.
-func (v *Visitor) Walk(e Expr) { v.expr(e) }
-
-func (v *Visitor) expr(e Expr) {
-	if e == nil {
+// one visits n if it is there.
+func one(visit func(Node), n Node) {
+	switch p := n.(type) {
+	case nil:
 		return
+	case *Block:
+		if p == nil {
+			return
+		}
+	case *Body:
+		if p == nil {
+			return
+		}
+	case *Call:
+		if p == nil {
+			return
+		}
 	}
-	if v.Expr != nil {
-		v.Expr(e)
-	}
-	for _, o := range Operands(e) {
-		v.expr(o)
-	}
-	if c, ok := e.(*Closure); ok {
-		v.body(c.Body)
+	visit(n)
+}
+
+func two(visit func(Node), a, b Node) {
+	one(visit, a)
+	one(visit, b)
+}
+
+func each[N Node](visit func(Node), all []N) {
+	for _, n := range all {
+		one(visit, n)
 	}
 }
 
-func (v *Visitor) body(b *Body) {
-	if b != nil && (v.Body == nil || v.Body(b)) {
-		v.Block(b.Block)
+// Operands gives the expressions directly below n, in the order in which they are evaluated.
+func Operands(n Node) []Expr {
+	if c, ok := n.(*Call); ok {
+		return c.Args
 	}
-}
-
-// Owner gives the body whose permissions b runs under: b itself, or the creator of a Lambda.
-func (b *Body) Owner() *Body {
-	for b != nil && b.Kind == Lambda && b.Outer != nil {
-		b = b.Outer
-	}
-	return b
-}
-
-// Origin follows captures outwards, to the variable that v stands for.
-func (v *Var) Origin() *Var {
-	for v.From != nil {
-		v = v.From
-	}
-	return v
+	var all []Expr
+	Children(n, func(c Node) {
+		if e, ok := c.(Expr); ok {
+			all = append(all, e)
+		}
+	})
+	return all
 }

@@ -56,35 +56,29 @@ func (l *lives) stmt(s ir.Stmt) {
 		before := l.n
 		l.block(s.Block)
 		l.extend(before, forever)
-	default:
-		for _, e := range ir.Values(s) {
-			l.expr(e)
-		}
-		l.inner(s)
-	}
-}
-
-func (l *lives) inner(s ir.Stmt) {
-	switch s := s.(type) {
 	case *ir.Declare:
+		l.expr(s.Init)
 		l.declare(s.Var)
 		l.closure(s)
 	case *ir.Unpack:
+		l.expr(s.Init)
 		for _, v := range s.Vars {
 			l.declare(v)
 		}
-	case *ir.Spawn:
-		l.body(s.Body)
-	case *ir.SpawnEach:
-		l.body(s.Body)
-	case *ir.On:
-		l.body(s.Handler)
-	case *ir.Await:
-		l.body(s.Rest)
 	default:
-		for _, b := range ir.Blocks(s) {
-			l.block(b)
-		}
+		ir.Children(s, l.node)
+	}
+}
+
+// node numbers a part of a statement or an expression.
+func (l *lives) node(n ir.Node) {
+	switch n := n.(type) {
+	case *ir.Block:
+		l.block(n)
+	case *ir.Body:
+		l.body(n)
+	case ir.Expr:
+		l.expr(n)
 	}
 }
 
@@ -101,12 +95,12 @@ func (l *lives) closure(s *ir.Declare) {
 		return
 	}
 	found := map[*ir.Var]bool{}
-	v := &ir.Visitor{Expr: func(e ir.Expr) {
-		if r, ok := e.(*ir.Ref); ok && r.Var != nil {
+	ir.Walk(s.Init, func(n ir.Node) bool {
+		if r, ok := n.(*ir.Ref); ok && r.Var != nil {
 			found[r.Var] = true
 		}
-	}}
-	v.Walk(s.Init)
+		return true
+	})
 	l.within[s.Var] = found
 }
 
@@ -141,12 +135,7 @@ func (l *lives) expr(e ir.Expr) {
 	if e == nil {
 		return
 	}
-	for _, o := range ir.Operands(e) {
-		l.expr(o)
-	}
-	if c, ok := e.(*ir.Closure); ok {
-		l.body(c.Body)
-	}
+	ir.Children(e, l.node)
 	l.n++
 	l.order[e] = l.n
 	if r, ok := e.(*ir.Ref); ok {

@@ -35,20 +35,22 @@ func (c *checker) anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 	}
 	seen[f] = true
 	minds := false
-	v := &ir.Visitor{
-		Stmt: func(s ir.Stmt) { minds = minds || mindful(s) },
-		Expr: func(e ir.Expr) {
-			switch e := e.(type) {
-			case *ir.Closure, *ir.CallValue:
-				minds = true
-			case *ir.Call:
-				minds = minds || c.anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
-			}
-			minds = minds || losesPart(e)
-		},
-		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
-	}
-	v.Block(f.Body.Block)
+	ir.Walk(f.Body.Block, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Body: // roots have nothing of their creator's
+			return false
+		case *ir.Closure, *ir.CallValue:
+			minds = true
+		case *ir.Call:
+			minds = minds || c.anyMinds(n.Fn, seen) || n.Fn.Body != nil && handsParts(n) ||
+				losesPart(n)
+		case ir.Expr:
+			minds = minds || losesPart(n)
+		case ir.Stmt:
+			minds = minds || mindful(n)
+		}
+		return true
+	})
 	if minds {
 		c.minding[f] = true
 	}
@@ -88,17 +90,15 @@ func losesPart(e ir.Expr) bool {
 		return false
 	}
 	part, changes := false, false
-	v := &ir.Visitor{
-		Expr: func(x ir.Expr) {
-			if c, ok := x.(*ir.Call); ok && c.Fn != nil {
-				changes = changes || changesOthers(c.Fn)
-			}
-		},
-		Body: func(*ir.Body) bool { return false },
-	}
 	for _, x := range all {
 		part = part || isPart(x)
-		v.Walk(x)
+		ir.Walk(x, func(n ir.Node) bool {
+			if c, ok := n.(*ir.Call); ok && c.Fn != nil {
+				changes = changes || changesOthers(c.Fn)
+			}
+			_, isBody := n.(*ir.Body)
+			return !isBody
+		})
 	}
 	return part && changes
 }

@@ -76,12 +76,17 @@ func (s *state) stmt(st ir.Stmt) {
 	case *ir.Await:
 		s.await(st)
 	default:
-		for _, e := range ir.Values(st) {
-			s.value(e)
-		}
-		for _, b := range ir.Blocks(st) {
-			s.block(b)
-		}
+		ir.Children(st, s.part)
+	}
+}
+
+// part walks through a part of a statement that has no rule of its own.
+func (s *state) part(n ir.Node) {
+	switch n := n.(type) {
+	case *ir.Block:
+		s.block(n)
+	case ir.Expr:
+		s.value(n)
 	}
 }
 
