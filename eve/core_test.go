@@ -17,10 +17,10 @@ import (
 	"interleave/eve/build"
 )
 
-// The sources of the core, and of the values that it uses for failures and their texts.
+// The sources of the core, and of the values that it uses for failures and their messages.
 var (
-	coreSources = strings.Fields(`bell cpus forkjoin gate idle lock memory object ready root runtime scope task threads
-		trace watch worker buffer fail format hash instant output result sort string table value`)
+	coreSources = strings.Fields(`cpus forkjoin futex_poller gate idle lock memory object root run_queue runtime scope task threads
+		trace watchdog worker buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/gate test/memory test/scope test/task test/worker`)
 	plain       = []string{"-O2"}
 	model       = []string{"-O1", "-DEVE_MODEL"}
@@ -28,13 +28,14 @@ var (
 	addressed   = []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 )
 
-// patience is a net: no compilation and no run comes near it, however busy the machine is.
+// patience is a time limit that no compilation and no run comes near, however busy the machine is.
 const patience = 5 * time.Minute
 
-// parts compiles what stands in the runtime's folder; what has not changed is in the cache.
+// parts compiles the files of the runtime's folder. Files that have not changed come from the
+// cache.
 var parts = build.Parts{Compiler: "g++", Dir: "runtime"}
 
-// needCompiler skips the test where there is no g++.
+// needCompiler skips the test if there is no g++.
 func needCompiler(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("g++"); err != nil {
@@ -42,7 +43,7 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// output runs a command in the runtime's folder and gives what it wrote, with its error.
+// output runs a command in the runtime's folder and returns its output and its error.
 func output(env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -58,7 +59,7 @@ func output(env []string, name string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// status is the exit status that an error of output tells; -1 if none.
+// status is the exit status in an error of output; -1 if there is none.
 func status(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -70,7 +71,7 @@ func status(err error) int {
 	return -1
 }
 
-// objects compiles sources with flags and gives the object of each.
+// objects compiles sources with flags and returns the object of each.
 func objects(t *testing.T, sources, flags []string) map[string]string {
 	t.Helper()
 	files := make([]string, len(sources))
@@ -89,7 +90,7 @@ func objects(t *testing.T, sources, flags []string) map[string]string {
 	return made
 }
 
-// link makes a program of objects.
+// link makes a program from objects.
 func link(t *testing.T, made map[string]string, flags []string) string {
 	t.Helper()
 	all := slices.Collect(maps.Values(made))
@@ -100,7 +101,7 @@ func link(t *testing.T, made map[string]string, flags []string) string {
 	return program
 }
 
-// succeed runs a program that has to end with status 0.
+// succeed runs a program that must end with status 0.
 func succeed(t *testing.T, program string) {
 	t.Helper()
 	out, err := output([]string{"TSAN_OPTIONS=halt_on_error=1"}, program)
@@ -110,7 +111,7 @@ func succeed(t *testing.T, program string) {
 	t.Log("\n" + out)
 }
 
-// withModel is sources and the seeded scheduler.
+// withModel returns sources and those of the seeded scheduler.
 func withModel(sources ...string) []string {
 	return append(append([]string{"test/model"}, testSources...),
 		append(sources, coreSources...)...)
@@ -133,13 +134,13 @@ func TestCore(t *testing.T) {
 	}
 }
 
-// A mutation is an error put into one file on purpose. The tests have to see it.
+// A mutation is an error that is put into one file on purpose. The tests must find it.
 type mutation struct {
 	file, name, test string
 }
 
-// mutate compiles one file anew, with the error in it, and runs a test of the program:
-// it has to fail.
+// mutate compiles one file again, with the error in it, and runs a test of the program, which must
+// fail.
 func mutate(t *testing.T, made map[string]string, flags []string,
 	m mutation) (program, out string) {
 	t.Helper()
@@ -163,12 +164,12 @@ func TestCoreModel(t *testing.T) {
 	made := objects(t, withModel(), model)
 	t.Run("whole", func(t *testing.T) { succeed(t, link(t, made, model)) })
 	for _, m := range []mutation{
-		{"gate", "EVE_MUTATE_READERS", "task"}, // a writer does not mind readers
+		{"gate", "EVE_MUTATE_READERS", "task"}, // a writer ignores readers
 		// queues are joined in the order of the list, not of addresses
 		{"task", "EVE_MUTATE_ORDER", "task"},
-		// the owner takes frames back without looking at thieves
+		// the owner pops public frames without an atomic operation
 		{"forkjoin", "EVE_MUTATE_TAKE", "forkjoin"},
-		// a worker looks for work before it says that it sleeps
+		// a worker looks for work before it counts as asleep
 		{"worker", "EVE_MUTATE_SLEEP", "worker"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestCoreModel(t *testing.T) {
 	}
 }
 
-// replay runs the failing seed alone, which has to fail in the same way.
+// replay runs the failing seed alone, which must fail in the same way.
 func replay(t *testing.T, program, test, out string) {
 	t.Helper()
 	seed := regexp.MustCompile(`EVE_SEED=\d+`).FindString(out)
@@ -216,7 +217,7 @@ func lastLine(out string) string {
 	return out[strings.LastIndexByte(out, '\n')+1:] + "\n"
 }
 
-// without is the objects of all sources but these.
+// without returns the objects of all sources but these.
 func without(made map[string]string, sources ...string) map[string]string {
 	rest := maps.Clone(made)
 	for _, s := range sources {
@@ -232,7 +233,7 @@ func TestCoreProcess(t *testing.T) {
 	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"},
 		coreSources...), flags)
 	program := link(t, without(made, "bench/forkjoin", "bench/task"), flags)
-	t.Run("bench", func(t *testing.T) { // that they run at all, and come to the right result
+	t.Run("bench", func(t *testing.T) { // only that they run, and reach the right result
 		fib := link(t, without(made, "test/process", "bench/task"), flags)
 		if out, err := output(nil, fib, "20", "1"); err != nil ||
 			strings.Count(out, "fib = 6765") != 3 {
@@ -244,7 +245,7 @@ func TestCoreProcess(t *testing.T) {
 			t.Errorf("got %v and %q, want four lines", err, out)
 		}
 	})
-	t.Run("narrow", func(t *testing.T) { // less address space than the stacks would like
+	t.Run("narrow", func(t *testing.T) { // less address space than the stacks ask for
 		out, err := output([]string{"EVE_WORKERS=3"}, "sh", "-c", "ulimit -v 400000; exec "+program+
 			" workers")
 		if err != nil || !strings.Contains(out, "3 workers") {
@@ -258,17 +259,17 @@ func TestCoreProcess(t *testing.T) {
 		want   string // a regular expression
 	}{
 		{"loose", "", 1,
-			`(?s)chat\.eve:12: no such room.*it held .*door 0x[0-9a-f]+ to write.*flushed`},
-		{"contained", "", 0, `(?s)^door 1 closes\nand on with 1\nflushed\n$`},
+			`(?s)chat\.eve:12: no such room.*it held .*file 0x[0-9a-f]+ to write.*flushed`},
+		{"contained", "", 0, `(?s)^file 1 closes\nand on with 1\nflushed\n$`},
 		{"deep", "", 1, `^eve: stack overflow: a task calls itself too deeply\n$`},
 		{"wide", "", 1, `^eve: too many tasks in one finish\n$`},
 		{"long", "EVE_BUDGET=0.2", 1, `chat\.eve:12: the time budget of the task is used up`},
 		{"stopped", "EVE_BUDGET=0.4", 0, `^in time\nflushed\n$`},
 		{"trace", "EVE_TRACE=1", 0,
-			`(?s)holds .*door 0x[0-9a-f]+ to write.*waits for .*door 0x[0-9a-f]+ to read`},
+			`(?s)holds .*file 0x[0-9a-f]+ to write.*waits for .*file 0x[0-9a-f]+ to read`},
 		{"workers", "EVE_WORKERS=3", 0, `3 workers`},
 		{"leave", "", 7, `^flushed\n$`},
-		{"inline", "", 0, `(?s)door 1\nfree: 1\nheld: 0\ndoor 1\ngiven back: 1`},
+		{"inline", "", 0, `(?s)file 1\nfree: 1\nheld: 0\nfile 1\ngiven back: 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"interleave/eve/types"
 )
 
-// call writes a call: of a function of the text, of a native or of C.
+// call writes a call: of an Eve function, of a native or of C.
 func (f *function) call(e *ir.Call) string {
 	switch {
 	case e.Fn.Extern != nil:
@@ -27,7 +27,7 @@ func (f *function) call(e *ir.Call) string {
 	return name + "(" + joinStrings(args) + ")"
 }
 
-// arguments says how each argument of a function of the text is handed over.
+// arguments says how each argument of an Eve function is passed.
 func (f *function) arguments(e *ir.Call) []operand {
 	var list []operand
 	safe := harmless(e.Fn)
@@ -42,8 +42,8 @@ func (f *function) arguments(e *ir.Call) []operand {
 	return list
 }
 
-// argument hands a over to a parameter of type t. safe says that the callee changes nothing that
-// the caller can see, so that even a copyable value may be lent where it lies.
+// argument passes a to a parameter of type t. safe says that the callee changes nothing that the
+// caller can see, so that even a copyable value may be passed by reference.
 func (f *function) argument(a ir.Expr, t *types.Type, take, self, safe bool) operand {
 	switch {
 	case self || t.Kind == types.Ref:
@@ -61,7 +61,7 @@ func (f *function) argument(a ir.Expr, t *types.Type, take, self, safe bool) ope
 		text: func(f *function) string { return f.ctype(t) + "(" + f.value(a) + ")" }}
 }
 
-// view writes a slice of what a is: a view, or a container.
+// view writes a slice of a, which is a view or a container.
 func (f *function) view(a ir.Expr) string {
 	s := f.value(a)
 	switch a.Type().Deref().Kind {
@@ -71,8 +71,8 @@ func (f *function) view(a ir.Expr) string {
 	return s
 }
 
-// kept gives what a view is made of a name, when nobody owns it: it must last as long as the view,
-// which may be looked at in a later C++ statement than the one that makes it.
+// kept stores the container of a view under a name, if it has no owner. It must live as long as
+// the view, which a later C++ statement may use.
 func (f *function) kept(a ir.Expr, text string) string {
 	if isPlace(a) || a.Type().HasView() || a.Type().Kind == types.String {
 		return text
@@ -82,8 +82,8 @@ func (f *function) kept(a ir.Expr, text string) string {
 	return t
 }
 
-// stays says whether the place a keeps its value during any call that it is not itself passed to: a
-// variable that no other name reaches.
+// stays says whether the place a keeps its value during any call that it is not passed to: a
+// variable without another name.
 func stays(a ir.Expr) bool {
 	r, ok := a.(*ir.Ref)
 	if !ok || r.T.Kind == types.Ref {
@@ -95,8 +95,8 @@ func stays(a ir.Expr) bool {
 	return r.Var.Kind == ir.Constant || r.Var.Kind == ir.Param && !r.Var.Take
 }
 
-// harmless says whether fn can change nothing that its caller sees: it has no permission to change,
-// and no parameter through which it could.
+// harmless says whether fn can change nothing that its caller sees: it has neither a permission to
+// change nor a parameter through which it could.
 func harmless(fn *ir.Func) bool {
 	for _, e := range fn.List {
 		if e.Sign == '+' {
@@ -114,8 +114,8 @@ func harmless(fn *ir.Func) bool {
 	return true
 }
 
-// foreign writes the call of a C function. A slow one is a thing to be awaited, which owns
-// what it passes.
+// foreign writes the call of a C function. A slow one becomes an operation to await, which owns
+// its arguments.
 func (f *function) foreign(e *ir.Call) string {
 	f.headers[e.Fn.Extern.Header] = true
 	if e.Fn.Extern.Slow {
@@ -137,8 +137,8 @@ func (f *function) foreignCall(e *ir.Call, args []string) string {
 	return "static_cast<" + f.ctype(e.Fn.Result) + ">(" + s + ")"
 }
 
-// slowForeign writes a call that is made on another thread, later: it has copies of
-// buffers and texts.
+// slowForeign writes a call that is made later, on another thread: it has copies of buffers and
+// texts.
 func (f *function) slowForeign(e *ir.Call) string {
 	var list []operand
 	for _, a := range e.Args {
@@ -172,8 +172,8 @@ func (f *function) slowForeign(e *ir.Call) string {
 		" { " + body + "return " + f.foreignCall(e, args) + "; })"
 }
 
-// foreignArgument passes buffers by the address of their elements; texts end with a
-// zero byte for C.
+// foreignArgument passes buffers by the address of their elements. Texts get a terminating zero
+// for C.
 func (f *function) foreignArgument(a ir.Expr) string {
 	s := f.value(a)
 	switch a.Type().Deref().Kind {
@@ -188,7 +188,7 @@ func (f *function) foreignArgument(a ir.Expr) string {
 	return s
 }
 
-// callValue calls a closure, which takes the worker and its frames along.
+// callValue calls a closure, which gets the worker and its frames.
 func (f *function) callValue(e *ir.CallValue) string {
 	list := []operand{lend(e.Fun)}
 	for i, a := range e.Args {
@@ -199,7 +199,7 @@ func (f *function) callValue(e *ir.CallValue) string {
 	return paren(texts[0]) + "(" + joinStrings(args) + ")"
 }
 
-// post calls a callback: a root begins later.
+// post calls a callback, which starts a root.
 func (f *function) post(e *ir.Post) string {
 	list := []operand{lend(e.Fun)}
 	t := e.Fun.Type().Elem
@@ -210,8 +210,7 @@ func (f *function) post(e *ir.Post) string {
 	return paren(texts[0]) + "(" + joinStrings(texts[1:]) + ")"
 }
 
-// closure writes a closure: a C++ lambda for one that lives within a call, a struct for
-// one that lives on.
+// closure writes a closure: a C++ lambda for a Lambda, a struct for a Callback.
 func (f *function) closure(e *ir.Closure) string {
 	if e.Body.Kind == ir.Callback {
 		return f.callback(e.Body)

@@ -7,13 +7,13 @@ import (
 	"interleave/eve/types"
 )
 
-// putChild writes the arguments of a child into the next free frame.
-func (f *function) putChild(fin *finish, s *ir.Spawn) {
+// pushChild writes the arguments of a child into the next free frame and pushes it.
+func (f *function) pushChild(fin *finish, s *ir.Spawn) {
 	c := &child{body: s.Body, parts: f.parts(s.Body, false), at: f.at}
 	args, thunk := f.thunk(s.Body, c.parts, wide(c.parts))
 	c.args = args
 	f.fillFrame(args, c.parts)
-	f.put("eve::put(" + f.ctx.worker + ", " + f.frame() + ", " + thunk + ");")
+	f.put("eve::push(" + f.ctx.worker + ", " + f.frame() + ", " + thunk + ");")
 	f.ctx.above++
 	if fin.joiner != "" {
 		f.put(fin.joiner + ".top = " + f.frame() + ";")
@@ -22,9 +22,9 @@ func (f *function) putChild(fin *finish, s *ir.Spawn) {
 	fin.children = append(fin.children, c)
 }
 
-// outlive keeps what the frame of a child points to until the child is done, also when the
-// finish fails: locals go in the reverse of the order in which they were declared, and the
-// joiner was the first.
+// outlive keeps the data that a child's frame points to until the child is done, also when the
+// finish fails: locals are destroyed in reverse order of declaration, and the joiner was declared
+// first.
 func (f *function) outlive(fin *finish, parts []part) {
 	points := func(p part) bool { return p.how == pointed || p.how == lodged }
 	if fin.joiner == "" || !wide(parts) && !slices.ContainsFunc(parts, points) {
@@ -33,8 +33,8 @@ func (f *function) outlive(fin *finish, parts []part) {
 	f.put("eve::outlived " + f.temp() + "(" + fin.joiner + ");")
 }
 
-// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame
-// points to. What only comes out is left alone.
+// fillFrame puts the arguments of a child into the first free frame, or into a local that the
+// frame points to. It leaves out values that only come back.
 func (f *function) fillFrame(args string, parts []part) {
 	local := f.temp()
 	if wide(parts) {
@@ -50,29 +50,29 @@ func (f *function) fillFrame(args string, parts []part) {
 	}
 }
 
-// keepArguments has the finish keep the arguments of a child in a loop, and the first free
+// keepArguments stores the arguments of a child of a loop in the finish, and makes the first free
 // frame point to them.
 func (f *function) keepArguments(fin *finish, args string, parts []part) {
-	if fin.keeper == "" {
-		fin.keeper = f.locals.name("kept_")
+	if fin.arguments == "" {
+		fin.arguments = f.locals.name("kept_")
 	}
 	var list []string
 	for _, p := range parts {
 		list = append(list, p.sent)
 	}
-	f.put(paren(f.frame()) + "->emplace<" + args + "*>(" + fin.keeper + ".keep(" + args + "{" +
+	f.put(paren(f.frame()) + "->emplace<" + args + "*>(" + fin.arguments + ".keep(" + args + "{" +
 		joinStrings(list) + "}));")
 }
 
-// takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
-func (f *function) takeChild(fin *finish, c *child) {
+// popChild joins the newest child: it runs the child inline, or loads the results of a thief.
+func (f *function) popChild(fin *finish, c *child) {
 	f.ctx.above--
 	k := f.frame()
 	f.at = c.at
 	if fin.joiner != "" {
 		f.put(fin.joiner + ".top = " + k + ";")
 	}
-	f.put("if (eve::take(" + f.ctx.worker + ", " + k + ")) {")
+	f.put("if (eve::pop(" + f.ctx.worker + ", " + k + ")) {")
 	f.indent++
 	f.inlineChild(c.body, c.parts)
 	f.indent--
@@ -91,7 +91,7 @@ func (f *function) takeChild(fin *finish, c *child) {
 	f.put("}")
 }
 
-// argsOf is the struct of a child that was put into frame k.
+// argsOf is the argument struct of the child in frame k.
 func (f *function) argsOf(c *child, k string) string {
 	if wide(c.parts) {
 		return "(*" + paren(k) + "->as<" + c.args + "*>())"
@@ -99,7 +99,7 @@ func (f *function) argsOf(c *child, k string) string {
 	return paren(k) + "->as<" + c.args + ">()"
 }
 
-// inlineChild writes the body of a child where the parent runs it itself.
+// inlineChild writes the body of a child, for the parent to run it itself.
 func (f *function) inlineChild(b *ir.Body, parts []part) {
 	f.nested(func() {
 		for _, p := range parts {
@@ -119,7 +119,7 @@ func (f *function) inlineChild(b *ir.Body, parts []part) {
 	})
 }
 
-// traced writes the code of a task. A failure on its way out of it notes that it came through this
+// traced writes the code of a task. A failure that leaves it records that it came through this
 // task, which costs nothing until then.
 func (f *function) traced(b *ir.Body, code func()) {
 	if !f.facts.fails(b.Block, f.o.Checked) {
@@ -137,8 +137,8 @@ func (f *function) traced(b *ir.Body, code func()) {
 	f.put("} catch (...) { eve::pass_on(" + f.site(line) + "); }")
 }
 
-// childBody writes the statements of a child. Children of its own that have no finish in it belong
-// to the one around it, which waits for them all the same when the child itself does.
+// childBody writes the statements of a child. Children of its own without a finish inside it
+// belong to the finish around it. That finish waits for them, since it waits for this child.
 func (f *function) childBody(b *ir.Body) {
 	if f.ctx.finish == nil || f.ctx.finish.kind != atOnce {
 		f.ctx.finish = nil
@@ -150,8 +150,8 @@ func (f *function) childBody(b *ir.Body) {
 	f.stmts(b.Block)
 }
 
-// outlives says whether all that a frame in a loop would point to stays until the finish ends. What
-// belongs to one turn of the loop does not, and its child runs at once.
+// outlives says whether all data that the frame of a child in a loop would point to stays until
+// the finish ends. Data of one turn does not, and the child is then run at once.
 func (fin *finish) outlives(b *ir.Body, parts []part) bool {
 	points := map[*ir.Var]bool{}
 	for _, p := range parts {
@@ -166,8 +166,8 @@ func (fin *finish) outlives(b *ir.Body, parts []part) bool {
 	return true
 }
 
-// putCounted writes a child in a loop. When the frames are used up it runs at once.
-func (f *function) putCounted(fin *finish, b *ir.Body) {
+// pushCounted writes a child in a loop. If the frames are used up it runs at once.
+func (f *function) pushCounted(fin *finish, b *ir.Body) {
 	parts := f.parts(b, true)
 	loops := f.indent > fin.indent
 	if loops && !fin.outlives(b, parts) {
@@ -188,7 +188,7 @@ func (f *function) putCounted(fin *finish, b *ir.Body) {
 	} else {
 		f.fillFrame(args, parts)
 	}
-	f.put("eve::put(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
+	f.put("eve::push(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
 	f.indent--
 	f.put("} else {")
 	f.indent++

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A child in a branch or loop runs as a task also when it has copies of what is more than its bits.
+// A child in a branch or loop runs as a task also when its copies need constructors.
 func TestCopiesOfChildren(t *testing.T) {
 	for _, c := range []struct{ children, want string }{
 		{"if n > 0:\n            @ [+a, =s]: a = s.size()",

@@ -2,9 +2,9 @@ package emit
 
 import "interleave/eve/ir"
 
-// clone writes the task-free copy of fn: its finishes run their children at once, and its calls of
-// itself go Depth copies deep before they come back to the checked function. The copies must be
-// inlined to pay: fib takes .30 ns a call so, and .85 with g++'s own choice (-O2, g++ 12).
+// clone writes the task-free copy of fn. Its finishes run their children at once, and its calls of
+// itself go Depth copies deep before they call the checked function again. The copies pay only if
+// they are inlined: fib then takes .30 ns a call, and .85 by g++'s own choice (-O2, g++ 12).
 func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	const inline = "[[gnu::always_inline]] static inline "
 	name := u.names.fn[fn] + "__inline"
@@ -47,7 +47,7 @@ func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	u.code = append(u.code, f.lines...)
 }
 
-// guards writes the tests with which fn begins and ends its recursion, so that its leaves, half of
+// guards writes the tests at the start of fn that end its recursion, so that its leaves, half of
 // all calls, need no call.
 func (f *function) guards(fn *ir.Func) {
 	f.ctx.result = fn.Result
@@ -64,8 +64,8 @@ func (f *function) guards(fn *ir.Func) {
 	}
 }
 
-// cloneDepth says how deep copies of fn are to be inlined into each other; 0: no clone. It pays
-// where the children of a finish call the function itself, and the copies stay small together.
+// cloneDepth is how deep copies of fn are inlined into each other; 0: no clone. A clone pays if
+// the children of a finish call the function itself, and the copies stay small together.
 func (u *unit) cloneDepth(fn *ir.Func) int {
 	if u.o.Debug || !u.facts.forks[fn] {
 		return 0
@@ -102,8 +102,8 @@ func (u *unit) cloneDepth(fn *ir.Func) int {
 	return depth
 }
 
-// selfCalls counts the calls of fn in the children of a finish, and says whether a
-// loop spawns them.
+// selfCalls counts the calls of fn in the children of a finish, and says whether a loop spawns
+// them.
 func selfCalls(b *ir.Block, fn *ir.Func) (calls int, loops bool) {
 	within(b, func(n ir.Node) bool {
 		switch n := n.(type) {

@@ -9,9 +9,9 @@ import (
 	"interleave/eve/types"
 )
 
-// typeLines declares all generated types, then defines each behind those that it holds by value.
+// typeLines declares all generated types, then defines each after those that it contains by value.
 func (u *unit) typeLines(w *writer) {
-	// Default values may name more types while they are written, hence no range.
+	// Default values may add types while they are written, hence no range.
 	var bodies [][]line
 	for i := 0; i < len(u.typeOrder); i++ {
 		bodies = append(bodies, u.definition(u.typeOrder[i]))
@@ -43,8 +43,8 @@ func (u *unit) typeLines(w *writer) {
 	}
 }
 
-// heldBy gives the generated types that a value of t needs complete: those that it holds by value
-// first, then those in its containers, unless they hold t themselves.
+// heldBy returns the generated types that must be complete for a value of t: first those that it
+// contains by value, then those in its containers, unless they contain t.
 func heldBy(t *types.Type) []*types.Type {
 	direct := parts(t, false)
 	for _, p := range parts(t, true) {
@@ -55,7 +55,8 @@ func heldBy(t *types.Type) []*types.Type {
 	return direct
 }
 
-// parts gives the named types in the fields of t; in containers and behind handles too when deep.
+// parts returns the named types in the fields of t, and with deep also in containers and behind
+// handles.
 func parts(t *types.Type, deep bool) []*types.Type {
 	var found []*types.Type
 	var look func(t *types.Type)
@@ -139,8 +140,8 @@ func (u *unit) caseName(t *types.Type, c types.Case) string {
 	return u.names.typ[t] + "__" + word(c.Name)
 }
 
-// structLines writes a struct with equality, hash and copy as its fields have them. Emitters have
-// none: they are known by their handles.
+// structLines writes a struct with equality, hash and copy if its fields have them. Emitters have
+// none: they are identified by their handles.
 func (u *unit) structLines(w *writer, name, shown, base string, fields []types.Field,
 	copyable bool) {
 	w.put("struct " + name + base + " {")
@@ -177,8 +178,8 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 // A dataMember is a data member of a generated struct.
 type dataMember struct{ ctype, name string }
 
-// constructor writes the constructor from all members. Without one, g++ gives the making of an
-// aggregate in an expression the last line of the function, and the debugger jumps about.
+// constructor writes the constructor from all members. Without one, g++ attributes an aggregate in
+// an expression to the last line of the function, and the debugger jumps about.
 func constructor(name string, members []dataMember) string {
 	var params, inits []string
 	for _, m := range members {
@@ -188,7 +189,7 @@ func constructor(name string, members []dataMember) string {
 	return "explicit " + name + "(" + joinStrings(params) + ") : " + joinStrings(inits) + " {}"
 }
 
-// printMethod writes what %v makes of a value: account(cents = 5), empty.
+// printMethod writes the text of a value for %v: account(cents = 5), empty.
 func (u *unit) printMethod(w *writer, shown string, fields []types.Field) {
 	w.put("template <class Spec> void print_to(eve::formatter& f_, const Spec& how_) const {")
 	text := shown
@@ -237,7 +238,7 @@ func hashText(fields []types.Field) string {
 	return text
 }
 
-// fieldName is the C++ name of field i. Fields of cases need have no name.
+// fieldName is the C++ name of field i. Fields of cases may have no name.
 func fieldName(fields []types.Field, i int) string {
 	if n := fields[i].Name; n != "" {
 		return notKeyword(strings.ReplaceAll(n, "__", "_0_"))
@@ -245,8 +246,7 @@ func fieldName(fields []types.Field, i int) string {
 	return fmt.Sprintf("field_%d", i)
 }
 
-// fieldDefault is the member initialiser: the declared default, or the zero value
-// where C++ has none.
+// fieldDefault is the member initialiser: the declared default, or the zero value if C++ has none.
 func (u *unit) fieldDefault(f types.Field) string {
 	if e, ok := f.Default.(ir.Expr); ok && e != nil {
 		return " = " + u.outside(e, f.Type)

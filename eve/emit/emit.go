@@ -9,12 +9,13 @@ import (
 	"interleave/eve/ir"
 )
 
-// Options say what kind of program is wanted.
+// Options say which kind of program to write.
 type Options struct {
 	Checked bool // arithmetic that overflows fails; otherwise it wraps
 	// main runs one test, named by its number in Program.Tests, instead of the program's main
-	Test  bool
-	Debug bool // no second copies of functions: quick to compile, one C++ function for one of Eve
+	Test bool
+	// no second copies of functions: quick to compile, one C++ function for each Eve function
+	Debug bool
 }
 
 // A Unit is the C++ text of one module.
@@ -25,8 +26,8 @@ type Unit struct {
 	Headers []string // of C libraries that it calls: the linker needs the libraries
 }
 
-// Program writes every module that has something to run. An error means a mistake of the compiler:
-// the checker accepts nothing that cannot be written.
+// Program writes every module that has code. An error is a bug of the compiler: the checker
+// accepts only programs that can be written.
 func Program(p *ir.Program, o Options) (units []Unit, err error) {
 	g := &program{p: p, o: o, facts: findFacts(p, o.Checked)}
 	g.names = findNames(p)
@@ -48,10 +49,10 @@ func Program(p *ir.Program, o Options) (units []Unit, err error) {
 	return units, nil
 }
 
-// A bug is the panic for what the checker should not have let through.
+// A bug is the panic for a program that the checker should have rejected.
 type bug string
 
-// A program is what all units of one compilation share.
+// A program is the state that all units of one compilation share.
 type program struct {
 	p     *ir.Program
 	o     Options
@@ -59,7 +60,7 @@ type program struct {
 	names *names
 }
 
-// mainModule is the module in which C++'s main is written.
+// mainModule is the module that gets C++'s main.
 func (g *program) mainModule() *ir.Module {
 	if g.p.Main != nil {
 		return g.p.Main.Module
@@ -73,7 +74,7 @@ func (g *program) mainModule() *ir.Module {
 	return nil
 }
 
-// hasCode says whether m has something that the runtime does not bring along.
+// hasCode says whether m has code that is not in the runtime.
 func (g *program) hasCode(m *ir.Module) bool {
 	for _, f := range m.Funcs {
 		if g.written(f) {
@@ -88,15 +89,15 @@ func (g *program) hasCode(m *ir.Module) bool {
 	return false
 }
 
-// written says whether f is a function of the text: not a native, not generic, not a test
-// of another run.
+// written says whether f is an Eve function to write: not a native, not generic, not a test of
+// another run.
 func (g *program) written(f *ir.Func) bool {
 	return f.Body != nil && f.Body.Block != nil && f.Native == "" && !f.Opaque && f.Extern == nil &&
 		(f.Test == "" || g.o.Test)
 }
 
-// ownGlobal says whether generated code keeps v: constants of simple types stand where they are
-// used, and what has no value in the text belongs to the runtime.
+// ownGlobal says whether generated code stores v. Constants of simple types are written at their
+// uses, and variables without a value in the text belong to the runtime.
 func ownGlobal(v *ir.Var) bool {
 	if v.Init == nil || v.Kind == ir.Global && v.Module != nil && v.Module.Std {
 		return false

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The C++ of a few programs stands beside them, without #line: to be read, and to show what a
-// change changes.
+// The C++ of a few programs is in files beside them, without #line, for reading and to show the
+// effect of a change.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.eve")
 	if err != nil || len(files) == 0 {
@@ -70,7 +70,7 @@ func check(t testing.TB, main string, modules map[string]string) *ir.Program {
 	return p
 }
 
-// units gives the texts of a program by module.
+// units returns the texts of a program by module.
 func units(t *testing.T, main string, modules map[string]string, o Options) map[string]string {
 	t.Helper()
 	all, err := Program(check(t, main, modules), o)
@@ -97,8 +97,8 @@ pub biggest: <type T: ordered> (v: vector<T>) T?:
     return best
 `
 
-// The text of a module depends on the program around it only as far as it must, so that it
-// is compiled once.
+// The text of a module depends on the program around it as little as possible, so that it is
+// compiled once.
 func TestModulesStayTheSame(t *testing.T) {
 	modules := map[string]string{"shapes": shapes}
 	one := units(t,
@@ -126,7 +126,7 @@ func TestModulesStayTheSame(t *testing.T) {
 	}
 }
 
-// Every statement says where it comes from.
+// Every statement has the line of its source.
 func TestLines(t *testing.T) {
 	text := units(t,
 		"main: [+stdout] () void:\n    x: int = 1\n\n\n    print(\n        \"%d\\n\",\n        "+
@@ -172,7 +172,7 @@ func TestChecked(t *testing.T) {
 	}
 }
 
-// An index is not checked where the loop around proves it, and is where something could change.
+// An index is not checked if the loop around proves it, and is checked if something could change.
 func TestIndexChecks(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"for (i in 0..v.size()): n += v[i]", "v[i]"},
@@ -192,7 +192,8 @@ func TestIndexChecks(t *testing.T) {
 	}
 }
 
-// What cannot fail says so: abs of a float, not of an int when overflow is checked.
+// Functions that cannot fail are noexcept: abs of a float, but not of an int when overflow is
+// checked.
 func TestNoexcept(t *testing.T) {
 	for text, want := range map[string]string{
 		"f: (x: float) float: return abs(x)\n": "eve::f64 main__f(eve::f64 x) noexcept;",

@@ -30,7 +30,7 @@ func (f *function) on(s *ir.On) {
 		contained(b)) + ");")
 }
 
-// eventName names the event for all the names it has in the handler, and gives the C++ one.
+// eventName binds all names of the event in the handler to one C++ name, which it returns.
 func eventName(g *function, b *ir.Body, event string) string {
 	name := ""
 	for _, v := range b.Params {
@@ -45,7 +45,7 @@ func eventName(g *function, b *ir.Body, event string) string {
 	return name
 }
 
-// hold says what a handler may do to its emitter: everything, unless its list says less.
+// hold is the permission of a handler on its emitter: full, unless its list says less.
 func hold(b *ir.Body) string {
 	for _, e := range b.Perms {
 		if b.Emitter == nil || e.Var != b.Emitter {
@@ -61,7 +61,7 @@ func hold(b *ir.Body) string {
 	return "write"
 }
 
-// await writes x <- call: the rest of the block is a root that begins when the value is there.
+// await writes x <- call: the rest of the block is a root that starts when the value is there.
 func (f *function) await(s *ir.Await) {
 	var within string
 	call := f.value(s.Call)
@@ -108,8 +108,8 @@ func (f *function) emitEvent(s *ir.Emit) {
 	f.put("eve::emit<" + event + ">(" + texts[0] + ", " + value + ");")
 }
 
-// callback writes a closure that lives on. A call of it makes a root, which has a copy of
-// what it captured.
+// callback writes a closure of kind Callback. A call of it makes a root with a copy of the
+// captures.
 func (f *function) callback(b *ir.Body) string {
 	var names, params, signature []string
 	run := f.task(b, "callback", func(g *function) shape {

@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// value writes e. Of a place it is the place itself; of a handle, the handle. What cannot stand in
-// a C++ expression is put out before it, as statements.
+// value writes e. For a place it returns the place itself, for a handle the handle. Parts that
+// cannot be in a C++ expression are written before it, as statements.
 func (f *function) value(e ir.Expr) string {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -86,7 +86,7 @@ func (f *function) maker(e ir.Expr) string {
 	panic(bug(fmt.Sprintf("no C++ for %T", e)))
 }
 
-// ref writes a variable; its last use moves what it owns.
+// ref writes a variable. Its last use moves its value.
 func (f *function) ref(e *ir.Ref) string {
 	b := f.variable(e.Var)
 	if b.name == "" {
@@ -95,7 +95,7 @@ func (f *function) ref(e *ir.Ref) string {
 	return b.name
 }
 
-// owned writes e for a place that takes it: moved from if it was the last use, else copied by C++.
+// owned writes e for a place that owns it: moved if it was the last use, else copied by C++.
 func (f *function) owned(e ir.Expr) string {
 	s := f.value(e)
 	r, ok := e.(*ir.Ref)
@@ -112,7 +112,7 @@ func (f *function) owned(e ir.Expr) string {
 	return s
 }
 
-// typed gives a constant the C++ type that Eve gives it; other expressions have it already.
+// typed gives a constant the C++ type of its Eve type. Other expressions have it already.
 func (f *function) typed(e ir.Expr, s string) string {
 	if c, ok := e.(*ir.Const); ok {
 		return f.constant(c, true)
@@ -120,7 +120,7 @@ func (f *function) typed(e ir.Expr, s string) string {
 	return s
 }
 
-// constant writes a value known in the text: with its type around it where C++ would guess another.
+// constant writes a constant, with its type around it if C++ would choose another type.
 func (f *function) constant(c *ir.Const, typed bool) string {
 	s := f.literal(c)
 	if typed && (c.T.IsInteger() || c.T.IsFloat()) {
@@ -162,7 +162,7 @@ func (f *function) literal(c *ir.Const) string {
 	panic(bug(fmt.Sprintf("constant of type %T", c.Value)))
 }
 
-// suffix keeps what is computed with a constant of 32 bits from being computed in 64.
+// suffix keeps computations with a constant of 32 bits in 32 bits.
 func suffix(t *types.Type, v float64) string {
 	if t.Kind == types.Float32 && !math.IsInf(v, 0) && !math.IsNaN(v) {
 		return "f"
@@ -186,8 +186,8 @@ func floatText(v float64) string {
 	return s
 }
 
-// list writes a container of its elements; long ones are filled statement by statement, which
-// compiles faster.
+// list writes a container of its elements. Long ones are filled by statements, which compile
+// faster.
 func (f *function) list(e *ir.MakeList) string {
 	const most = 16
 	t := f.ctype(e.T)
@@ -251,7 +251,7 @@ func (f *function) cut(e *ir.Cut) string {
 	return member(x, "cut("+list[1]+", "+list[2]+", "+f.site(e.Span.Line())+")")
 }
 
-// propagate writes x?: leaves the function with none or the error, or gives the value.
+// propagate writes x?: it leaves the function with the none or the error, or returns the value.
 func (f *function) propagate(e *ir.Propagate) string {
 	t := f.opened(e.X)
 	failed := f.ctype(f.ctx.result) + "()"
@@ -268,7 +268,7 @@ func (f *function) propagate(e *ir.Propagate) string {
 	return "eve::move(*" + t + ")"
 }
 
-// opened gives a name for an option or result: of a place, of the place itself.
+// opened returns a name for an option or result. For a place it names the place itself.
 func (f *function) opened(x ir.Expr) string {
 	t := f.temp()
 	if isPlace(x) && x.Type().Copyable() {

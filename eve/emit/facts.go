@@ -2,11 +2,12 @@ package emit
 
 import "interleave/eve/ir"
 
-// facts are what the emitter needs to know of functions before it writes the first one.
+// facts about functions that the emitter needs before it writes the first one.
 type facts struct {
-	forks   map[*ir.Func]bool // takes (worker, frame): it has a finish or calls what may have one
+	// takes (worker, frame): it has a finish or calls a function that may have one
+	forks   map[*ir.Func]bool
 	canFail map[*ir.Func]bool
-	// has no loop, no recursion and no closure to call, nor does what it calls
+	// neither it nor a function that it calls has a loop, recursion or a call of a closure
 	short map[*ir.Func]bool
 }
 
@@ -96,8 +97,8 @@ func (f *facts) nodeFails(n ir.Node, checked bool) bool {
 	return false
 }
 
-// longTurn says whether a turn of a loop can take long: it has a loop in it, or calls
-// what may have one.
+// longTurn says whether a turn of a loop can take long: it has a loop in it, or calls a function
+// that may have one.
 func (f *facts) longTurn(b *ir.Block) bool {
 	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -141,7 +142,7 @@ func safeShift(c *ir.Const, bits int) bool {
 	return ok && v >= 0 && v < int64(bits)
 }
 
-// safeNatives never fail. All others are taken to.
+// safeNatives never fail. All others are assumed to.
 var safeNatives = map[string]bool{
 	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true,
 	"slice.empty": true,

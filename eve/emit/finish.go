@@ -11,28 +11,28 @@ import (
 type finishKind uint8
 
 const (
-	// in the task-free clone, and where tasks stand ready: one after the other
+	// in the task-free clone, and when enough tasks are ready: one after the other
 	atOnce finishKind = iota
-	// disjoint children in a row: frames at known places, the last child runs inline
+	// disjoint children in sequence: frames at known places, the last child runs inline
 	straight
-	counted // disjoint children in loops: as many frames as come
+	counted // disjoint children in loops: any number of frames
 	queued  // children that may conflict: a scope orders them
 )
 
-// A finish is the one around the statements that are being written.
+// A finish is the finish around the statements that are being written.
 type finish struct {
 	kind finishKind
 	// counted, and straight when something can fail: the variable that joins in any case
-	joiner   string
-	keeper   string // counted: the variable that keeps what frames point to; empty: nothing
-	scope    string // queued
-	last     *ir.Spawn
-	children []*child         // straight: in frames
-	inside   map[*ir.Var]bool // counted: declared in it
-	indent   int              // counted: of the statements that end when it does
+	joiner    string
+	arguments string // counted: the variable with arguments that frames point to; or empty
+	scope     string // queued
+	last      *ir.Spawn
+	children  []*child         // straight: in frames
+	inside    map[*ir.Var]bool // counted: declared in it
+	indent    int              // counted: of the statements that end with it
 }
 
-// A child is one that was put, and is to be taken.
+// A child is a task that was pushed and must still be popped.
 type child struct {
 	body  *ir.Body
 	parts []part
@@ -74,7 +74,7 @@ func (f *function) finishBlock(b *ir.Block, disjoint bool) {
 			f.stmts(b)
 		case f.ctx.clone != nil && contains(b,
 			func(n ir.Node) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
-			f.richFinish(b)
+			f.finishTwice(b)
 		default:
 			f.ctx.clone = nil
 			f.framedFinish(b)
@@ -85,10 +85,11 @@ func (f *function) finishBlock(b *ir.Block, disjoint bool) {
 	f.put("}")
 }
 
-// richFinish writes a finish twice: without tasks, for when enough stand ready, and with.
-func (f *function) richFinish(b *ir.Block) {
+// finishTwice writes a finish twice: without tasks, for when enough of them are ready, and with
+// tasks.
+func (f *function) finishTwice(b *ir.Block) {
 	at := f.at
-	f.put("if (eve::rich(" + f.ctx.worker + ", " + f.frame() + ")) {")
+	f.put("if (eve::enough_ready(" + f.ctx.worker + ", " + f.frame() + ")) {")
 	f.indent++
 	f.nested(func() {
 		f.ctx.finish = &finish{kind: atOnce}
@@ -106,7 +107,7 @@ func (f *function) richFinish(b *ir.Block) {
 	f.put("}")
 }
 
-// framedFinish writes a finish whose children lie in frames.
+// framedFinish writes a finish whose children are in frames.
 func (f *function) framedFinish(b *ir.Block) {
 	if isStraight(b) {
 		f.straightFinish(b)
@@ -118,8 +119,8 @@ func (f *function) framedFinish(b *ir.Block) {
 	f.ctx.finish = fin
 	f.ctx.top, f.ctx.above = j+".top", 0
 	children := f.capture(func() { f.stmts(b) })
-	if fin.keeper != "" { // before the joiner, so that it ends after all children
-		f.put("eve::keeper " + fin.keeper + ";")
+	if fin.arguments != "" { // before the joiner, so that it ends after all children
+		f.put("eve::argument_store " + fin.arguments + ";")
 	}
 	f.put(joiner)
 	f.lines = append(f.lines, children...)
@@ -147,7 +148,7 @@ func declared(b *ir.Block) map[*ir.Var]bool {
 	return found
 }
 
-// isStraight says whether the children of a finish stand in a row, not in loops or branches.
+// isStraight says whether the children of a finish are in sequence, not in loops or branches.
 func isStraight(b *ir.Block) bool {
 	for _, s := range b.Stmts {
 		switch s := s.(type) {
@@ -173,8 +174,7 @@ func isStraight(b *ir.Block) bool {
 	return true
 }
 
-// straightFinish puts all children but the last, runs that one, and takes the others
-// back in reverse.
+// straightFinish pushes all children but the last, runs that one, and pops the others in reverse.
 func (f *function) straightFinish(b *ir.Block) {
 	fin := &finish{kind: straight}
 	if last, ok := b.Stmts[len(b.Stmts)-1].(*ir.Spawn); ok {
@@ -187,7 +187,7 @@ func (f *function) straightFinish(b *ir.Block) {
 	f.ctx.finish = fin
 	f.stmts(b)
 	for i := len(fin.children) - 1; i >= 0; i-- {
-		f.takeChild(fin, fin.children[i])
+		f.popChild(fin, fin.children[i])
 	}
 }
 
@@ -208,16 +208,16 @@ func (f *function) spawn(s *ir.Spawn) {
 		if s == fin.last {
 			f.inlineChild(s.Body, f.parts(s.Body, false))
 		} else {
-			f.putChild(fin, s)
+			f.pushChild(fin, s)
 		}
 	case counted:
-		f.putCounted(fin, s.Body)
+		f.pushCounted(fin, s.Body)
 	case queued:
 		f.spawnQueued(fin, s.Body)
 	}
 }
 
-// splits says whether a parallel loop over the elements in place will do: loans of a
+// splits says whether a parallel loop over the elements in place is possible: for loans of a
 // contiguous container.
 func splits(s *ir.SpawnEach) bool {
 	if s.Body.Kind != ir.Child || s.Body.Each == nil || s.Body.Each.Type.Kind == types.Shared {
@@ -255,7 +255,7 @@ func (f *function) spawnEach(s *ir.SpawnEach) {
 	f.put("}")
 }
 
-// parallelFor writes a loop that the runtime cuts in two wherever somebody has nothing to do.
+// parallelFor writes a loop that the runtime splits when a worker has nothing to do.
 func (f *function) parallelFor(s *ir.SpawnEach) {
 	at := f.at
 	x := f.view(s.X)
@@ -272,7 +272,7 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 		f.ctx = context{worker: w, top: t, result: types.VoidT}
 		for _, p := range parts {
 			f.vars[p.inner] = p.here
-			// each task has a copy
+			// each task needs a copy
 			if p.how == copied || p.inner.Sign == '=' && storesTo(s.Body.Block, p.inner) {
 				own := f.locals.name(p.inner.Name)
 				f.put("auto " + own + " = " + p.here.name + ";")

@@ -8,7 +8,7 @@ import (
 	"interleave/eve/types"
 )
 
-// format puts out the statements that fill a formatter, and gives its name.
+// format writes the statements that fill a formatter, and returns its name.
 func (f *function) format(e *ir.Format) string {
 	name := f.temp()
 	f.put("eve::formatter " + name + ";")
@@ -25,7 +25,7 @@ func (f *function) format(e *ir.Format) string {
 	return name
 }
 
-// specText is the second argument of put; empty for the usual one.
+// specText is the second argument of put; empty for the default.
 func specText(p ir.FormatPart) string {
 	var s []string
 	vs := verbs(p.Verb, p.X.Type())
@@ -54,8 +54,8 @@ func specText(p ir.FormatPart) string {
 	return ", {" + strings.Join(s, ", ") + "}"
 }
 
-// verbs says to the runtime what it cannot see in the C++ types, where char is a byte and duration
-// an i64: a verb for each part of t that has no parts, as eve::spec::verbs counts them.
+// verbs tells the runtime types that it cannot see in C++, since char is a byte and duration an
+// i64: it has a verb for each simple part of t, as eve::spec::verbs counts them.
 func verbs(v byte, t *types.Type) string {
 	t = t.Deref()
 	plain := v == 'v' || v == 's'

@@ -9,18 +9,18 @@ import (
 	"interleave/eve/types"
 )
 
-// A binding is how a variable of Eve is written in the C++ function at hand.
+// A binding is the C++ form of an Eve variable in the current function.
 type binding struct {
 	// the variable: a value, or a handle; empty for a built object that is a plain local
 	name  string
-	value string // what stands behind it: the object of a handle, else the variable itself
+	value string // its value: the object of a handle, else the variable itself
 	fixed bool   // it is const in C++: lent
-	keep  bool   // it must not be moved from: the captures of a handler serve many events
+	keep  bool   // it must not be moved: the captures of a handler serve many events
 }
 
 func plainly(name string) binding { return binding{name: name, value: name} }
 
-// bind gives the binding of a variable of type t that is called name.
+// bind makes the binding of a variable of type t that is called name.
 func bind(t *types.Type, name string) binding {
 	if t.Kind == types.Shared {
 		return binding{name: name, value: "*" + name}
@@ -28,37 +28,36 @@ func bind(t *types.Type, name string) binding {
 	return plainly(name)
 }
 
-// A function is one C++ function while it is written, with what stands inline in it:
-// closures, children.
+// A function is one C++ function being written, with its inline parts: closures, children.
 type function struct {
 	*unit
 	writer
 	owner   *ir.Func // for the names of helpers; nil outside functions
 	locals  *locals
 	vars    map[*ir.Var]binding
-	shared  map[*ir.Var]bool // built objects whose handle is used as such
+	shared  map[*ir.Var]bool // built objects whose handle is used
 	ctx     context
 	temps   int
-	noelide bool // it has a defer, which must not change a value on its way out
+	noelide bool // it has a defer, which must not change the result
 }
 
-// A context is what changes where a closure or a child begins.
+// A context is the state that changes at the start of a closure or a child.
 type context struct {
 	worker string
-	top    string // the first free frame: this pointer,
-	above  int    // plus so many
+	top    string // the first free frame is this pointer,
+	above  int    // plus this number
 	result *types.Type
-	label  string // of an inlined child: where its return goes; empty where return is C++'s
+	label  string // of an inlined child: the target of its return; empty if return is C++'s
 	labels bool   // set when the label is used
 	finish *finish
-	clone  *ir.Func // whose task-free copy is being written, or called where tasks stand ready
+	clone  *ir.Func // whose task-free copy is being written, or called when enough tasks are ready
 	depth  string   // the template argument of calls to the clone
 	safe   []safeIndex
 
-	unchecked map[*ir.Index]string // tested before the loop at hand: the views to go by
+	unchecked map[*ir.Index]string // indexes tested before the current loop: the views to use
 }
 
-// ownNames are the locals that generated functions have of their own.
+// ownNames are the fixed locals of generated functions.
 var ownNames = []string{"w_", "top_", "args_", "frame_", "emitter_"}
 
 func (u *unit) newFunction(owner *ir.Func, reserved ...string) *function {
@@ -79,7 +78,7 @@ func (f *function) frame() string {
 	return f.ctx.top
 }
 
-// function writes fn, with its task-free clone if that can pay.
+// function writes fn, with its task-free clone if that may pay.
 func (u *unit) function(fn *ir.Func) {
 	f := u.newFunction(fn)
 	f.shared = handleUses(fn.Body)
@@ -126,11 +125,11 @@ func (f *function) body(b *ir.Body) {
 	f.stmts(b.Block)
 }
 
-// handleUses finds the built objects of a body whose handle is wanted as a handle: those live in a
+// handleUses finds the built objects of a body whose handle is used as a handle: those are in a
 // box. The others are plain C++ locals.
 func handleUses(b *ir.Body) map[*ir.Var]bool {
 	used := map[*ir.Var]bool{}
-	captures := map[*ir.Var][]*ir.Var{} // what a captured variable came from
+	captures := map[*ir.Var][]*ir.Var{} // from inner to outer variable
 	var under ir.Expr
 	ir.Walk(b, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -173,13 +172,13 @@ func (f *function) local(v *ir.Var) string {
 	return name
 }
 
-// temp is a new name for a value that has none in the text.
+// temp is a new name for a value without a name in the text.
 func (f *function) temp() string {
 	f.temps++
 	return f.locals.name(fmt.Sprintf("t%d_", f.temps))
 }
 
-// capture runs write and gives what it put out, instead of putting it out.
+// capture runs write and returns its lines, instead of writing them.
 func (f *function) capture(write func()) []line {
 	was := f.lines
 	f.lines = nil
@@ -189,7 +188,7 @@ func (f *function) capture(write func()) []line {
 	return got
 }
 
-// nested runs write in a context that starts as the one at hand and ends with it.
+// nested runs write in a context that starts as a copy of the current one and ends with it.
 func (f *function) nested(write func()) {
 	was := f.ctx
 	mark := f.locals.open()

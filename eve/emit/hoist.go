@@ -8,23 +8,22 @@ import (
 	"interleave/eve/types"
 )
 
-// A loop over a range is written twice where that lets its indexes go unchecked: with no check at
-// all, for when a test before it finds all of them in range, and as it stands. The first has
-// nothing in it that could leave it, so that the C++ compiler can keep several turns under way, or
-// make vectors of them.
+// A loop over a range is written twice if that saves checks of indexes: without checks, for when a
+// test before it finds all indexes in range, and as it is. The first loop has no exit in its body,
+// so the C++ compiler can overlap turns, or vectorise it.
 
-// A hoisting is what one loop tests before it begins.
+// A hoisting is the set of tests before one loop.
 type hoisting struct {
 	views map[string]string    // container: the view of it that the unchecked loop uses
-	index map[*ir.Index]string // by which view it goes
+	index map[*ir.Index]string // the view to use
 	tests []string
 }
 
-// Loops longer than that gain little by what a turn saves; a guess.
+// Longer loops gain little from saved checks; a guess.
 const longestHoisted = 60
 
-// hoist finds out which indexes of s can be tested before it, whose bounds are low and end, and
-// puts out the views. Nil: none, or something in the loop could change a container.
+// hoist finds the indexes of s, a loop from low to end, that can be tested before it, and writes
+// the views. It returns nil if there are none, or if the loop could change a container.
 func (f *function) hoist(s *ir.ForIn, low, end string) *hoisting {
 	t := s.Var.Type
 	if f.o.Debug || t.Bits() != 64 || t.IsUnsigned() || size(s.Body) > longestHoisted ||
@@ -66,7 +65,7 @@ func (f *function) hoist(s *ir.ForIn, low, end string) *hoisting {
 	return h
 }
 
-// viewOf puts out a view of container x, once.
+// viewOf writes a view of container x, once.
 func (f *function) viewOf(h *hoisting, x ir.Expr) string {
 	text := f.value(x)
 	if _, local := x.(*ir.Ref); local && x.Type().Kind == types.Slice {
@@ -79,7 +78,7 @@ func (f *function) viewOf(h *hoisting, x ir.Expr) string {
 	return h.views[text]
 }
 
-// indexAt writes index e as it is when the loop variable v has the value at.
+// indexAt writes the value of index e when the loop variable v has the value at.
 func (f *function) indexAt(e ir.Expr, v *ir.Var, at string) string {
 	was, had := f.vars[v]
 	f.vars[v] = plainly(at)
@@ -91,8 +90,8 @@ func (f *function) indexAt(e ir.Expr, v *ir.Var, at string) string {
 	return text
 }
 
-// plain says whether b changes no container but for elements that are numbers, and has no loop
-// and no task in it.
+// plain says whether b changes containers only in elements that are numbers, and has no loop and
+// no task in it.
 func (f *function) plain(b *ir.Block) bool {
 	return !contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -113,15 +112,15 @@ func (f *function) plain(b *ir.Block) bool {
 	})
 }
 
-// A loop tells what stays the same in its turns.
+// A loop knows which values do not change in its turns.
 type loop struct {
 	*ir.ForIn
 	inside  map[*ir.Var]bool // declared in it
 	checked bool
-	local   bool // it stores to nothing but variables and elements
+	local   bool // it stores only to variables and elements
 }
 
-// storesElsewhere says whether n stores to a field, or to what a view or handle stands for.
+// storesElsewhere says whether n stores to a field, or through a view or a handle.
 func storesElsewhere(n ir.Node) bool {
 	a, ok := n.(*ir.Assign)
 	if !ok {
@@ -134,7 +133,7 @@ func storesElsewhere(n ir.Node) bool {
 	return true
 }
 
-// stays says whether v has one value in all turns.
+// stays says whether v has the same value in all turns.
 func (l loop) stays(v *ir.Var) bool {
 	switch v.Kind {
 	case ir.Local, ir.Param, ir.Self, ir.Loop, ir.Bound, ir.Capture:
@@ -143,8 +142,8 @@ func (l loop) stays(v *ir.Var) bool {
 	return false
 }
 
-// holds says whether x is a container that has one size and place in all turns: a variable,
-// or a part of one.
+// holds says whether x is a container with the same size and place in all turns: a variable, or a
+// part of one.
 func (l loop) holds(x ir.Expr) bool {
 	switch x.Type().Deref().Kind {
 	case types.Vector, types.Array, types.Slice:
@@ -166,9 +165,9 @@ func (l loop) remains(x ir.Expr) bool {
 	return false
 }
 
-// affine says whether e is the loop variable and something added to or taken from it that stays the
-// same (moves), or stays the same itself. Where arithmetic can fail, only the variable alone and
-// what needs none will do.
+// affine says whether e is the loop variable plus or minus an invariant (moves), or is an
+// invariant itself (fixed). If arithmetic can fail, only the variable alone and expressions
+// without arithmetic qualify.
 func (l loop) affine(e ir.Expr) (moves, fixed bool) {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -200,7 +199,7 @@ func (l loop) isNumber(e ir.Expr) bool {
 	return t.IsInteger() && t.Bits() == 64 && !t.IsUnsigned()
 }
 
-// hoisted writes a loop over a range twice, by what hoist found.
+// hoisted writes a loop over a range twice, with the tests that hoist found.
 func (f *function) hoisted(s *ir.ForIn, h *hoisting, low, end string) {
 	at := f.at
 	f.put("if (" + strings.Join(h.tests, " && ") + ") {")

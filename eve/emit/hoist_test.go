@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Where a test before a loop can find all indexes good, the loop stands there without checks too;
-// not where the test would not hold for all turns.
+// If a test before a loop can prove all indexes, the loop is also written without checks; not if
+// the test would not hold for all turns.
 func TestHoistedIndexes(t *testing.T) {
 	for _, c := range []struct {
 		body, want string

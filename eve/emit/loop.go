@@ -25,8 +25,8 @@ func (f *function) ifElse(s *ir.If) {
 	f.put("}")
 }
 
-// repeat writes while and C's for. `continue` must reach the step, so a step that is no plain C++
-// expression stands at the start of every turn but the first.
+// repeat writes while and C's for. `continue` must reach the step. So a step that is not a plain
+// C++ expression is written at the start of every turn but the first.
 func (f *function) repeat(s *ir.Repeat) {
 	mark := f.locals.open()
 	defer f.locals.close(mark)
@@ -86,7 +86,7 @@ func (f *function) loopHead(cond, step string, inside bool) {
 	f.put("for (; " + cond + "; " + step + ") {")
 }
 
-// stepText writes a step as an expression; as statements when it needs more.
+// stepText writes a step as an expression, or as statements if it needs more.
 func (f *function) stepText(s ir.Stmt) (string, []line) {
 	if s == nil {
 		return "", nil
@@ -111,24 +111,24 @@ func trimIndent(s string) string {
 	return s
 }
 
-// backEdge writes what a loop does each turn beside its own work: it shows its frames to thieves
-// where turns are long, and looks at the time budget where nothing bounds it.
+// backEdge writes the extra work of each turn of a loop: it publishes frames to thieves if turns
+// are long, and checks the time budget if the loop has no bound.
 func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
 	forks := f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_"
 	long := forks && f.facts.longTurn(body)
 	switch {
 	case unbounded && long:
-		f.put("eve::attend(" + f.ctx.worker + ", " + f.frame() + ", " + f.site(line) + ");")
+		f.put("eve::poll_and_check(" + f.ctx.worker + ", " + f.frame() + ", " + f.site(line) + ");")
 	case unbounded && forks:
-		f.put("eve::pulse(" + f.ctx.worker + ", " + f.site(line) + ");")
+		f.put("eve::check_budget(" + f.ctx.worker + ", " + f.site(line) + ");")
 	case unbounded:
-		f.put("eve::pulse(" + f.site(line) + ");")
+		f.put("eve::check_budget(" + f.site(line) + ");")
 	case long:
-		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame() + ");")
+		f.put("eve::poll_steals(" + f.ctx.worker + ", " + f.frame() + ");")
 	}
 }
 
-// loopBody writes the turns; a finish around the loop counts its children as they come.
+// loopBody writes the turns. A finish around the loop counts its children as they come.
 func (f *function) loopBody(b *ir.Block) { f.stmts(b) }
 
 // forIn writes for (x in e).
@@ -183,7 +183,7 @@ func (f *function) rangeLoop(s *ir.ForIn, low, end string) {
 	f.turn(s)
 }
 
-// turn writes the body of a loop whose head stands already.
+// turn writes the body of a loop whose head is written already.
 func (f *function) turn(s *ir.ForIn) {
 	f.indent++
 	f.backEdge(s.Body, false, s.Span.Line())
@@ -192,7 +192,8 @@ func (f *function) turn(s *ir.ForIn) {
 	f.put("}")
 }
 
-// needsGuard says whether the container could be changed through another name while it is iterated.
+// needsGuard says whether the container could be changed through another name while it is
+// iterated.
 func needsGuard(s *ir.ForIn) bool {
 	switch s.X.Type().Deref().Kind {
 	case types.Vector, types.Map, types.Set:
@@ -203,8 +204,8 @@ func needsGuard(s *ir.ForIn) bool {
 	return v == nil || v.Type.Kind == types.Ref || v.Kind == ir.Self || v.Kind == ir.Param
 }
 
-// isSharedText says whether a string could be replaced through another name while it is iterated:
-// it has no guard, but a copy of it only counts.
+// isSharedText says whether a string could be replaced through another name while it is iterated.
+// It has no guard; instead a copy is iterated, which only counts.
 func isSharedText(e ir.Expr) bool {
 	if e.Type().Deref().Kind != types.String {
 		return false
@@ -238,7 +239,7 @@ func (f *function) forElements(s *ir.ForIn) {
 	f.turn(s)
 }
 
-// elementType is how the loop variable is declared: the element in place, lent, or copied where
+// elementType is the declaration of the loop variable: the element in place, lent, or copied if
 // that is as cheap or the body could change it.
 func (f *function) elementType(s *ir.ForIn) string {
 	t := s.Var.Type

@@ -7,7 +7,7 @@ import (
 	"interleave/eve/types"
 )
 
-// match writes the arms as a chain of ifs, which g++ makes a table of where that pays. A switch
+// match writes the arms as a chain of ifs, which g++ turns into a table if that pays. A switch
 // would catch the break of a loop around it.
 func (f *function) match(s *ir.Match) {
 	f.put("{")
@@ -29,7 +29,7 @@ func (f *function) match(s *ir.Match) {
 	f.put("}")
 }
 
-// arm writes one arm. The last one needs no test: the checker has seen to it that one fits.
+// arm writes one arm. The last one needs no test, since the checker has ensured that one matches.
 func (f *function) arm(a *ir.Arm, x string, matched ir.Expr, first, last bool) {
 	t := matched.Type()
 	if a.Span.IsValid() {
@@ -71,9 +71,9 @@ func (f *function) fits(a *ir.Arm, x string, t *types.Type) string {
 	return fmt.Sprintf("%s.tag() == %d", x, a.Case)
 }
 
-// pattern declares the variables of an arm: the parts of what was matched. They are copies where
-// that place may change while the arm runs, and names where it cannot: of a temporary, or of what
-// is not copied unasked.
+// pattern declares the variables of an arm: the parts of the matched value. They are copies if
+// that place may change while the arm runs, and references if it cannot: parts of a temporary, or
+// of a value that is not copied implicitly.
 func (f *function) pattern(a *ir.Arm, x string, t *types.Type, place bool) {
 	if a.Any || a.Const != nil {
 		return

@@ -10,9 +10,9 @@ import (
 	"interleave/eve/types"
 )
 
-// names are the C++ names of everything that is not local: module__name, module__type__method,
-// with type arguments behind. Two underscores keep them apart from locals and from the names
-// of C libraries.
+// names are the C++ names of all things that are not local: module__name, module__type__method,
+// followed by type arguments. Two underscores keep them apart from locals and from the names of C
+// libraries.
 type names struct {
 	module map[*ir.Module]string
 	fn     map[*ir.Func]string
@@ -62,7 +62,7 @@ func (n *names) globalName(m *ir.Module, v *ir.Var, prefix string) string {
 	return "eve::" + word(m.Name) + "::the_" + v.Name
 }
 
-// free is name, with a mark made of id behind it where two would be the same.
+// free is name, followed by a hash of id if the name is taken.
 func (n *names) free(name, id string) string {
 	if n.taken[name] {
 		h := fnv.New32a()
@@ -84,7 +84,7 @@ func argsSuffix(args []*types.Type) string {
 	return b.String()
 }
 
-// word makes an identifier of any text: "account.add" is account__add, "vector<int>" vector_int.
+// word makes an identifier from any text: "account.add" is account__add, "vector<int>" vector_int.
 func word(s string) string {
 	s = strings.ReplaceAll(s, "__", "_0_")
 	var b strings.Builder
@@ -115,7 +115,7 @@ func word(s string) string {
 	return b.String()
 }
 
-// notKeyword is name, with _ behind it if C++ has other plans for it.
+// notKeyword is name, followed by _ if it is a C++ keyword.
 func notKeyword(name string) string {
 	if keywords[name] {
 		return name + "_"
@@ -123,7 +123,8 @@ func notKeyword(name string) string {
 	return name
 }
 
-// keywords are C++'s, the macros that compilers define, and the names that generated functions use.
+// keywords are C++'s, the macros that compilers define, and the names that generated functions
+// use.
 var keywords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`alignas alignof and and_eq asm atomic_cancel auto bitand bitor bool break case
@@ -139,8 +140,8 @@ var keywords = func() map[string]bool {
 	return m
 }()
 
-// locals hands out the names of one C++ function. A name is free again when its block ends, so that
-// the debugger shows most variables under the name that they have in the text.
+// locals hands out the names of one C++ function. A name is free again when its block ends, so
+// that the debugger shows most variables under their names in the text.
 type locals struct {
 	taken map[string]bool
 	order []string
@@ -168,7 +169,7 @@ func (l *locals) name(want string) string {
 	return name
 }
 
-// open and close bracket a block.
+// open starts a block and close ends it.
 func (l *locals) open() int { return len(l.order) }
 
 func (l *locals) close(mark int) {

@@ -7,8 +7,9 @@ import (
 	"interleave/eve/types"
 )
 
-// native writes a call of what the runtime makes: methods are members of the same name, functions
-// stand in namespace eve, those of modules other than the prelude in one of the module's name.
+// native writes a call of a function of the runtime. Methods are members of the same name.
+// Functions are in namespace eve; those of modules other than the prelude are in a namespace of
+// the module's name.
 func (f *function) native(e *ir.Call) string {
 	fn := e.Fn
 	if s, ok := f.formatted(e); ok {
@@ -54,8 +55,8 @@ var placed = map[string]bool{
 	"set.insert": true, "set.remove": true, "set.clear": true,
 }
 
-// nativeOperands says how the arguments of a native are handed over. Natives of the runtime are
-// templates: constants must say their type.
+// nativeOperands says how the arguments of a native are passed. Natives of the runtime are
+// templates, so constants must state their type.
 func (f *function) nativeOperands(e *ir.Call) []operand {
 	var list []operand
 	for i, a := range e.Args {
@@ -77,7 +78,7 @@ func (f *function) nativeOperands(e *ir.Call) []operand {
 	return list
 }
 
-// formatted writes the natives that take a text just made without making it a string first.
+// formatted writes natives that take a new text without making a string first.
 func (f *function) formatted(e *ir.Call) (string, bool) {
 	if e.Fn.Native != "output.write" && e.Fn.Native != "print" {
 		return "", false

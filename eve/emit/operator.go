@@ -14,7 +14,7 @@ func (f *function) unary(e *ir.Unary) string {
 	return f.narrowed(e.T, s)
 }
 
-// narrowed casts the result of C++ arithmetic, which is int at least, back to a small type.
+// narrowed casts the result of C++ arithmetic, which is at least an int, back to a small type.
 func (f *function) narrowed(t *types.Type, s string) string {
 	if t.IsInteger() && t.Bits() < 32 {
 		return "static_cast<" + f.ctype(t) + ">(" + s + ")"
@@ -51,8 +51,8 @@ func (f *function) operator(op ir.Op, t *types.Type, ex, ey ir.Expr, x, y string
 	return f.narrowed(t, paren(f.typed(ex, x))+" "+string(op)+" "+paren(y))
 }
 
-// checkedName is the runtime's function for an integer operator that can fail; empty where
-// C++'s own does.
+// checkedName is the runtime's function for an integer operator that can fail; empty if C++'s own
+// is used.
 func (f *function) checkedName(op ir.Op, t *types.Type, y ir.Expr) string {
 	c, constant := y.(*ir.Const)
 	switch op {
@@ -85,8 +85,8 @@ func (f *function) checkedName(op ir.Op, t *types.Type, y ir.Expr) string {
 	return ""
 }
 
-// logical writes && and ||: as C++ does, or with an if where the right side needs
-// statements of its own.
+// logical writes && and ||: as in C++, or with an if when the right side needs statements of its
+// own.
 func (f *function) logical(e *ir.Binary) string {
 	x := f.value(e.X)
 	var y string
@@ -134,7 +134,7 @@ func (f *function) convert(e *ir.Convert) string {
 	return "eve::convert<" + f.ctype(to) + ">(" + f.typed(e.X, x) + ")"
 }
 
-// widens says whether every value of from is one of to.
+// widens says whether `to` has every value of `from`.
 func widens(from, to *types.Type) bool {
 	switch {
 	case to.IsFloat():

@@ -5,31 +5,31 @@ import (
 	"interleave/eve/types"
 )
 
-// A use says how an operand is handed over.
+// A use says how an operand is passed.
 type use uint8
 
 const (
-	byRead use = iota // its value is looked at: a number
-	byOwn             // taken
-	byLend            // a const reference, or a copy where the place may change meanwhile
-	byRef             // a place that is changed
+	byRead use = iota // its value is read: a number
+	byOwn             // its value is moved or copied
+	byLend            // a const reference, or a copy if the place may change meanwhile
+	byRef             // a place that may be changed
 )
 
 // An operand is an expression with its use.
 type operand struct {
 	x    ir.Expr
 	how  use
-	text func(*function) string // writes it in another way than usual; may be nil
+	text func(*function) string // writes it in a special way; may be nil
 
-	// nothing forbids later operands to change it, as the rules of lending do for arguments
+	// later operands may change it, as the rules of lending do not apply
 	alone bool
 }
 
 func read(x ir.Expr) operand { return operand{x: x, how: byRead} }
 func lend(x ir.Expr) operand { return operand{x: x, how: byLend} }
 
-// exprs writes operands so that they are evaluated from left to right, which C++ does not promise:
-// what stands left of a call that might change it, or fail after it, is kept in a temporary.
+// exprs writes operands so that they are evaluated from left to right, which C++ does not promise.
+// An operand left of a call that might change it, or fail after it, is stored in a temporary.
 func (f *function) exprs(list ...operand) []string {
 	texts := make([]string, len(list))
 	before := make([][]line, len(list))
@@ -49,14 +49,14 @@ func (f *function) exprs(list ...operand) []string {
 	return texts
 }
 
-// A later says what the operands behind one may do.
+// A later says which effects the operands behind one may have.
 type later struct {
-	change bool // what others see
-	first  bool // be evaluated in statements before the expression
+	change bool // change state that others see
+	first  bool // need statements before the expression
 	fail   bool
-	look   bool // at what others may change, be it where a place is
-	take   bool // what the one before them reads
-	reach  bool // and change what the one before them reads
+	look   bool // read state that others may change, such as the position of a place
+	take   bool // move a variable that the one before them reads
+	reach  bool // and change a place that the one before them reads
 }
 
 func (f *function) behind(o operand, list []operand, before [][]line) later {
@@ -72,7 +72,7 @@ func (f *function) behind(o operand, list []operand, before [][]line) later {
 	return l
 }
 
-// takes says whether e moves a variable away that x reads.
+// takes says whether e moves a variable that x reads.
 func takes(e, x ir.Expr) bool {
 	return contains(e, func(n ir.Node) bool {
 		r, ok := n.(*ir.Ref)
@@ -80,7 +80,7 @@ func takes(e, x ir.Expr) bool {
 	})
 }
 
-// matter says whether o has to be evaluated before them, by a statement of its own.
+// matter says whether o must be evaluated before them, by a statement of its own.
 func (l later) matter(f *function, o operand) bool {
 	if givesPlace(o) && remains(o.x) {
 		return o.alone && l.reach
@@ -111,7 +111,7 @@ func (f *function) owneds(xs []ir.Expr) []string {
 	return f.exprs(list...)
 }
 
-// mayChange says whether a call in e may change what the place x stands for.
+// mayChange says whether a call in e may change the place x.
 func mayChange(e, x ir.Expr) bool {
 	own := isOwn(x) && !mentions(e, root(x))
 	return contains(e, func(n ir.Node) bool {
@@ -125,12 +125,12 @@ func mayChange(e, x ir.Expr) bool {
 	})
 }
 
-// givesPlace says whether what o gives is a place: one that is lent or changed.
+// givesPlace says whether o is passed as a place, which is lent or changed.
 func givesPlace(o operand) bool {
 	return isPlace(o.x) && (o.how == byRef || o.how == byLend && !o.x.Type().Copyable())
 }
 
-// remains says whether e is the same place whatever happens: a variable, or a field of one.
+// remains says whether e is always the same place: a variable, or a field of one.
 func remains(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -146,8 +146,8 @@ func remains(e ir.Expr) bool {
 	return false
 }
 
-// temporary puts the value of an operand into a temporary, or a reference to it where the checker
-// sees to it that nothing later changes it.
+// temporary stores the value of an operand in a temporary, or a reference to it if the checker
+// ensures that nothing later changes it.
 func (f *function) temporary(o operand, text string) string {
 	t := f.temp()
 	if givesPlace(o) {
@@ -176,8 +176,8 @@ func (f *function) mayFail(e ir.Expr) bool {
 	return fails
 }
 
-// hasEffects says whether evaluating e may change something that another operand could
-// see, or fail.
+// hasEffects says whether evaluating e may change something that another operand could see, or
+// fail.
 func hasEffects(e ir.Expr) bool {
 	return contains(e, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -190,8 +190,8 @@ func hasEffects(e ir.Expr) bool {
 	})
 }
 
-// readsMutable says whether e depends on what can change: everything but constants and plain locals
-// that only this body knows.
+// readsMutable says whether e depends on state that can change: anything but constants and plain
+// locals of this body.
 func readsMutable(e ir.Expr) bool {
 	return contains(e, func(n ir.Node) bool {
 		switch n := n.(type) {

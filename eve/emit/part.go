@@ -8,16 +8,16 @@ import (
 	"interleave/eve/types"
 )
 
-// A passing says how a captured variable gets into a child's frame and out again.
+// A passing says how a captured variable enters a child's frame and comes back.
 type passing uint8
 
 const (
 	copied passing = iota // its value
-	// its value in, and what the child made of it out: an object that is a plain local
+	// its value in, and its new value out: an object that is a plain local
 	carried
 	carriedOut // only out: the child stores to it first
 	pointed    // the address of the parent's variable
-	lodged     // the address of a copy that the parent made for it
+	lodged     // the address of a copy that the parent made
 )
 
 // A part is a captured variable of a child.
@@ -26,16 +26,16 @@ type part struct {
 	how    passing
 	field  string  // in the frame
 	ctype  string  // of the field
-	sent   string  // what is put there
-	target string  // where what comes out goes
-	here   binding // when the child runs inline in its parent
+	sent   string  // the value stored there
+	target string  // the place for a value that comes back
+	here   binding // if the child runs inline in its parent
 	there  binding // in the thunk, once the field is loaded
 	load   string  // the declaration that loads it in the thunk
 	words  int
 }
 
-// parts finds what a child needs of its parent. shared says that several children of one spawn are
-// under way at once, so that nothing is carried through frames.
+// parts finds the variables that a child needs of its parent. shared says that several children of
+// one spawn run at once, so that no value comes back through frames.
 func (f *function) parts(b *ir.Body, shared bool) []part {
 	var all []part
 	names := newLocals(ownNames...)
@@ -54,7 +54,7 @@ func (f *function) parts(b *ir.Body, shared bool) []part {
 	return all
 }
 
-// pass fills in how entry e gets into the child.
+// pass decides how entry e enters the child.
 func (f *function) pass(p *part, e *ir.Entry, b *ir.Body, shared bool) {
 	from := f.variable(e.From)
 	t := e.Var.Type
@@ -86,8 +86,8 @@ func (f *function) pass(p *part, e *ir.Entry, b *ir.Body, shared bool) {
 	}
 }
 
-// passCopy copies a plain local, or the value of an object, at the spawn. What needs more than its
-// bits to be copied stays with the parent, and the frame has its address.
+// passCopy copies a plain local, or the value of an object, at the spawn. If the copy needs a
+// constructor it stays with the parent, and the frame has its address.
 func (f *function) passCopy(p *part, e *ir.Entry, from binding) {
 	t := e.Var.Type
 	x := from.name
@@ -115,9 +115,9 @@ func (f *function) passCopy(p *part, e *ir.Entry, from binding) {
 	p.load = c + "& " + p.field + " = *args_." + p.field + ";"
 }
 
-// owned makes the parts of a child own what would lie in one turn of a loop: the copies
-// that were made for it. Its arguments are kept by the finish then, and the child takes
-// from them what it owns.
+// owned makes the arguments of a child own the copies that were made for it, which otherwise
+// belong to one turn of a loop. The finish then stores the arguments, and the child moves its
+// values out.
 func owned(parts []part) []part {
 	own := slices.Clone(parts)
 	for i := range own {
@@ -130,8 +130,8 @@ func owned(parts []part) []part {
 	return own
 }
 
-// passCarried takes a scalar object that is a plain local through the frame, so that its address is
-// never taken and it can live in a register.
+// passCarried passes the value of a scalar object that is a plain local through the frame. Its
+// address is then never taken, and it can be in a register.
 func (f *function) passCarried(p *part, e *ir.Entry, b *ir.Body, from binding) {
 	c := f.ctype(e.Var.Type.Elem)
 	p.ctype, p.sent, p.target, p.here = c, from.value, from.value, from
@@ -148,7 +148,7 @@ func (f *function) passCarried(p *part, e *ir.Entry, b *ir.Body, from binding) {
 	}
 }
 
-// storesFirst says whether b stores to the object of v in any case, and does not look at it before.
+// storesFirst says whether b always stores to the object of v before it reads it.
 func storesFirst(b *ir.Block, v *ir.Var) bool {
 	for _, s := range b.Stmts {
 		a, ok := s.(*ir.Assign)
@@ -195,7 +195,7 @@ func address(s string) string {
 	return "&" + paren(s)
 }
 
-// wide says whether the parts do not fit the 56 bytes of a frame.
+// wide says whether the parts exceed the 56 bytes of a frame.
 func wide(parts []part) bool {
 	n := 0
 	for _, p := range parts {
@@ -204,8 +204,8 @@ func wide(parts []part) bool {
 	return n > 7
 }
 
-// thunk writes the struct of a child's arguments, and the function that runs the child from it. The
-// struct lies in the frame, or is apart and the frame has its address.
+// thunk writes the struct of a child's arguments, and the function that runs the child from it.
+// The struct is in the frame, or with apart elsewhere, and the frame has its address.
 func (f *function) thunk(b *ir.Body, parts []part, apart bool) (args, name string) {
 	name = f.helper(f.owner, "child")
 	args = name + "_args"

@@ -20,7 +20,7 @@ func isPlace(e ir.Expr) bool {
 	return false
 }
 
-// root is the variable that a place is a part of, when no handle lies between; else nil.
+// root is the variable that a place is a part of; nil if there is a handle in between.
 func root(e ir.Expr) *ir.Var {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -39,7 +39,7 @@ func root(e ir.Expr) *ir.Var {
 	return nil
 }
 
-// deref writes the object behind a handle, or what a T& variable stands for.
+// deref writes the object of a handle, or the place behind a T& variable.
 func (f *function) deref(e *ir.Deref) string {
 	if r, ok := e.X.(*ir.Ref); ok {
 		if b := f.variable(r.Var); b.value != "" {
@@ -73,13 +73,13 @@ func (f *function) index(e *ir.Index) string {
 	return member(list[0], "at("+list[1]+", "+f.site(e.Span.Line())+")")
 }
 
-// A safeIndex says that inside a loop the variable index stays below the size of the container.
+// A safeIndex says that inside a loop the variable index is below the size of the container.
 type safeIndex struct {
 	index, container *ir.Var
 }
 
-// inRange says whether the loops around prove the index good: for (i in 0..v.size()) where nothing
-// in the loop can change v or i; or a constant below the size of an array.
+// inRange says whether the loops around prove the index: for (i in 0..v.size()) if nothing in the
+// loop can change v or i, or a constant below the size of an array.
 func (f *function) inRange(e *ir.Index) bool {
 	t := e.X.Type()
 	if c, ok := e.I.(*ir.Const); ok && t.Kind == types.Array {
@@ -99,8 +99,8 @@ func (f *function) inRange(e *ir.Index) bool {
 	return false
 }
 
-// stableContainer gives the variable when e is a local container or view; nil for what can
-// have other names.
+// stableContainer returns the variable if e is a local container or view; nil if it may have other
+// names.
 func stableContainer(e ir.Expr) *ir.Var {
 	r, ok := e.(*ir.Ref)
 	if !ok {
@@ -118,7 +118,7 @@ func stableContainer(e ir.Expr) *ir.Var {
 	return nil
 }
 
-// provenLoop says what for (i in 0..v.size()) proves inside its body.
+// provenLoop returns the indexes that for (i in 0..v.size()) proves in its body.
 func provenLoop(s *ir.ForIn) []safeIndex {
 	r, ok := s.X.(*ir.Range)
 	if !ok {
@@ -145,8 +145,8 @@ func nonNegative(c *ir.Const) bool {
 	return ok && n >= 0
 }
 
-// changes says whether b may store to v as a whole, lend it to be changed, move it, or hand it to a
-// body of its own; elements may change.
+// changes says whether b may store to v as a whole, lend it to be changed, move it, or capture it
+// in a body. Its elements may change.
 func changes(b *ir.Block, v *ir.Var) bool {
 	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -169,7 +169,7 @@ func changes(b *ir.Block, v *ir.Var) bool {
 	})
 }
 
-// onlyReads says whether argument i of fn is only looked at.
+// onlyReads says whether argument i of fn is only read.
 func onlyReads(fn *ir.Func, i int) bool {
 	if fn.Native != "" && fn.Recv != nil && i == 0 && !fn.Static {
 		return !changesSelf(fn)

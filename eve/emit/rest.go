@@ -2,13 +2,13 @@ package emit
 
 import "interleave/eve/ir"
 
-// Where a function goes on by itself for small problems, and with a finish for large ones, the C++
-// compiler would make room on the stack for the finish in every call. So what begins with the
-// statement behind the plain way is written as a lambda of its own, which is not inlined: nqueens
-// takes 1.07 of serial C++ so, and 1.25 without.
+// In a function with a plain branch for small problems and a finish for large ones, the C++
+// compiler would reserve stack for the finish in every call. So the code behind the plain branch
+// is written as a lambda of its own, which is not inlined: nqueens then takes 1.07 of serial C++,
+// and 1.25 without.
 
-// restAt is the index of the statement of fn with which its rest begins; 0: it has none, or the
-// rest could see what becomes of a variable in two places.
+// restAt is the index of the statement of fn with which that lambda begins. It is 0 if there is
+// none, or if a variable could be changed in both parts.
 func (u *unit) restAt(fn *ir.Func) int {
 	if u.o.Debug {
 		return 0
@@ -59,7 +59,7 @@ func leaves(b *ir.Block) bool {
 	return ok
 }
 
-// callsOrLoops says whether b calls fn or has a loop: whether it is a way to solve a problem.
+// callsOrLoops says whether b calls fn or has a loop, and so solves a problem itself.
 func callsOrLoops(b *ir.Block, fn *ir.Func) bool {
 	return contains(b, func(n ir.Node) bool {
 		switch n := n.(type) {
@@ -72,8 +72,8 @@ func callsOrLoops(b *ir.Block, fn *ir.Func) bool {
 	})
 }
 
-// bodyWithRest writes the body of fn, from statement at on as a lambda. What it has of numbers goes
-// by their values, so that nobody has their address.
+// bodyWithRest writes the body of fn, with the statements from at on as a lambda. Numbers are
+// captured by value, so that their address is never taken.
 func (f *function) bodyWithRest(fn *ir.Func, at int) {
 	list := fn.Body.Block.Stmts
 	before, rest := &ir.Block{Stmts: list[:at]}, &ir.Block{Stmts: list[at:]}

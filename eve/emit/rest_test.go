@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The plain way of a recursion shares no C++ function with the finish of its other way, and has
-// one test a turn.
+// The plain branch of a recursion does not share a C++ function with the finish of the other
+// branch, and has one test a turn.
 func TestRestApart(t *testing.T) {
 	const text = `search: (n: int, row: int) int:
     k: int = 0
@@ -26,7 +26,7 @@ main: () void: pass
 `
 	got := units(t, text, nil, Options{})["main"]
 	for _, want := range []string{
-		"eve::attend(w_, top_, &at_5);",
+		"eve::poll_and_check(w_, top_, &at_5);",
 		"return [w_, top_, n, row, k]() mutable __attribute__((noinline)) -> eve::i64 {\n",
 	} {
 		if !strings.Contains(got, want) {

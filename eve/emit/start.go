@@ -7,7 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// globalLine declares a global or constant: defined in its own module, declared in others.
+// globalLine declares a global or constant: it is defined in its own module and declared in
+// others.
 func (u *unit) globalLine(v *ir.Var) string {
 	name := u.names.global[v]
 	if v.Module != u.mod {
@@ -19,10 +20,10 @@ func (u *unit) globalLine(v *ir.Var) string {
 	return u.ctype(v.Type) + " " + name + ";"
 }
 
-// initName is the function that makes a module's globals.
+// initName is the function that initialises a module's globals.
 func (u *unit) initName(m *ir.Module) string { return u.names.module[m] + "__init_" }
 
-// hasGlobals says whether a module has globals that generated code makes.
+// hasGlobals says whether generated code initialises globals of the module.
 func hasGlobals(m *ir.Module) bool {
 	for _, v := range m.Globals {
 		if ownGlobal(v) {
@@ -32,7 +33,7 @@ func hasGlobals(m *ir.Module) bool {
 	return false
 }
 
-// initialiser writes the function that makes the module's globals and constants, in order.
+// initialiser writes the function that initialises the module's globals and constants, in order.
 func (u *unit) initialiser() {
 	if !hasGlobals(u.mod) {
 		return
@@ -58,7 +59,7 @@ func (u *unit) initialiser() {
 	u.code = append(u.code, f.lines...)
 }
 
-// outside writes an expression that stands in no function: the default of a field.
+// outside writes an expression outside functions: the default of a field.
 func (u *unit) outside(e ir.Expr, t *types.Type) string {
 	f := u.newFunction(nil)
 	x := f.typed(e, f.owned(e))
@@ -72,8 +73,8 @@ func (u *unit) outside(e ir.Expr, t *types.Type) string {
 	return s + "return " + x + "; }()"
 }
 
-// start writes C++'s main: it makes the globals of all modules, then main as a root with
-// its permissions.
+// start writes C++'s main: it initialises the globals of all modules, then starts main as a root
+// with its permissions.
 func (u *unit) start() {
 	f := u.newFunction(nil)
 	f.indent = 0
@@ -110,7 +111,7 @@ func (u *unit) start() {
 	u.code = append(u.code, f.lines...)
 }
 
-// startFunction makes a root of a function of the module without parameters.
+// startFunction writes a root for a function of the module without parameters.
 func (f *function) startFunction(fn *ir.Func) {
 	args := ""
 	if f.facts.forks[fn] {
@@ -132,7 +133,7 @@ func (f *function) startFunction(fn *ir.Func) {
 	f.put("eve::spawn(" + joinStrings(list) + ");")
 }
 
-// startTest makes a root of the test whose number is the program's argument.
+// startTest writes a root for the test whose number is the program's argument.
 func (f *function) startTest() {
 	f.put("switch (*eve::string::literal(eve::arguments()[1]).to_int()) {")
 	for i, t := range f.p.Tests {

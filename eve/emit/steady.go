@@ -6,10 +6,10 @@ import (
 )
 
 // keepsSize says whether the container v has as many elements at the end of each turn of a loop as
-// at its start, whatever other names it has. `changes` has looked for its own name already.
+// at its start, whatever other names it has. `changes` has checked its own name already.
 func keepsSize(loop *ir.Block, v *ir.Var) bool {
 	switch {
-	case v.Type.Kind != types.Vector: // slices and arrays have their size for good
+	case v.Type.Kind != types.Vector: // slices and arrays have a fixed size
 		return true
 	case v.Kind == ir.Local || v.Kind == ir.Param && v.Take:
 		return v.Body == nil || !hasOtherName(v)
@@ -30,8 +30,8 @@ func hasOtherName(v *ir.Var) bool {
 	})
 }
 
-// resizesLent says whether n may change the size of a vector that is lent to this body, or is a
-// part of what another body has under another name: through a reference, an object or a closure.
+// resizesLent says whether n may change the size of a vector that is lent to this body, or that
+// another body can reach: through a reference, an object or a closure.
 func resizesLent(n ir.Node) bool {
 	switch n := n.(type) {
 	case *ir.Assign:
@@ -72,7 +72,7 @@ func storesTo(b *ir.Block, v *ir.Var) bool {
 	})
 }
 
-// isOwn says whether a place is a part of a local, which nothing is lent from.
+// isOwn says whether a place is a part of a local, from which nothing is lent.
 func isOwn(e ir.Expr) bool {
 	v := root(e)
 	return v != nil && v.Kind == ir.Local && v.Type.Kind != types.Ref && v.Type.Kind != types.Slice
@@ -98,7 +98,7 @@ var grows = map[string]bool{
 	"vector.partition": true,
 }
 
-// mayResize says whether fn can reach a vector of its caller's to change it.
+// mayResize says whether fn can change a vector of its caller's.
 func mayResize(fn *ir.Func) bool {
 	for _, e := range fn.List {
 		if e.Sign == '+' && (e.Var == nil || holdsVector(e.Var.Type.Deref())) {

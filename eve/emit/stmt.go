@@ -124,8 +124,8 @@ func isZeroByItself(e ir.Expr) bool {
 	return false
 }
 
-// declareBuilt declares an object that this body builds. Nothing but this body, and children that
-// it waits for, can reach one whose handle is never used: it is a plain local.
+// declareBuilt declares an object that this body builds. If its handle is never used, only this
+// body and children that it waits for can reach it, so it is a plain local.
 func (f *function) declareBuilt(s *ir.Declare) {
 	v := s.Var
 	init := s.Init
@@ -139,7 +139,7 @@ func (f *function) declareBuilt(s *ir.Declare) {
 		f.vars[v] = binding{value: name}
 		return
 	}
-	// in the other form empty() declares a function
+	// in the other form empty() would declare a function
 	f.put("auto " + name + " = eve::built<" + f.ctype(v.Type.Elem) + ">(" + x + ");")
 	f.vars[v] = binding{name: name + ".handle()", value: "*" + name}
 }
@@ -169,7 +169,7 @@ func (f *function) assign(s *ir.Assign) {
 	if ix, ok := s.Target.(*ir.Index); ok && ix.X.Type().Kind == types.Map && s.Op == "" {
 		own := operand{x: s.Value, how: byOwn}
 		list := f.exprs(own, operand{x: ix.X, how: byRef}, operand{x: ix.I, how: byOwn})
-		// C++ looks for the map first, and the value may move it
+		// C++ finds the map first, and the value may move it
 		if hasEffects(s.Value) && !simplePlace(ix.X) {
 			list[0] = f.temporary(own, list[0])
 		}
@@ -183,10 +183,10 @@ func (f *function) assign(s *ir.Assign) {
 	}
 	list := f.exprs(lend(s.Value), operand{x: s.Target, how: byRef})
 	target, value := list[1], list[0]
-	if hasEffects(s.Value) && !simplePlace(s.Target) { // it may move what the target is a part of
+	if hasEffects(s.Value) && !simplePlace(s.Target) { // it may move the container of the target
 		value = f.first(s.Value, value)
 	}
-	if t.Kind == types.Vector { // bytes are joined
+	if t.Kind == types.Vector { // bytes are concatenated
 		place := f.temp()
 		f.put("auto& " + place + " = " + target + ";")
 		f.put(place + " = " + place + " + " + paren(value) + ";")
@@ -205,11 +205,11 @@ func (f *function) assign(s *ir.Assign) {
 	f.put(target + " = " + f.operator(s.Op, t, s.Target, s.Value, target, value, line) + ";")
 }
 
-// first makes the value of an operand be found before what follows; what is not copied
-// stays in its place.
+// first evaluates an operand before the code behind it. A value that is not copied stays in its
+// place.
 func (f *function) first(x ir.Expr, text string) string {
 	switch {
-	case !strings.ContainsAny(text, "(. "): // a name already
+	case !strings.ContainsAny(text, "(. "): // it is a name already
 		return text
 	case !isPlace(x) || x.Type().Copyable():
 		return f.temporary(lend(x), text)
@@ -232,7 +232,7 @@ func simplePlace(e ir.Expr) bool {
 	return false
 }
 
-// leave is the statement that ends the body at hand with x (empty: without a value).
+// leave is the statement that ends the current body with x (empty: without a value).
 func (f *function) leave(x string) string {
 	if f.ctx.label != "" {
 		f.ctx.labels = true
@@ -279,7 +279,7 @@ func (f *function) assert(s *ir.Assert) {
 	f.put("}")
 }
 
-// deferred writes a scope guard. It may see variables that change after it.
+// deferred writes a scope guard. It may use variables that change after it.
 func (f *function) deferred(s *ir.Defer) {
 	name := f.temp()
 	f.put("eve::on_exit " + name + "([&] {")

@@ -7,7 +7,7 @@ import (
 	"interleave/eve/types"
 )
 
-// A task is the struct of a body that runs later: what it captured, and how that is filled.
+// A task is the struct of a body that runs later: its captures, and how they are filled.
 type task struct {
 	name   string
 	init   []string // values of the fields
@@ -26,7 +26,7 @@ type field struct {
 	init  string
 }
 
-// fields finds what body b takes along: handles, copies, and the element of `@ for`.
+// fields finds the captures of body b: handles, copies, and the element of `@ for`.
 func (f *function) fields(b *ir.Body, names *locals) []field {
 	var all []field
 	for _, e := range b.Perms {
@@ -65,8 +65,8 @@ func (f *function) taken(e *ir.Entry) string {
 	return from.name
 }
 
-// grants are the permissions that body b asks for, in the creator's names. The emitter of a handler
-// is not among them.
+// grants are the permissions in the list of body b, in the creator's names. The emitter of a
+// handler is not among them.
 func (f *function) grants(b *ir.Body) []string {
 	var all []string
 	for _, e := range b.Perms {
@@ -88,8 +88,8 @@ func (f *function) grants(b *ir.Body) []string {
 	return all
 }
 
-// A shape is what the struct of a body has beside its captures: parameters of its call operator
-// behind worker and frame, and more fields.
+// A shape is the struct of a body without its captures: the parameters of its call operator behind
+// worker and frame, and further fields.
 type shape struct {
 	params []string
 	fields []dataMember
@@ -160,15 +160,15 @@ func (f *function) root(b *ir.Body) {
 	f.put(spawn + t.with(t.make()) + ");")
 }
 
-// spawnQueued writes a child of a scope. Its struct has handles of its own: those of a
-// loop end before it.
+// spawnQueued writes a child of a scope. Its struct has handles of its own, since those of a loop
+// end before it.
 func (f *function) spawnQueued(fin *finish, b *ir.Body) {
 	t := f.queuedTask(b)
 	f.put(fin.scope + ".spawn(" + t.with(t.make()) + ");")
 }
 
-// queuedTask is task for the child of a scope, which also reaches what lives in its parent: objects
-// that are plain locals, and loans.
+// queuedTask is task for the child of a scope. The child can also use locals of its parent:
+// objects that are plain locals, and loans.
 func (f *function) queuedTask(b *ir.Body) task {
 	t := task{name: f.helper(f.owner, "child"), grants: f.scopeGrants(b)}
 	g := f.unit.newFunction(f.owner)
@@ -232,7 +232,7 @@ func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, lo
 	return m
 }
 
-// scopeGrants are grants where an object may have no header: its address tells it apart then.
+// scopeGrants are grants on objects that may have no header: their address identifies them.
 func (f *function) scopeGrants(b *ir.Body) []string {
 	var all []string
 	for _, e := range b.Perms {

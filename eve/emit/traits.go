@@ -2,7 +2,7 @@ package emit
 
 import "interleave/eve/types"
 
-// copyableFields says whether a struct with these fields is copied unasked.
+// copyableFields says whether a struct with these fields is copied implicitly.
 func copyableFields(fields []types.Field) bool {
 	for _, f := range fields {
 		if !f.Type.Copyable() {
@@ -12,12 +12,12 @@ func copyableFields(fields []types.Field) bool {
 	return true
 }
 
-// A trait says whether generated C++ can do something with a value of a type; part
-// asks it of a part.
+// A trait says whether generated C++ supports an operation on values of a type; part asks the same
+// of a part.
 type trait func(t *types.Type, part func(*types.Type) bool) bool
 
-// all says whether a trait holds for all fields. A type that holds itself has it unless
-// another part lacks it.
+// all says whether a trait holds for all fields. A type that contains itself has it unless another
+// part lacks it.
 func all(fields []types.Field, has trait) bool {
 	seen := map[*types.Type]bool{}
 	var part func(t *types.Type) bool
@@ -61,7 +61,7 @@ func elemsHave(elems []*types.Type, part func(*types.Type) bool) bool {
 	return true
 }
 
-// printable says whether %v takes a value; handles inside are not followed.
+// printable says whether %v accepts a value. Handles inside are not followed.
 func printable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {
 	case types.Func, types.Void, types.Shared:
@@ -95,7 +95,7 @@ func comparable(t *types.Type, part func(*types.Type) bool) bool {
 	return true
 }
 
-// hashable says whether values of t are keys of maps: then generated structs bring a hash.
+// hashable says whether values of t are keys of maps: generated structs then have a hash.
 func hashable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {
 	case types.Bool, types.String, types.Shared:
@@ -110,7 +110,7 @@ func hashable(t *types.Type, part func(*types.Type) bool) bool {
 	return t.IsInteger()
 }
 
-// zeroable says whether t has a zero value: sockets and their like have none.
+// zeroable says whether t has a zero value. Sockets and similar types have none.
 func zeroable(t *types.Type, seen map[*types.Type]bool) bool {
 	if seen[t] {
 		return true

@@ -18,7 +18,7 @@ var simpleTypes = map[types.Kind]string{
 	types.UntypedInt: "eve::i64", types.UntypedFloat: "eve::f64", types.Range: "eve::range",
 }
 
-// ctype is the C++ type of values of t, and notes what must be declared for it.
+// ctype is the C++ type of values of t. It notes the declarations that the type needs.
 func (u *unit) ctype(t *types.Type) string {
 	if s := simpleTypes[t.Kind]; s != "" {
 		return s
@@ -67,7 +67,7 @@ func (u *unit) ctypes(ts []*types.Type) string {
 	return joinStrings(s)
 }
 
-// closureParams are the types of what a closure is called with.
+// closureParams are the parameter types of a closure.
 func (u *unit) closureParams(t *types.Type) []string {
 	var s []string
 	for _, p := range t.Elems {
@@ -78,8 +78,8 @@ func (u *unit) closureParams(t *types.Type) []string {
 
 func joinStrings(s []string) string { return strings.Join(s, ", ") }
 
-// paramType is how a parameter of type t is passed: what fits a register by value, what is taken by
-// value, the rest lent.
+// paramType is the C++ type of a parameter of type t: by value if it fits a register or is taken,
+// else by reference.
 func (u *unit) paramType(t *types.Type, take bool) string {
 	if take || byValue(t) || t.Kind == types.Ref {
 		return u.ctype(t)
@@ -87,8 +87,8 @@ func (u *unit) paramType(t *types.Type, take bool) string {
 	return "const " + u.ctype(t) + "&"
 }
 
-// byValue says whether values of t are small and may be copied without running code: such a value
-// lives in registers and in frames.
+// byValue says whether values of t are small and can be copied without running code: such a value
+// is kept in registers and in frames.
 func byValue(t *types.Type) bool {
 	switch t.Kind {
 	case types.Slice, types.Func, types.Bool, types.Range:
@@ -106,7 +106,7 @@ func words(t *types.Type) int {
 	return 1
 }
 
-// named notes that the unit uses t and gives its name.
+// named notes that the unit uses t and returns its name.
 func (u *unit) named(t *types.Type) string {
 	name := u.names.typ[t]
 	if name == "" {

@@ -9,19 +9,19 @@ import (
 	"interleave/eve/types"
 )
 
-// A unit is the text of one module while it is written. Functions are written first: they note what
-// must be declared before them.
+// A unit is the text of one module while it is written. Functions are written first, since they
+// note the declarations that must come before them.
 type unit struct {
 	*program
 	mod        *ir.Module
 	usedTypes  map[*types.Type]bool
-	typeOrder  []*types.Type // the generated ones among them, in order of first use
+	typeOrder  []*types.Type // generated types among them, in order of first use
 	usedFuncs  map[*ir.Func]bool
 	funcOrder  []*ir.Func
 	usedVars   map[*ir.Var]bool
 	varOrder   []*ir.Var
 	headers    map[string]bool // of extern functions
-	sites      map[int]bool    // lines at which something can fail
+	sites      map[int]bool    // lines that can fail
 	code       []line          // functions, and before each its helpers
 	helperName map[string]int
 }
@@ -60,7 +60,7 @@ func (u *unit) text(main bool) Unit {
 		Headers: u.headerList()}
 }
 
-// printHead writes what the code needs to have been declared.
+// printHead writes the declarations that the code needs.
 func (u *unit) printHead(p *printer) {
 	var w writer
 	w.put(`#include "eve.hpp"`)
@@ -101,13 +101,13 @@ func (u *unit) headerList() []string {
 	return all
 }
 
-// site is the text of the address of the place that traps of line name.
+// site is the address of the trap's place for line name.
 func (u *unit) site(line int) string {
 	u.sites[line] = true
 	return fmt.Sprintf("&at_%d", line)
 }
 
-// use gives the name of f, and notes that it must be declared.
+// use returns the name of f, and notes that it must be declared.
 func (u *unit) use(f *ir.Func) string {
 	if !u.usedFuncs[f] {
 		u.usedFuncs[f] = true
@@ -117,7 +117,7 @@ func (u *unit) use(f *ir.Func) string {
 	return u.names.fn[f]
 }
 
-// useVar gives the name of a global, and notes that it must be declared.
+// useVar returns the name of a global, and notes that it must be declared.
 func (u *unit) useVar(v *ir.Var) string {
 	name := u.names.global[v]
 	if name == "" {
@@ -131,7 +131,7 @@ func (u *unit) useVar(v *ir.Var) string {
 	return name
 }
 
-// helper gives a new name for a task, handler or thunk of function f.
+// helper returns a new name for a task, handler or thunk of function f.
 func (u *unit) helper(f *ir.Func, what string) string {
 	base := u.names.module[u.mod] + "__" + what
 	if f != nil {
@@ -141,7 +141,7 @@ func (u *unit) helper(f *ir.Func, what string) string {
 	return fmt.Sprintf("%s%d", base, u.helperName[base])
 }
 
-// local says whether nobody outside the unit can name f.
+// local says whether no code outside the unit can name f.
 func (u *unit) local(f *ir.Func) bool {
 	if f.Module != u.mod {
 		return false
@@ -167,7 +167,7 @@ func (u *unit) head(f *ir.Func, name string, params []string) string {
 	return b.String()
 }
 
-// params are the parameters of f with their types, worker and frame before them if it forks.
+// params are the parameters of f with their types, after worker and frame if it forks.
 func (u *unit) params(f *ir.Func, names []string) []string {
 	var ps []string
 	if u.facts.forks[f] {

@@ -2,8 +2,8 @@ package emit
 
 import "interleave/eve/ir"
 
-// within walks what runs as part of n's own call: not the bodies of roots, handlers, continuations
-// and callbacks, which run later.
+// within visits the code that runs as part of n's own call. It leaves out the bodies of roots,
+// handlers, continuations and callbacks, which run later.
 func within(n ir.Node, visit func(ir.Node) bool) {
 	ir.Walk(n, func(x ir.Node) bool {
 		if b, ok := x.(*ir.Body); ok && x != n && runsLater(b) {
@@ -13,7 +13,7 @@ func within(n ir.Node, visit func(ir.Node) bool) {
 	})
 }
 
-// runsLater says whether b is a root, which has a worker of its own.
+// runsLater says whether b is a root, which may run on another worker.
 func runsLater(b *ir.Body) bool {
 	switch b.Kind {
 	case ir.Root, ir.Handler, ir.Continuation, ir.Callback:
@@ -32,7 +32,7 @@ func contains(n ir.Node, is func(ir.Node) bool) bool {
 	return found
 }
 
-// mentions says whether v stands anywhere in n, captures included.
+// mentions says whether v is used anywhere in n, captures included.
 func mentions(n ir.Node, v *ir.Var) bool {
 	return contains(n, func(x ir.Node) bool {
 		switch x := x.(type) {
@@ -49,7 +49,7 @@ func mentions(n ir.Node, v *ir.Var) bool {
 	})
 }
 
-// size is the number of nodes of n: about how much code it becomes.
+// size is the number of nodes of n: roughly the size of its code.
 func size(n ir.Node) int {
 	k := 0
 	ir.Walk(n, func(ir.Node) bool { k++; return true })

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A line is one line of C++ with the line of Eve that it was made of (0: of none).
+// A line is one line of C++ with its line of Eve (0: none).
 type line struct {
 	text string
 	at   int
@@ -26,7 +26,7 @@ func (w *writer) put(text string) {
 type printer struct {
 	b    strings.Builder
 	file string
-	// the line of Eve that the compiler takes the next line for; 0 while it counts the C++ text
+	// the line of Eve that the compiler assumes for the next line; 0 while it counts the C++ text
 	next int
 }
 
@@ -60,7 +60,7 @@ func quote(s string) string {
 		case c == '\r':
 			b.WriteString(`\r`)
 		case c < ' ' || c >= 0x7f || c == '?':
-			// Three octal digits: a digit behind them is not taken for a fourth.
+			// Three octal digits: a digit behind them is then not taken for a fourth one.
 			b.WriteString("\\" + string([]byte{'0' + c>>6, '0' + c>>3&7, '0' + c&7}))
 		default:
 			b.WriteByte(c)
@@ -70,7 +70,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// atom says whether s can stand as an operand of any operator: it has no blank outside brackets and
+// atom says whether s can be an operand of any operator: it has no blank outside brackets and
 // quotes and does not begin with an operator.
 func atom(s string) bool {
 	if s == "" || strings.ContainsRune("-+!~*&", rune(s[0])) {

@@ -2,7 +2,7 @@ package generate
 
 import "strings"
 
-// view changes a vector through a part of it.
+// view changes a vector through a view of a part of it.
 func (w *values) view() {
 	b, found := w.pick(func(b binding) bool {
 		return b.write && !b.shared && (b.form.class == list || b.form.class == fixed)
@@ -52,7 +52,8 @@ func (w *values) view() {
 	w.scope = scope
 }
 
-// quiet writes what runs beside others: it prints nothing, and leaves nothing.
+// quiet writes code that runs beside other code: it prints nothing, and does not leave the
+// function.
 func (w *values) quiet(write func() string) string {
 	scope, loud, inside := w.scope, w.loud, w.inside
 	w.loud, w.inside = false, false
@@ -61,8 +62,7 @@ func (w *values) quiet(write func() string) string {
 	return text
 }
 
-// children compute into shared objects, each of them into its own or in the order in which
-// they were started.
+// children compute into shared objects, each into its own or in the order of their spawns.
 func (w *values) children() {
 	var shared []binding
 	for _, b := range w.scope {

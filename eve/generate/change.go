@@ -12,7 +12,8 @@ func (w *values) declare() {
 	if !w.inside && w.depth == 0 && w.chance(30) {
 		b.shared = true
 		scope := w.scope
-		w.scope = nil // the name of an object would make this one more name of it
+		// with an object's name as the value, the variable would be another name of that object
+		w.scope = nil
 		w.line("%s: %s@ = %s", b.name, f.name, w.own(f, 2))
 		w.scope = scope
 	} else if w.chance(10) {
@@ -64,7 +65,7 @@ func (w *values) statement() {
 	}
 }
 
-// callStatement calls a function that may change its arguments, each named once.
+// callStatement calls a function that may change its arguments, each of which is named once.
 func (w *values) callStatement() {
 	if len(w.calls) == 0 || w.turns > 8 {
 		w.change()
@@ -130,7 +131,7 @@ func (w *values) deferred() {
 	}
 }
 
-// move gives a variable away whole, and uses it no more.
+// move moves the value of a variable, which is then not used any more.
 func (w *values) move() {
 	b, found := w.pick(func(b binding) bool {
 		return b.moved && !b.shared && !b.place && !b.form.copies()
@@ -158,7 +159,7 @@ func (w *values) move() {
 	}
 }
 
-// change stores into a variable, or calls what changes it.
+// change stores to a variable, or calls a function that changes it.
 func (w *values) change() {
 	b, found := w.pick(func(b binding) bool { return b.write })
 	if !found {
@@ -168,7 +169,7 @@ func (w *values) change() {
 	scope := w.scope
 	w.scope = append([]binding{}, w.scope...)
 	for i := range w.scope {
-		if w.scope[i].name == b.name { // what is said of it meanwhile may only look
+		if w.scope[i].name == b.name { // expressions evaluated meanwhile may only read it
 			w.scope[i].write = false
 		}
 	}
@@ -176,7 +177,7 @@ func (w *values) change() {
 	w.scope = scope
 }
 
-// store changes a place of a form, or a part of it.
+// store stores to a place of a form, or to a part of it.
 func (w *values) store(x string, f *form, depth int) {
 	if depth <= 0 || w.chance(30) {
 		w.line("%s = %s", x, w.own(f, 3))

@@ -9,7 +9,7 @@ import (
 func (w *values) block(more []binding, statements func()) {
 	scope := w.scope
 	w.scope = append(w.scope[:len(w.scope):len(w.scope)], more...)
-	for i := range w.scope[:len(scope)] { // what is moved must be the block's own
+	for i := range w.scope[:len(scope)] { // a moved variable must belong to the block
 		w.scope[i].moved = false
 	}
 	w.indent++
@@ -39,7 +39,7 @@ func (w *values) branch() {
 	}
 }
 
-// looped writes the body of a loop that runs at most so often. What is iterated is not
+// looped writes the body of a loop that runs at most this many times. The iterated variable is not
 // changed in it.
 func (w *values) looped(times int, frozen string, more []binding) {
 	scope, turns := w.scope, w.turns
@@ -100,7 +100,7 @@ func (w *values) whileLoop() {
 	w.looped(n, "", []binding{{name: i, form: whole, place: true}})
 }
 
-// match takes a value apart.
+// match writes a match on a value.
 func (w *values) match() {
 	b, found := w.pick(func(b binding) bool {
 		return b.form.class == option || b.form.class == result || b.form.class == choice
@@ -184,7 +184,7 @@ func (w *values) matchLiterals() {
 	w.indent--
 }
 
-// leave ends a loop's turn, the loop, or the function, if something holds.
+// leave ends a loop's turn, the loop, or the function, under a condition.
 func (w *values) leave() {
 	switch {
 	case w.defers > 0:

@@ -27,12 +27,12 @@ const (
 	choice // union
 )
 
-// A form is a type of a typed program, with what may be done with its values.
+// A form is a type of a typed program, with the operations on its values.
 type form struct {
 	class    class
-	name     string // as it is written
+	name     string // the type's name in the text
 	of       []*form
-	fields   []field // of a record; of each case of a union, one behind the other
+	fields   []field // of a record; for a union of all cases, one after the other
 	cases    []unionCase
 	bits     int // of a number or a float
 	unsigned bool
@@ -50,7 +50,7 @@ type unionCase struct {
 	fields []field
 }
 
-// parts are the forms of all that a value owns directly.
+// parts are the forms of the values that a value owns directly.
 func (f *form) parts() []*form {
 	all := append([]*form{}, f.of...)
 	for _, x := range f.fields {
@@ -64,7 +64,7 @@ func (f *form) parts() []*form {
 	return all
 }
 
-// copies says whether a value is copied without being asked.
+// copies says whether a value is copied implicitly.
 func (f *form) copies() bool {
 	switch f.class {
 	case raw, list, dict, group:
@@ -108,7 +108,7 @@ func (f *form) equal() bool {
 	return true
 }
 
-// hashed says whether they can be keys. What moves cannot be given twice.
+// hashed says whether they can be keys. Keys that move cannot be used twice.
 func (f *form) hashed() bool {
 	if !f.equal() || !f.copies() || f.class == real {
 		return false
@@ -121,7 +121,7 @@ func (f *form) hashed() bool {
 	return true
 }
 
-// iterated says whether `for` goes through their elements, and gives these.
+// iterated says whether `for` iterates over their elements, and returns the form of these.
 func (f *form) iterated() (*form, bool) {
 	switch f.class {
 	case list, fixed, group:
@@ -167,7 +167,7 @@ func (w *values) simple() *form {
 	return whole
 }
 
-// form is any type that the program may use. depth bounds what it is made of.
+// form is any type that the program may use. depth bounds its nesting.
 func (w *values) form(depth int) *form {
 	if depth <= 0 || w.chance(25) {
 		return w.simple()
@@ -204,7 +204,7 @@ func (w *values) form(depth int) *form {
 }
 
 func (w *values) vectorOf(p *form) *form {
-	if p.class == letter { // that is bytes, under its own name
+	if p.class == letter { // that is bytes, which has a form of its own
 		p = whole
 	}
 	return &form{class: list, name: "vector<" + p.name + ">", of: []*form{p}}
@@ -218,7 +218,7 @@ func (w *values) tupleOf(of ...*form) *form {
 	return &form{class: tuple, name: "(" + strings.Join(names, ", ") + ")", of: of}
 }
 
-// optional is T? or T!; there is none of one another.
+// optional is T? or T!, which are not nested in each other.
 func (w *values) optional(p *form, c class) *form {
 	for p.class == option || p.class == result {
 		p = p.of[0]
@@ -237,8 +237,8 @@ func (w *values) key() *form {
 	return phrase
 }
 
-// declareTypes writes structs, with methods that read and change them, and unions; box, which is
-// generic, is used with some type.
+// declareTypes writes structs, with methods that read and change them, and unions. The generic
+// struct box is used with some type.
 func (w *values) declareTypes() {
 	for i := range 1 + w.random.IntN(3) {
 		f := &form{class: record, name: fmt.Sprintf("rec%d", i)}

@@ -1,8 +1,8 @@
-// Package generate writes random Eve programs that are right by construction: every name is
-// captured, every permission listed. What they print does not depend on the schedule, for
-// conflicting tasks run in the order in which they were started. So the interpreter under any seed
-// and the compiled program on any number of workers must print the same, and the checker must
-// accept them all.
+// Package generate writes random Eve programs that are correct by construction: every name is
+// captured, every permission is listed. Their output does not depend on the schedule, since
+// conflicting tasks run in the order of their spawns. So the interpreter under any seed and the
+// compiled program on any number of workers must print the same, and the checker must accept all
+// of them.
 package generate
 
 import (
@@ -38,11 +38,11 @@ type variable struct {
 	name   string
 	kind   kind
 	shared bool
-	write  bool // may be changed here; it may be read in any case
-	loop   bool // a loop's own
+	write  bool // may be changed here; reading is always allowed
+	loop   bool // of a loop
 }
 
-// A writer writes one program. depth bounds what stands inside one another.
+// A writer writes one program. depth bounds the nesting.
 type writer struct {
 	random *rand.Rand
 	out    strings.Builder
@@ -55,11 +55,11 @@ type writer struct {
 	number int // of the part
 }
 
-// Program writes a module with n parts, each a function that prints what it has computed, and a
-// main that calls them in order.
+// Program writes a module with n parts, each a function that prints its results, and a main that
+// calls them in order.
 //
-// Programs with an odd seed have tasks that wait for time to pass. What these print comes when it
-// comes: the first line says that the order of lines does not count.
+// Programs with an odd seed have tasks that wait for time to pass. Their output comes at any time:
+// the first line says that the order of lines does not matter.
 func Program(seed uint64, n int) string {
 	var b strings.Builder
 	timed := seed%2 == 1
@@ -93,7 +93,7 @@ func (w *writer) fresh(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, w.names)
 }
 
-// part writes declarations, statements, and at the end everything there is.
+// part writes declarations and statements, and at the end prints all variables.
 func (w *writer) part() {
 	for range 2 + w.random.IntN(4) {
 		w.declare(true)
@@ -163,7 +163,7 @@ func (w *writer) shape() string {
 
 func (w *writer) literal() string { return fmt.Sprint(w.random.IntN(200) - 100) }
 
-// pick gives any variable that fits; false when there is none.
+// pick returns any variable that fits; false when there is none.
 func (w *writer) pick(fits func(variable) bool) (variable, bool) {
 	var all []variable
 	for _, v := range w.vars {
@@ -177,7 +177,7 @@ func (w *writer) pick(fits func(variable) bool) (variable, bool) {
 	return all[w.random.IntN(len(all))], true
 }
 
-// expression writes an int expression of what may be read.
+// expression writes an int expression of readable variables.
 func (w *writer) expression() string {
 	v, found := w.pick(func(variable) bool { return true })
 	if !found || w.chance(25) {
@@ -215,7 +215,7 @@ func (w *writer) expression() string {
 	return x
 }
 
-// through hands an expression to a generic function or a closure.
+// through passes an expression to a generic function or a closure.
 func (w *writer) through(x string) string {
 	switch w.random.IntN(4) {
 	case 0:
@@ -245,7 +245,7 @@ func (w *writer) statement() {
 	}
 }
 
-// change writes to a variable.
+// change writes a change of a variable.
 func (w *writer) change() {
 	v, found := w.pick(func(v variable) bool { return v.write && !v.loop })
 	if !found {
@@ -309,14 +309,15 @@ func (w *writer) loop() {
 	if v, found := w.pick(func(v variable) bool { return v.kind == vector }); found &&
 		w.chance(50) {
 		w.line("for (%s: int in %s):", i.name, v.name)
-		w.inside(append(w.except(v), i), 1+w.random.IntN(2)) // what is iterated is not changed
+		// the iterated variable is not changed
+		w.inside(append(w.except(v), i), 1+w.random.IntN(2))
 		return
 	}
 	w.line("for (%s in 0..%d):", i.name, 1+w.random.IntN(3))
 	w.inside(append(w.except(variable{}), i), 1+w.random.IntN(2))
 }
 
-// except are the variables without one.
+// except returns the variables without one.
 func (w *writer) except(not variable) []variable {
 	var out []variable
 	for _, v := range w.vars {
@@ -327,7 +328,7 @@ func (w *writer) except(not variable) []variable {
 	return out
 }
 
-// call calls a function that lists what it needs. Two of its objects may be one.
+// call calls a function that lists objects. Two of its objects may be the same.
 func (w *writer) call() {
 	x, found := w.pick(func(v variable) bool { return v.shared && v.write && v.kind == integer })
 	y, other := w.pick(func(v variable) bool { return v.shared && v.kind == vector })
@@ -356,7 +357,7 @@ func (w *writer) call() {
 	}
 }
 
-// plain is a number, or a plain variable that may be read.
+// plain is a number, or a readable plain variable.
 func (w *writer) plain() string {
 	if v, found := w.pick(func(v variable) bool { return !v.shared && v.kind == integer }); found {
 		return v.name

@@ -42,7 +42,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// What the programs are there to cover is in them.
+// The programs contain the features that they are meant to cover.
 func TestCovers(t *testing.T) {
 	var all strings.Builder
 	for seed := range uint64(20) {
@@ -51,8 +51,8 @@ func TestCovers(t *testing.T) {
 	for _, what := range []string{"trio(", "both(", "@ for (p: int@ in", "@ for (e", "set<int>",
 		"vector<vector<int>>@", "doubled(",
 		"shape.circle(", "applied(", "par.each(", "par.sort(", "larger(", "length(", "checked(",
-		"bool:", "rung [-", "sleep(", "within 0s",
-		"timer.every", "guarded(", "on fuse", "finish:", "[&"} {
+		"bool:", "item [-", "sleep(", "within 0s",
+		"timer.every", "guarded(", "on failing", "finish:", "[&"} {
 		if !strings.Contains(all.String(), what) {
 			t.Errorf("no program has %q", what)
 		}

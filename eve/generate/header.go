@@ -1,6 +1,6 @@
 package generate
 
-// header declares what all programs use.
+// header has the declarations that all programs use.
 const header = `type pair:
     left: int = 1
     right: int = 2
@@ -15,12 +15,12 @@ union shape:
     circle(radius: int)
     box(wide: int, high: int)
 
-type bell: emitter<rung, error>
+type source: emitter<item, error>
     count: int = 0
-    ring: [+self] (self, n: int) void:
+    send: [+self] (self, n: int) void:
         self.count += n
-        emit rung(n)
-type rung:
+        emit item(n)
+type item:
     n: int
 
 type cluster:
@@ -89,7 +89,7 @@ trio: [+x, +y, z] (x: int@, y: int@, z: int@, n: int) void:
                     @ [+x, y, =i]: x = x +% y *% i
                     @ [+y]: y = y ^ 5
 
-rung_limit: (n: int) int: return n
+item_limit: (n: int) int: return n
 
 size_of: (n: int) int: return n
 

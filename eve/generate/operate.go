@@ -2,7 +2,7 @@ package generate
 
 import "fmt"
 
-// integer is an expression of an integer type; nothing in it overflows by mistake.
+// integer is an expression of an integer type that does not overflow by accident.
 func (w *values) integer(f *form, depth int) string {
 	a := func() string { return w.own(f, depth-1) }
 	// a literal alone would be an int
@@ -30,7 +30,7 @@ func (w *values) integer(f *form, depth int) string {
 	}
 	if f.bits < 64 {
 		other := w.simple()
-		if other.class == number { // what fits everywhere
+		if other.class == number { // a value that fits every type
 			return fmt.Sprintf("%s(%s(%s) & 63)", f.name, other.name, w.own(other, depth-1))
 		}
 		return w.literal(f, 0)
@@ -41,7 +41,7 @@ func (w *values) integer(f *form, depth int) string {
 	return w.whole(depth - 1)
 }
 
-// whole is an int that comes from values of other types.
+// whole is an int computed from values of other types.
 func (w *values) whole(depth int) string {
 	if b, found := w.pick(func(b binding) bool {
 		_, is := b.form.iterated()
@@ -100,7 +100,7 @@ func (w *values) whole(depth int) string {
 	return w.literal(whole, 0)
 }
 
-// ofText is an int that is found in a string.
+// ofText is an int computed from a string.
 func (w *values) ofText(s string, depth int) string {
 	switch w.random.IntN(4) {
 	case 0:
@@ -227,7 +227,7 @@ func (w *values) text(depth int) string {
 	return fmt.Sprintf("f\"{%s} and {%s}\"", w.shown(depth-1), w.shown(depth-1))
 }
 
-// shown is any value that a text may show.
+// shown is any value that can be printed.
 func (w *values) shown(depth int) string {
 	if b, found := w.pick(func(binding) bool { return true }); found && w.chance(70) {
 		return b.name

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// finish writes a finish with children of all sorts.
+// finish writes a finish with children of all kinds.
 func (w *writer) finish() {
 	w.line("finish:")
 	w.indent++
@@ -30,7 +30,7 @@ func (w *writer) finish() {
 	}
 }
 
-// list chooses what a task asks for, and gives its list and the variables that it sees.
+// list chooses the variables of a task, and returns its list and these variables.
 func (w *writer) list(from []variable) (string, []variable) {
 	var entries []string
 	var seen []variable
@@ -92,9 +92,9 @@ func (w *writer) lentElements() {
 	w.vars = w.except(v) // until the end of the finish it belongs to those tasks
 }
 
-// roots ends a part with tasks that run when it is over, and handlers. Each asks for one object
-// that orders them all, so that what they do is always the same; what it prints comes from a task
-// that the last of them starts. The parts wait for one another there.
+// roots ends a part with tasks that run after it, and handlers. Each lists one object that orders
+// all of them, so that their effect is always the same. The last of them starts a task that prints
+// the results. The parts wait for one another at that object.
 func (w *writer) roots() {
 	log := w.fresh("log")
 	w.line("%s: vector<int>@", log)
@@ -104,23 +104,23 @@ func (w *writer) roots() {
 	for i := range 1 + w.random.IntN(3) {
 		w.root(log, i)
 	}
-	bell := w.bells(log)
+	source := w.emitters(log)
 	shown := w.fresh("shown")
 	w.line("%s: int@", shown)
-	w.line("@ [+%s, +%s, -stdout, +order, +%s]:", log, bell, shown)
+	w.line("@ [+%s, +%s, -stdout, +order, +%s]:", log, source, shown)
 	w.indent++
-	w.line("%s = %s.count", shown, bell)
+	w.line("%s = %s.count", shown, source)
 	w.line("order.push(%d)", w.number)
 	w.line(
 		"@ [%s, %s, %s, +stdout]: stdout.write(\"part %d: %s %%v %%d %%d\\n\", %s, %s.count, %s)",
-		log, bell, shown, w.number, log, log, bell, shown)
+		log, source, shown, w.number, log, log, source, shown)
 	w.indent--
 	if w.timed && w.chance(50) {
 		w.waits()
 	}
 }
 
-// root writes a detached task, which may start another behind all that wait for the log.
+// root writes a detached task, which may spawn another one that queues for the log.
 func (w *writer) root(log string, i int) {
 	list, seen := w.list(w.vars)
 	list = strings.TrimSuffix(list, "]")
@@ -146,7 +146,7 @@ func (w *writer) root(log string, i int) {
 	w.indent--
 }
 
-// cluster writes a struct with objects inside, each of which a task takes.
+// cluster writes a struct with objects inside, each used by a task of its own.
 func (w *writer) cluster(log string) {
 	c, n := w.fresh("cluster"), 2+w.random.IntN(3)
 	w.line("%s: cluster@ = cluster(name = \"c\")", c)
@@ -166,45 +166,45 @@ func (w *writer) cluster(log string) {
 	w.indent -= 2
 }
 
-// bells writes an emitter with handlers of all sorts.
-func (w *writer) bells(log string) string {
-	bell := w.fresh("bell")
-	w.line("%s: bell@", bell)
-	w.line("on %s rung [+%s]: %s.push(100 + rung.n)", bell, log, log)
+// emitters writes an emitter with handlers of all kinds.
+func (w *writer) emitters(log string) string {
+	source := w.fresh("source")
+	w.line("%s: source@", source)
+	w.line("on %s item [+%s]: %s.push(100 + item.n)", source, log, log)
 	if w.chance(50) {
-		w.line("on %s rung = [%s, +%s] (r: rung&) bool:", bell, bell, log)
+		w.line("on %s item = [%s, +%s] (r: item&) bool:", source, source, log)
 		w.indent++
-		w.line("%s.push(200 + %s.count)", log, bell)
+		w.line("%s.push(200 + %s.count)", log, source)
 		w.line("return r.n == %d", w.random.IntN(3))
 		w.indent--
-		w.line("on %s rung [-%s, +%s]: %s.push(300 + rung.n)", bell, bell, log, log)
+		w.line("on %s item [-%s, +%s]: %s.push(300 + item.n)", source, source, log, log)
 	}
 	if w.chance(40) {
-		fuse := w.fresh("fuse")
-		w.line("%s: bell@", fuse)
-		w.line("on %s rung [%s]:", fuse, log) // the log orders these too
+		failing := w.fresh("failing")
+		w.line("%s: source@", failing)
+		w.line("on %s item [%s]:", failing, log) // the log orders these too
 		w.indent++
 		w.line("done: int@ = %s.size() *%% 0", log)
 		w.line("finish:")
 		w.line("    @ [+done]: done = 1")
-		w.line("    @ [+done]: assert rung_limit(done) < 1")
+		w.line("    @ [+done]: assert item_limit(done) < 1")
 		w.line("    @ [+done]: done = 2")
 		w.indent--
-		w.line("on %s error [-%s, +%s]: %s.push(error.code() - 7)", fuse, fuse, log, log)
-		w.line("@ [+%s, +%s]:", fuse, log)
-		w.line("    %s.ring(1)", fuse)
-		w.line("    %s.ring(2)", fuse)
+		w.line("on %s error [-%s, +%s]: %s.push(error.code() - 7)", failing, failing, log, log)
+		w.line("@ [+%s, +%s]:", failing, log)
+		w.line("    %s.send(1)", failing)
+		w.line("    %s.send(2)", failing)
 	}
-	w.line("@ [+%s, +%s]:", bell, log)
+	w.line("@ [+%s, +%s]:", source, log)
 	w.indent++
 	for i := range 1 + w.random.IntN(3) {
-		w.line("%s.ring(%d)", bell, i)
+		w.line("%s.send(%d)", source, i)
 	}
 	w.indent--
-	return bell
+	return source
 }
 
-// waits writes what goes on when time has passed.
+// waits writes code that runs after some time.
 func (w *writer) waits() {
 	n, ticks := w.fresh("n"), 1+w.random.IntN(3)
 	w.line("%s: int@ = %s", n, w.literal())

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A name that the code being written may use, of a form.
+// A name that the code being written may use, with its form.
 type binding struct {
 	name   string
 	form   *form
 	write  bool // may be changed here
 	shared bool
-	moved  bool // may be given away whole: it is this block's own, and no loop's
-	place  bool // a reference: it is no more than looked at or changed
+	moved  bool // may be moved: it belongs to this block, and not to a loop
+	place  bool // a reference: it is only read or changed
 }
 
-// A function that has been written and may be called.
+// A function that was written and may be called.
 type function struct {
 	name   string
 	params []param
@@ -30,7 +30,7 @@ type param struct {
 }
 
 // values writes typed programs: expressions and statements over values of all forms. They are
-// sequential but for children that fill shared objects, so all that they print is determined.
+// sequential except for children that fill shared objects, so their output is determined.
 type values struct {
 	random *rand.Rand
 	head   strings.Builder // types and functions
@@ -43,17 +43,17 @@ type values struct {
 	depth  int
 	budget int
 
-	loud   bool  // may print here
-	loops  int   // that surround the statement within its body
+	loud   bool  // it may print here
+	loops  int   // loops around the statement within its body
 	turns  int   // a bound on how often the statement runs in one call
 	result *form // of the function being written
-	inside bool  // a function, whose result `?` may leave with
-	defers int   // in a defer nothing leaves
+	inside bool  // a function, from which `?` may return
+	defers int   // a defer: nothing may leave it
 }
 
-// Typed writes a module with n parts that compute with values of random types, each a function that
-// prints. Every expression and statement of the language that is no task of its own is in some of
-// them, in any nesting.
+// Typed writes a module with n parts that compute with values of random types, each a function
+// that prints. They contain every expression and statement of the language except tasks, in any
+// nesting.
 func Typed(seed uint64, n int) string {
 	w := &values{random: rand.New(rand.NewPCG(seed, 77))}
 	w.head.WriteString(typedHeader)
@@ -82,7 +82,7 @@ func (w *values) line(format string, args ...any) {
 	w.out.WriteByte('\n')
 }
 
-// body writes the statements of a new function and gives them.
+// body writes the statements of a new function and returns them.
 func (w *values) body(write func()) string {
 	w.out.Reset()
 	w.indent, w.depth, w.loops, w.turns, w.budget = 1, 0, 0, 1, 14
@@ -90,7 +90,7 @@ func (w *values) body(write func()) string {
 	return w.out.String()
 }
 
-// part writes a function that declares, computes, and prints all that it has.
+// part writes a function that declares, computes, and prints all its variables.
 func (w *values) part(n int) {
 	w.scope, w.loud, w.result, w.inside = nil, true, nil, false
 	text := w.body(func() {
@@ -107,7 +107,7 @@ func (w *values) part(n int) {
 	fmt.Fprintf(&w.head, "part%d: [+stdout] () void:\n%s\n", n, text)
 }
 
-// function writes one of random parameters; it calls only those before it.
+// function writes a function with random parameters. It calls only functions before it.
 func (w *values) function() {
 	f := function{name: w.fresh("fun"), loud: w.chance(40)}
 	w.scope, w.loud, w.inside = nil, f.loud, true
@@ -154,7 +154,7 @@ func (w *values) function() {
 	w.calls = append(w.calls, f)
 }
 
-// pick gives a binding that fits.
+// pick returns a binding that fits.
 func (w *values) pick(fits func(binding) bool) (binding, bool) {
 	var all []binding
 	for _, b := range w.scope {
@@ -168,7 +168,7 @@ func (w *values) pick(fits func(binding) bool) (binding, bool) {
 	return all[w.random.IntN(len(all))], true
 }
 
-// drop takes a name out of what may be used.
+// drop removes a name from the usable ones.
 func (w *values) drop(name string) {
 	var left []binding
 	for _, b := range w.scope {

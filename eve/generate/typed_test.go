@@ -35,7 +35,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// What the typed programs are there to cover is in them.
+// The typed programs contain the features that they are meant to cover.
 func TestTypedCovers(t *testing.T) {
 	var all strings.Builder
 	for seed := range uint64(40) {

@@ -1,7 +1,7 @@
 package generate
 
-// typedHeader declares what all typed programs use: what would fail without care is
-// taken care of here.
+// typedHeader has the declarations that all typed programs use. Its functions avoid the failures
+// of the operations that they wrap.
 const typedHeader = `type box<T>:
     item: T
     count: int

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// own is an expression whose value nobody else has: of what is not copied, a new one.
+// own is an expression whose value has no other owner: a new value if the type is not copied.
 func (w *values) own(f *form, depth int) string {
 	if w.chance(35) || depth <= 0 {
 		if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found {
@@ -63,7 +63,7 @@ func (w *values) own(f *form, depth int) string {
 	return w.literal(f, depth)
 }
 
-// typed is an own expression that says its type by itself, for parameters of any type.
+// typed is an own expression with an explicit type, for parameters of any type.
 func (w *values) typed(f *form, depth int) string {
 	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found {
 		if f.copies() {
@@ -74,8 +74,8 @@ func (w *values) typed(f *form, depth int) string {
 	return fmt.Sprintf("box<%s>(%s, 1).item.copy()", f.name, w.own(f, depth))
 }
 
-// lambda is the body of a closure, which sees its parameter beside all else. Nothing leaves the
-// function from in there.
+// lambda is the body of a closure, which sees its parameter and all other names. It does not leave
+// the function.
 func (w *values) lambda(x string, of, f *form, depth int) string {
 	scope, inside := w.scope, w.inside
 	w.scope = append(w.scope[:len(w.scope):len(w.scope)], binding{name: x, form: of, place: true})
@@ -94,7 +94,7 @@ func (w *values) look(f *form, depth int) string {
 	return w.own(f, depth)
 }
 
-// takenOut takes a value out of something that has it.
+// takenOut takes a value out of a container.
 func (w *values) takenOut(f *form, depth int) string {
 	other := w.simple()
 	t := w.tupleOf(f, other)
@@ -124,7 +124,7 @@ func copyOf(f *form) string {
 	return ".copy()"
 }
 
-// atom is an expression that something may stand behind.
+// atom is an expression that may be followed by a suffix.
 func (w *values) atom(f *form, depth int) string {
 	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found &&
 		w.chance(50) {
@@ -133,7 +133,7 @@ func (w *values) atom(f *form, depth int) string {
 	return fmt.Sprintf("box<%s>(%s, 2).item", f.name, w.own(f, depth))
 }
 
-// call calls a function with that result; what it changes is named once.
+// call calls a function with that result. An argument that it changes is named once.
 func (w *values) call(f *form, depth int) (string, bool) {
 	var all []function
 	for _, c := range w.calls {
@@ -164,7 +164,7 @@ func (w *values) arguments(c function, depth int) string {
 	return strings.Join(args, ", ")
 }
 
-// propagated leaves the function with what is no value.
+// propagated returns from the function if there is no value.
 func (w *values) propagated(f *form, depth int) (string, bool) {
 	if !w.inside || w.defers > 0 || f.class == option || f.class == result || w.result == nil {
 		return "", false
@@ -178,7 +178,7 @@ func (w *values) propagated(f *form, depth int) (string, bool) {
 	return "", false
 }
 
-// literal writes a value out.
+// literal writes a value as a literal.
 func (w *values) literal(f *form, depth int) string {
 	part := func(p *form) string { return w.own(p, depth-1) }
 	several := func(most int, one func() string) string {
@@ -260,14 +260,14 @@ func (w *values) built(f *form, depth int) string {
 	if f.generic {
 		return fmt.Sprintf("%s(%s)", f.name, w.fields(f.fields, depth))
 	}
-	if w.chance(20) { // the rest is zero
+	if w.chance(20) { // the others are zero
 		x := f.fields[w.random.IntN(len(f.fields))]
 		return fmt.Sprintf("%s(%s = %s)", f.name, x.name, w.own(x.form, depth-1))
 	}
 	return fmt.Sprintf("%s(%s)", f.name, w.fields(f.fields, depth))
 }
 
-// digits is a literal that fits: often one at the edge.
+// digits is a literal that fits, often one at the limit.
 func (w *values) digits(f *form) string {
 	low := "0"
 	high := [...]string{8: "255", 16: "65535", 32: "4294967295", 64: "0xFFFFFFFFFFFFFFFF"}[f.bits]

@@ -8,7 +8,7 @@ import (
 	"interleave/eve/types"
 )
 
-// exact does arithmetic on integers as they are in mathematics.
+// exact does arithmetic on integers without a bound.
 func exact(op string, a, b *big.Int) *big.Int {
 	r := new(big.Int)
 	switch op {
@@ -26,7 +26,7 @@ func exact(op string, a, b *big.Int) *big.Int {
 	return r
 }
 
-// bigOf is an integer of a type as in mathematics.
+// bigOf is an integer of a type, without a bound.
 func bigOf(v int64, t *types.Type) *big.Int {
 	if t.IsUnsigned() {
 		return new(big.Int).SetUint64(uint64(v))
@@ -78,14 +78,14 @@ func (f *frame) arithmetic(e ir.Expr, op string, a, b int64) value {
 	return v
 }
 
-// compute computes a op b, and says whether that fits in t.
+// compute computes a op b, and says whether the result fits t.
 func compute(op string, a, b int64, t *types.Type) (v int64, fits bool) {
 	const small = 1 << 31
 	least := int64(-small)
 	if t.IsUnsigned() {
-		least = -1 // what is below 0 here is a large number
+		least = -1 // a number below 0 is a large unsigned number
 	}
-	if least < a && a < small && least < b && b < small { // whatever it gives fits in 64 bits
+	if least < a && a < small && least < b && b < small { // every result fits 64 bits
 		var r int64
 		switch op[0] {
 		case '+':
@@ -171,11 +171,11 @@ func (f *frame) convert(e *ir.Convert) value {
 	}
 }
 
-// unfit is what a conversion fails with.
+// unfit is the message of a failed conversion.
 const unfit = "the number does not fit the type that it is converted to"
 
-// narrow is an integer in another width: what does not fit fails, or is cut off where
-// integers wrap.
+// narrow is an integer in another width. If it does not fit it fails, or is truncated if integers
+// wrap.
 func (f *frame) narrow(e *ir.Convert, whole *big.Int, low int64) value {
 	v := wrapped(low, e.T)
 	if bigOf(v, e.T).Cmp(whole) != 0 && !f.in.options.Wrap {
@@ -206,7 +206,7 @@ func bytesOf(s string) *list {
 	return l
 }
 
-// textOf is bytes as text.
+// textOf converts bytes to text.
 func textOf(elems []value) string {
 	b := make([]byte, len(elems))
 	for i, e := range elems {

@@ -11,13 +11,13 @@ import (
 	"interleave/eve/types"
 )
 
-// edges are where arithmetic goes wrong, as bits of 64.
+// edges are operands at which arithmetic goes wrong, as 64 bits.
 var edges = []int64{0, 1, 2, 3, 7, 10, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1<<31 - 1,
 	1 << 31, 1<<32 - 1, 1 << 32,
 	math.MaxInt64 - 1, math.MaxInt64, -1, -2, -3, -128, -129, -32768, -32769, -1 << 31, -1<<31 - 1,
 	math.MinInt64, math.MinInt64 + 1}
 
-// limits gives the least and the greatest value of a type.
+// limits returns the least and the greatest value of a type.
 func limits(t *types.Type) (least, most *big.Int) {
 	one := big.NewInt(1)
 	if t.IsUnsigned() {
@@ -34,7 +34,8 @@ func exactly(v int64, t *types.Type) *big.Int {
 	return big.NewInt(v)
 }
 
-// Every width computes as mathematics does, wraps by its width, and knows what does not fit.
+// Arithmetic of every width has the exact result, wraps by its width, and detects results that do
+// not fit.
 func TestArithmetic(t *testing.T) {
 	operations := map[string]func(z, a, b *big.Int) *big.Int{
 		"+": (*big.Int).Add, "-": (*big.Int).Sub, "*": (*big.Int).Mul, "/": (*big.Int).Quo,
@@ -69,7 +70,7 @@ func TestArithmetic(t *testing.T) {
 	}
 }
 
-// ending runs main with a body and gives what it prints and what ends it.
+// ending runs main with a body and returns its output and its failure.
 func ending(t *testing.T, body string, wrap bool) string {
 	t.Helper()
 	text := "main: [+stdout] () void:\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
@@ -78,7 +79,7 @@ func ending(t *testing.T, body string, wrap bool) string {
 	return out.String() + end.Trace
 }
 
-// What fails says what the runtime says.
+// Failures have the messages of the runtime.
 func TestFailures(t *testing.T) {
 	for _, test := range []struct{ body, checked, wrapping string }{
 		{"x: int = 9223372036854775807\nx += 1\nprint(\"%d\", x)", "t.eve:3: integer overflow",

@@ -17,7 +17,7 @@ type job: emitter<done, error>
 
 func inTask(line int) string { return fmt.Sprint("\n    in the task of lost.eve:", line) }
 
-// A contained failure is written down if no handler is told, once.
+// A contained failure is reported if no handler is called, once.
 func TestContained(t *testing.T) {
 	const goesOn = "\n    the program goes on\n"
 	cases := []struct{ name, text, said string }{
@@ -49,7 +49,7 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// Any failure fails a test: of a root behind its body, and also one that a handler is told of.
+// Any failure fails a test, also that of a root after its body, and one with a handler.
 func TestContainedInTests(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"continuation", "test \"t\":\n    _ <- sleep(1s)\n    fail \"late\"\n",

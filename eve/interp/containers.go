@@ -113,7 +113,7 @@ func init() {
 	registerStrings()
 }
 
-// checkSize fails if no integer has so many bytes.
+// checkSize fails if an integer cannot have this many bytes.
 func checkSize(c *called, size int64) {
 	if size < 1 || size > 8 {
 		fail(c.at, "an integer has 1 to 8 bytes, not %d", size)
@@ -126,8 +126,8 @@ func (c *called) elem() *types.Type {
 	return t.Elem
 }
 
-// registerSequence makes the methods that vectors, arrays and slices share, but those that
-// a kind has not.
+// registerSequence makes the methods that vectors, arrays and slices share, except those that a
+// kind does not have.
 func registerSequence(kind string, without ...string) {
 	register(sequence(kind))
 	for _, name := range without {
@@ -179,15 +179,15 @@ func sequence(kind string) map[string]func(*called) value {
 			c.sort()
 			n := len(c.elems())
 			if n > 1 {
-				n = 1 + c.in.random.IntN(n-1) // where it is cut nobody may count on
+				n = 1 + c.in.random.IntN(n-1) // a program must not depend on the place of the cut
 			}
 			return c.halves(n)
 		},
 	}
 }
 
-// sort puts self's elements in order. Floats have an order of their own: NaN is behind all numbers,
-// or, with a sign, before them, and -0 before 0.
+// sort sorts self's elements. Floats have a total order: NaN comes after all numbers, or before
+// them if its sign is set, and -0 before 0.
 func (c *called) sort() {
 	e, t := c.elems(), c.elem()
 	sort.SliceStable(e, func(i, j int) bool {
@@ -218,7 +218,7 @@ func (c *called) find() int {
 	return slices.IndexFunc(c.elems(), func(e value) bool { return equal(e, c.args[1]) })
 }
 
-// halves are two views of self that share nothing.
+// halves are two views of self without a common element.
 func (c *called) halves(at int) value {
 	v, is := (*c.self()).(*view)
 	if !is {

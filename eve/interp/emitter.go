@@ -5,14 +5,14 @@ import (
 	"interleave/eve/types"
 )
 
-// An emitter is what the object of an emitter has besides its value. Events are handled in the
-// order of their emission; the next one begins when the one before has ended, unless no handler of
-// it may change the emitter.
+// An emitter is the part of an emitter's object besides its value. Events are handled in the order
+// of their emission. The next one begins when the one before has ended, unless no handler of that
+// one may change the emitter.
 type emitter struct {
 	handlers  []*handler
 	waiting   []emission
 	active    int  // events being handled
-	exclusive bool // the one being handled may change the emitter
+	exclusive bool // the event being handled may change the emitter
 	ending    bool // its last event has been emitted
 	last      emission
 	over      bool // its last event has been handled
@@ -25,7 +25,7 @@ type emission struct {
 	last  bool
 }
 
-// A handler is what an emitter does on an event.
+// A handler is the code that an emitter runs on an event.
 type handler struct {
 	event   string
 	body    *ir.Body
@@ -35,7 +35,7 @@ type handler struct {
 	dropped bool
 }
 
-// A hold is what a handler may do to its emitter.
+// A hold is the permission of a handler on its emitter.
 type hold uint8
 
 const (
@@ -44,14 +44,13 @@ const (
 	holdWrite
 )
 
-// An origin is the value of an emitter that the runtime makes: it is told what becomes of its
-// handlers and events.
+// An origin is the value of an emitter of the runtime. It is told about its handlers and events.
 type origin interface {
-	changed(in *interp) // handlers came or went
-	// its handlers have run; still under their permissions
+	changed(in *interp) // handlers were registered or dropped
+	// the handlers have run; their permissions are still held
 	handled(in *interp, event string, v value)
-	unhandled(in *interp, event string, v value) // there was no handler
-	// a contained handler failed; under its permissions
+	unhandled(in *interp, event string, v value) // the event had no handler
+	// a contained handler failed; its permissions are still held
 	failed(in *interp, f *failure) (told bool)
 	gone(in *interp) // the last event has been handled
 }
@@ -71,7 +70,7 @@ func (o *object) handles(event string) bool {
 	return false
 }
 
-// emit queues an event; false: it was dropped, since the last event came before it.
+// emit queues an event. False: the event was dropped, since it came after the last event.
 func (in *interp) emit(o *object, event string, v value) bool {
 	e := o.emits
 	if e.ending {
@@ -82,7 +81,7 @@ func (in *interp) emit(o *object, event string, v value) bool {
 	return true
 }
 
-// emitLast queues the last event: later ones are dropped, and after it all handlers.
+// emitLast queues the last event. Later ones are dropped, and after it all handlers.
 func (in *interp) emitLast(o *object, event string, v value) bool {
 	e := o.emits
 	if e.ending {
@@ -94,7 +93,7 @@ func (in *interp) emitLast(o *object, event string, v value) bool {
 	return true
 }
 
-// add registers a handler. It is asked about every event whose turn comes from now on.
+// add registers a handler. It is called for every event whose turn comes from now on.
 func (in *interp) add(o *object, h *handler) {
 	e := o.emits
 	if e.over && h.event != e.last.event {
@@ -151,7 +150,7 @@ type turn struct {
 	object *object
 	emission
 	handlers []*handler
-	write    bool // it holds the emitter to change it
+	write    bool // it holds the emitter to write
 }
 
 func (in *interp) begin(t *turn) {
@@ -181,7 +180,7 @@ func (in *interp) begin(t *turn) {
 	}})
 }
 
-// ask runs one handler; true when it has consumed the event.
+// ask runs one handler. True: it has consumed the event.
 func (in *interp) ask(t *turn, h *handler) bool {
 	f := in.frame(h.cells)
 	if h.body.Emitter != nil {
@@ -198,7 +197,7 @@ func (in *interp) ask(t *turn, h *handler) bool {
 	return consumed
 }
 
-// ended is what follows the turn of an event, failed or not.
+// ended runs after the turn of an event, whether it failed or not.
 func (in *interp) ended(t *turn) {
 	o, e := t.object, t.object.emits
 	s := o.origin()
@@ -219,8 +218,8 @@ func (in *interp) ended(t *turn) {
 	in.nextEvent(o)
 }
 
-// retire drops the handlers of an emitter that is at its end, but those of the last event which
-// were registered meanwhile: they get a turn of their own.
+// retire drops the handlers of an emitter after its last event. Handlers of that event which were
+// registered meanwhile stay, and get a turn of their own.
 func (e *emitter) retire(t *turn) {
 	asked := map[*handler]bool{}
 	for _, h := range t.handlers {
@@ -241,8 +240,8 @@ func (e *emitter) retire(t *turn) {
 	}
 }
 
-// broke closes an emitter that a contained failure may have left half changed, after an event that
-// says so; whether a handler of that is told.
+// broke closes an emitter that a contained failure may have damaged, after an `error` event. It
+// returns whether that event has a handler.
 func (in *interp) broke(o *object, f *failure) bool {
 	if s := o.origin(); s != nil {
 		return s.failed(in, f)
@@ -294,8 +293,8 @@ func (f *frame) emit(s *ir.Emit) {
 	}
 }
 
-// emitterOf finds the object whose value a place is; nil for a plain variable, which
-// nobody listens to.
+// emitterOf finds the object whose value is at a place; nil for a plain variable, which has no
+// handlers.
 func (in *interp) emitterOf(p place) *object {
 	if o, is := (*p).(*object); is {
 		return o

@@ -11,25 +11,25 @@ import (
 	"interleave/eve/types"
 )
 
-// What the runtime makes, as values of their objects.
+// Values of the runtime's objects.
 type (
-	// An alarm is what waits for a moment.
-	alarm struct {
-		at   time.Duration
-		ring func()
-		off  bool
-		weak bool // nothing goes on for its sake
+	// A timerNode calls expire at a time.
+	timerNode struct {
+		at     time.Duration
+		expire func()
+		off    bool
+		weak   bool // it does not keep the program running
 	}
 	// A stream is standard output or standard error.
 	stream struct{ w io.Writer }
-	// signals are emitted by nobody here.
+	// signals never arrive in the interpreter.
 	signals struct{ object *object }
 )
 
-// native is the value of a type of the runtime that nobody has set up.
+// native is the default value of a runtime type.
 func (in *interp) native(*types.Type) value { return &record{} }
 
-// global makes a module's shared object; those of std that the runtime makes are made here.
+// global makes a module's shared object, also those of std that the runtime makes.
 func (in *interp) global(name string, std bool, v value, t *types.Type) *object {
 	o := in.object(v, t)
 	if !std {
@@ -49,19 +49,19 @@ func (in *interp) global(name string, std bool, v value, t *types.Type) *object 
 	return o
 }
 
-// after calls ring when so many nanoseconds have passed.
-func (in *interp) after(d int64, ring func()) *alarm {
-	a := &alarm{at: in.now + time.Duration(max(0, d)), ring: ring}
-	in.alarms = append(in.alarms, a)
+// after calls expire when this many nanoseconds have passed.
+func (in *interp) after(d int64, expire func()) *timerNode {
+	a := &timerNode{at: in.now + time.Duration(max(0, d)), expire: expire}
+	in.timerNodes = append(in.timerNodes, a)
 	return a
 }
 
-// tick lets time pass to the next alarm; false when there is none.
+// tick lets time pass to the next timer; false when there is none.
 func (in *interp) tick() bool {
-	var next *alarm
+	var next *timerNode
 	strong := false
-	live := in.alarms[:0]
-	for _, a := range in.alarms {
+	live := in.timerNodes[:0]
+	for _, a := range in.timerNodes {
 		if a.off {
 			continue
 		}
@@ -71,14 +71,14 @@ func (in *interp) tick() bool {
 			next = a
 		}
 	}
-	in.alarms = live
+	in.timerNodes = live
 	if !strong {
 		return false
 	}
 	in.count(source.Span{})
 	in.now = max(in.now, next.at)
 	next.off = true
-	next.ring()
+	next.expire()
 	return true
 }
 
@@ -86,13 +86,13 @@ func (in *interp) tick() bool {
 type timer struct {
 	object  *object
 	every   int64 // 0: once
-	alarm   *alarm
+	node    *timerNode
 	busy    bool // its event has not been handled yet
 	stopped bool
-	ticks   int64 // that no event has told of
+	ticks   int64 // ticks not yet reported by an event
 }
 
-// shortest is the least time between two ticks, as the runtime has it.
+// shortest is the least time between two ticks, as in the runtime.
 const shortest = 50_000
 
 func (in *interp) timer(t *types.Type, d int64, repeat bool) *object {
@@ -110,10 +110,10 @@ func (in *interp) timer(t *types.Type, d int64, repeat bool) *object {
 	return timer.object
 }
 
-func (t *timer) set(in *interp, d int64) { t.alarm = in.after(d, func() { t.ring(in) }) }
+func (t *timer) set(in *interp, d int64) { t.node = in.after(d, func() { t.expire(in) }) }
 
-// ring tells of a tick. Ticks that are missed while the handler runs are one event.
-func (t *timer) ring(in *interp) {
+// expire emits a tick. Ticks that come while the handler runs are one event.
+func (t *timer) expire(in *interp) {
 	if t.stopped {
 		return
 	}
@@ -129,13 +129,13 @@ func (t *timer) ring(in *interp) {
 func (t *timer) tell(in *interp) {
 	t.busy = true
 	ticks := t.ticks
-	t.ticks = 0 // before the event: it may be over at once, when nobody handles it
+	t.ticks = 0 // before the event, which is over at once if it has no handler
 	in.emit(t.object, "fired", &record{0, []value{ticks, int64(in.now)}})
 }
 
 func (t *timer) stop() {
 	t.stopped = true
-	t.alarm.off = true
+	t.node.off = true
 }
 
 func (t *timer) changed(*interp) {}
@@ -161,7 +161,7 @@ func (t *timer) failed(in *interp, _ *failure) bool {
 
 func (t *timer) gone(*interp) {}
 
-// Nobody sends signals here.
+// No signals arrive here.
 func (*signals) changed(*interp)                  {}
 func (*signals) handled(*interp, string, value)   {}
 func (*signals) unhandled(*interp, string, value) {}
@@ -171,7 +171,7 @@ func (s *signals) failed(in *interp, _ *failure) bool {
 	return false
 }
 
-// An input is standard input: its lines come one by one once somebody handles them.
+// An input is standard input. Its lines come one by one while it has a handler.
 type input struct {
 	object *object
 	lines  *bufio.Reader
@@ -229,8 +229,7 @@ func (s *input) failed(in *interp, _ *failure) bool {
 	return false
 }
 
-// shutdown stops what emits; what is queued still runs. When the time of grace is over
-// the process ends.
+// shutdown stops all emitters. Queued work still runs. When the grace is over the process ends.
 func (in *interp) shutdown(grace int64) {
 	in.after(grace, func() { in.exit(0) }).weak = true
 	in.ending = true
@@ -248,12 +247,12 @@ func (in *interp) shutdown(grace int64) {
 	}
 }
 
-// report says on standard error what failed, and that the program goes on.
+// report writes a failure to standard error, and that the program goes on.
 func (in *interp) report(f *failure) {
 	fmt.Fprintf(in.options.Stderr, "%s\n    the program goes on\n", f.trace())
 }
 
-// instantText is a moment of virtual time as ISO text.
+// instantText writes a virtual time as ISO text.
 func instantText(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.999999999Z")
 }

@@ -14,7 +14,7 @@ func Natives() map[string]bool {
 	return names
 }
 
-// Compute and Printed are how integers are computed and values written, for tests.
+// Compute and Printed give tests access to integer arithmetic and formatting.
 var (
 	Compute = compute
 	Printed = printed

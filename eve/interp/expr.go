@@ -9,8 +9,7 @@ import (
 	"interleave/eve/types"
 )
 
-// place gives where an expression is stored; a value that is stored nowhere gets a
-// place of its own.
+// place returns the storage of an expression. A value without storage gets a place of its own.
 func (f *frame) place(e ir.Expr) place {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -21,7 +20,7 @@ func (f *frame) place(e ir.Expr) place {
 			return &v.v
 		case place:
 			return v
-		case *view: // a slice is its own reference
+		case *view: // a slice is a reference itself
 			x := value(v)
 			return &x
 		}
@@ -56,7 +55,7 @@ func (f *frame) element(e *ir.Index) place {
 	return &elems[i]
 }
 
-// thereAre says how many elements a container has.
+// thereAre names the number of elements of a container.
 func thereAre(n int) string {
 	if n == 1 {
 		return "there is 1 element"
@@ -121,7 +120,7 @@ func (f *frame) value(e ir.Expr) value {
 	return f.made(e)
 }
 
-// made evaluates what builds a value of parts, and what takes options and results apart.
+// made evaluates expressions that build a value from parts, or take options and results apart.
 func (f *frame) made(e ir.Expr) value {
 	switch e := e.(type) {
 	case *ir.MakeStruct:
@@ -156,7 +155,7 @@ func (f *frame) made(e ir.Expr) value {
 	return nil
 }
 
-// propagated is what x? panics with: the body returns it.
+// propagated is the panic of x?. The body returns it.
 type propagated struct{ r *record }
 
 func (f *frame) all(es []ir.Expr) []value {
@@ -254,7 +253,7 @@ func (f *frame) arguments(es []ir.Expr, params []*ir.Var) []value {
 func (f *frame) argument(e ir.Expr, p *ir.Var) value {
 	switch {
 	case p.Type.Kind == types.Ref:
-		if e.Type().Kind == types.Ref { // a reference is handed on
+		if e.Type().Kind == types.Ref { // a reference is passed on
 			if v, is := f.value(e).(place); is {
 				return v
 			}
@@ -313,7 +312,7 @@ func (f *frame) binary(e *ir.Binary) value {
 	x := f.value(e.X)
 	switch x.(type) {
 	case *record, *list, *table:
-		if hasCall(e.Y) { // which may change the object that x is a part of
+		if hasCall(e.Y) { // the call may change the object that x is a part of
 			x = copied(x)
 		}
 	}
@@ -342,7 +341,7 @@ func hasCall(e ir.Expr) bool {
 
 func ordered(op string, x, y value, t *types.Type) bool {
 	a, isFloat := x.(float64)
-	if isFloat { // nothing is true of NaN
+	if isFloat { // every comparison with NaN is false
 		b := y.(float64)
 		switch op {
 		case "<":

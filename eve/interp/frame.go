@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// Cells are the places of variables. A body has few variables, so that looking through
-// them beats a map.
+// cells are the places of variables. A body has few variables, so searching them is faster than a
+// map.
 type cells []cell
 
 type cell struct {
@@ -32,7 +32,7 @@ type frame struct {
 	result   value
 }
 
-// A closure is a lambda or callback with what it has captured.
+// A closure is a lambda or callback with its captures.
 type closure struct {
 	body  *ir.Body
 	frame *frame // lambda: its creator's
@@ -42,7 +42,7 @@ type closure struct {
 
 func (in *interp) frame(captured cells) *frame { return &frame{in: in, captured: captured} }
 
-// cell is where a variable is kept.
+// cell is the place of a variable.
 func (f *frame) cell(v *ir.Var) place {
 	if v.Kind != ir.Global && v.Kind != ir.Constant {
 		for g := f; g != nil; g = g.outer {
@@ -61,7 +61,7 @@ func (f *frame) cell(v *ir.Var) place {
 	return nil
 }
 
-// set declares a variable, once more in each turn of a loop.
+// set declares a variable, again in each turn of a loop.
 func (f *frame) set(v *ir.Var, x value) {
 	if v == nil {
 		return
@@ -75,7 +75,7 @@ func (f *frame) set(v *ir.Var, x value) {
 	f.cells = append(f.cells, cell{v, &x})
 }
 
-// captures makes the variables of an inner body of those outside that its list names.
+// captures makes the variables of an inner body from the outer variables in its list.
 func (f *frame) captures(b *ir.Body) cells {
 	var all cells
 	for _, e := range b.Perms {
@@ -91,7 +91,7 @@ func (f *frame) captures(b *ir.Body) cells {
 				v = inner
 			}
 		case e.Sign == '=' && e.From.Type.Kind == types.Shared && e.Var.Type.Kind != types.Shared:
-			v = copied((*outside).(*object).v) // a snapshot
+			v = copied((*outside).(*object).v) // a copy of the value
 		case e.Sign == '=' && e.From.Type.Kind == types.Ref && e.Var.Type.Kind != types.Ref:
 			v = copied(*(*outside).(place))
 		default:
@@ -102,7 +102,7 @@ func (f *frame) captures(b *ir.Body) cells {
 	return all
 }
 
-// wants lists the objects that a body asks for: what its list has with + or without a sign.
+// wants returns the objects that a body acquires: those with + or without a sign in its list.
 func (in *interp) wants(b *ir.Body, captured cells) []need {
 	var needs []need
 	for _, e := range b.Perms {
@@ -123,10 +123,10 @@ func (in *interp) wants(b *ir.Body, captured cells) []need {
 	return needs
 }
 
-// maxDepth is how many calls may be inside one another; Go's own stack would take more.
+// maxDepth is the greatest depth of calls; Go's own stack would allow more.
 const maxDepth = 100_000
 
-// enter runs a body in a frame and gives its result.
+// enter runs a body in a frame and returns its result.
 func (in *interp) enter(b *ir.Body, f *frame) value {
 	if in.depth++; in.depth > maxDepth {
 		in.die("stack overflow: a task calls itself too deeply")
@@ -136,7 +136,7 @@ func (in *interp) enter(b *ir.Body, f *frame) value {
 	return f.result
 }
 
-// task runs the body of a task. A failure notes that it came through it.
+// task runs the body of a task. A failure records that it came through this task.
 func (in *interp) task(b *ir.Body, f *frame) (v value) {
 	if failed := in.guarded(func() { v = in.enter(b, f) }); failed != nil {
 		failed.started = append(failed.started, b.Head)
@@ -145,7 +145,7 @@ func (in *interp) task(b *ir.Body, f *frame) (v value) {
 	return v
 }
 
-// body runs the block of a body, which x? may leave early. Other panics pass untouched: catching
+// body runs the block of a body, which x? may leave early. Other panics are not caught: catching
 // them at each of many calls would take long.
 func (f *frame) body(b *ir.Block) {
 	scope, depth := f.in.scope, f.in.depth
@@ -170,7 +170,7 @@ func (in *interp) call(fn *ir.Func, args []value) value {
 	return in.enter(fn.Body, f)
 }
 
-// invoke calls a closure within the call that got it.
+// invoke calls a closure within the call that received it.
 func (in *interp) invoke(c *closure, args []value) value {
 	f := &frame{in: in, outer: c.frame, captured: c.cells}
 	for i, p := range c.body.Params {
@@ -179,7 +179,7 @@ func (in *interp) invoke(c *closure, args []value) value {
 	return in.enter(c.body, f)
 }
 
-// later calls a callback: a root of its own, with a copy of what the callback has captured.
+// later calls a callback: a root of its own, with a copy of the callback's captures.
 func (in *interp) later(c *closure, args []value) {
 	var own cells
 	for _, captured := range c.cells {
@@ -190,7 +190,7 @@ func (in *interp) later(c *closure, args []value) {
 		own = append(own, cell{p, &args[i]})
 	}
 	needs := c.needs
-	for _, e := range c.body.Perms { // objects may be among the arguments
+	for _, e := range c.body.Perms { // there may be objects among the arguments
 		if p := own.find(e.Var); p != nil && e.From == nil && (e.Sign == '+' || e.Sign == 0) {
 			if o, is := (*p).(*object); is {
 				needs = append(needs[:len(needs):len(needs)], need{o, e.Sign == '+'})

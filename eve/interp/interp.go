@@ -1,6 +1,6 @@
-// Package interp runs a checked program by walking it: the reference for what a program means. One
-// goroutine and a seeded random source decide what runs next, so that a schedule can be repeated,
-// and time is virtual: it passes when nothing is ready.
+// Package interp runs a checked program by walking it. It defines the meaning of a program. One
+// goroutine and a seeded random source decide which task runs next, so that a schedule can be
+// repeated. Time is virtual: it passes when no task is ready.
 package interp
 
 import (
@@ -31,47 +31,48 @@ type Options struct {
 // An Outcome is how a program ended.
 type Outcome struct {
 	Status int
-	Trace  string // what failed and where; empty when nothing did
+	Trace  string // the failure and its place; empty when there was none
 	Idle   bool   // it waits for clients or signals, which do not come here
 }
 
 const defaultSteps = 50_000_000
 
-// A failure is what a failing task panics with.
+// A failure is the panic of a failing task.
 type failure struct {
 	what    *fault
 	at      source.Span
 	started []source.Span // of the tasks that it came through, the innermost first
 }
 
-// A fatal is what ends the process: a failure that nothing contains, or no end in sight.
+// A fatal is the panic that ends the process: a failure that is not contained, or a program that
+// runs for too long.
 type fatal struct{ text string }
 
-// An exit is what process.exit panics with.
+// An exit is the panic of process.exit.
 type exit struct{ status int }
 
 type interp struct {
-	program  *ir.Program
-	options  Options
-	random   *rand.Rand
-	steps    int
-	objects  int
-	nested   int
-	depth    int
-	globals  map[*ir.Var]place
-	emitters map[place]*object // by the place of their value: what emit in a method finds
-	ready    []*task           // roots that have all they need
-	starts   []func()          // what begins when the root that made it has ended
-	scope    *scope            // the innermost finish under way
-	now      time.Duration
-	alarms   []*alarm
-	timers   []*timer
-	stdin    *input
-	network  network
-	strict   bool        // a contained failure ends the process too: a test runs
-	ending   bool        // by process.shutdown
-	dying    bool        // the process ends at once: nothing more runs on the way out
-	left     *propagated // what x? leaves its body with, on the way out of it
+	program    *ir.Program
+	options    Options
+	random     *rand.Rand
+	steps      int
+	objects    int
+	nested     int
+	depth      int
+	globals    map[*ir.Var]place
+	emitters   map[place]*object // by the place of the emitter's value, for emit in a method
+	ready      []*task           // roots that have all their objects
+	starts     []func()          // functions to run when the root that made them has ended
+	scope      *scope            // the innermost finish under way
+	now        time.Duration
+	timerNodes []*timerNode
+	timers     []*timer
+	stdin      *input
+	network    network
+	strict     bool        // a contained failure also ends the process, since a test runs
+	ending     bool        // by process.shutdown
+	dying      bool        // the process ends at once: no deferred code runs
+	left       *propagated // the result of x? while it leaves its body
 }
 
 // Run runs the program's main.
@@ -121,7 +122,7 @@ func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 	return Outcome{Idle: in.waits()}
 }
 
-// loop runs roots until none is left and no alarm is set.
+// loop runs roots until none is left and no timer is set.
 func (in *interp) loop() {
 	for {
 		for len(in.starts) > 0 {
@@ -171,7 +172,7 @@ func (f *failure) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.at.File.Name, f.at.Line(), f.what.text)
 }
 
-// trace is the failure and a line for each task that it came through, as the runtime writes it.
+// trace is the failure and a line for each task that it came through, in the runtime's format.
 func (f *failure) trace() string {
 	const longest = 8
 	var b strings.Builder
@@ -185,7 +186,7 @@ func (f *failure) trace() string {
 	return b.String()
 }
 
-// fault is the failure as the event `error` has it.
+// fault is the failure as the value of the event `error`.
 func (f *failure) fault() *fault {
 	return &fault{code: f.what.code, text: f.String(), cause: f.what.cause}
 }
@@ -195,7 +196,7 @@ func fail(at source.Span, format string, args ...any) {
 	panic(&failure{what: &fault{text: fmt.Sprintf(format, args...)}, at: at})
 }
 
-// die ends the process by what nothing contains.
+// die ends the process by a failure that is not contained.
 func (in *interp) die(text string) {
 	in.dying = true
 	panic(&fatal{text})
@@ -207,7 +208,7 @@ func (in *interp) exit(status int) {
 	panic(exit{status})
 }
 
-// count counts a step; a program without an end is stopped.
+// count counts a step, and stops a program without an end.
 func (in *interp) count(at source.Span) {
 	if in.steps++; in.steps > in.options.Steps {
 		in.die((&failure{what: &fault{text: "the program has been running for too long"},
@@ -215,7 +216,7 @@ func (in *interp) count(at source.Span) {
 	}
 }
 
-// guarded runs f and gives the failure that ended it.
+// guarded runs f and returns its failure.
 func (in *interp) guarded(f func()) (failed *failure) {
 	scope, depth, nested := in.scope, in.depth, in.nested
 	defer func() {
@@ -241,8 +242,8 @@ type root struct {
 	run       func()
 }
 
-// root posts a root. When it fails, the emitters that it may have left half changed are closed, or
-// the process ends. A failure that nobody is told of is written down.
+// root posts a root. When it fails, the emitters that it may have damaged are closed, or the
+// process ends. A failure without a handler is reported.
 func (in *interp) root(r *root) {
 	needs := merged(r.needs)
 	in.post(needs, func() {

@@ -8,7 +8,7 @@ import (
 	"interleave/eve/trial"
 )
 
-// seeds are how many schedules each program is run under.
+// seeds is the number of schedules for each program.
 const seeds = 4
 
 // Every program of testdata/run prints the same under every schedule.
@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The tour's programs print what stands below them.
+// The tour's programs print the output below them.
 func TestTour(t *testing.T) {
 	for _, e := range trial.Tour(t) {
 		t.Run(e.Name, func(t *testing.T) { expect(t, e) })
@@ -34,7 +34,7 @@ func expect(t *testing.T, e trial.Example) {
 	}
 }
 
-// run checks and runs a program, and gives what it printed.
+// run checks and runs a program, and returns its output.
 func run(t *testing.T, name, text string, seed uint64) string {
 	t.Helper()
 	var out strings.Builder

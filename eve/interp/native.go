@@ -19,7 +19,7 @@ type called struct {
 	args []value
 }
 
-// self is where the receiver is.
+// self is the place of the receiver.
 func (c *called) self() place      { return c.args[0].(place) }
 func (c *called) list() *list      { return (*c.self()).(*list) }
 func (c *called) table() *table    { return (*c.self()).(*table) }
@@ -29,8 +29,8 @@ func (c *called) socket() *socket  { return (*c.self()).(*socket) }
 func (c *called) int(i int) int64  { return c.args[i].(int64) }
 func (c *called) str(i int) string { return c.args[i].(string) }
 
-// free fails when the container is iterated: changing it through an alias would pull it from
-// under the loop.
+// free fails if the container is being iterated: a change through another name would disturb the
+// loop.
 func (c *called) free() {
 	unfrozen(*c.self(), c.fn.Params[0].Type.Deref(), c.at)
 }
@@ -46,7 +46,7 @@ func (c *called) index(i int64, n int) int {
 // natives are the functions of std without a body, by their Native name.
 var natives = map[string]func(*called) value{}
 
-// asyncs are those that are called by <-; they give their value to answer.
+// asyncs are the natives that are called by <-. They pass their value to answer.
 var asyncs = map[string]func(c *called, answer func(value)){}
 
 func register(group map[string]func(*called) value) {
@@ -166,7 +166,7 @@ func init() {
 	registerSockets()
 }
 
-// as the program's own would fail
+// as the program's own print would fail
 func (in *interp) print(text string) { _, _ = in.options.Stdout.Write([]byte(text)) }
 
 // put writes to the stream that self is.
@@ -194,7 +194,7 @@ func stringsOf(all []string) *list {
 	return l
 }
 
-// stop ends a timer; its handlers go.
+// stop ends a timer and drops its handlers.
 func (c *called) stop() {
 	t := (*c.self()).(*timer)
 	t.stop()

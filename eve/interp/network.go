@@ -5,22 +5,22 @@ import (
 	"strconv"
 )
 
-// A network joins the sockets of one program: there is nobody else in it.
+// A network joins the sockets of one program. There are no other processes in it.
 type network struct {
 	listeners map[int64]*listener // those that have their port
 	all       []*listener
 	sockets   []*socket
 	awaiting  []*pending
-	ports     int64 // given out so far to who does not care
+	ports     int64 // number of ports given to sockets without a fixed one
 }
 
-// What ports are given out from.
+// The first ports that are given out.
 const (
 	firstPort   = 40000 // to listeners on port 0
-	firstClient = 50000 // to those who connect
+	firstClient = 50000 // to clients
 )
 
-// Errors of the system, as Linux numbers and words them.
+// Errors of the system, with the numbers and messages of Linux.
 var (
 	inUse   = &fault{code: 98, text: "Address already in use"}
 	refused = &fault{code: 111, text: "Connection refused"}
@@ -42,14 +42,14 @@ type listener struct {
 	port    int64
 	most    int64 // connections at a time; 0: any number
 	open    int64
-	backlog []*socket // those who wait to be accepted
-	why     *fault    // it could not begin
+	backlog []*socket // clients that wait to be accepted
+	why     *fault    // the reason why it could not start
 	started bool
-	busy    bool // with a connection that has come in
+	busy    bool // the handler of a connection has not run yet
 	closed  bool
 }
 
-// A joining is the value of a connection that has come in.
+// A joining is the value of an accepted connection.
 type joining struct {
 	client *socket
 	taken  bool
@@ -76,7 +76,7 @@ func (c *called) listen() value {
 	return l.object
 }
 
-// start is when the body that called listen has registered its handlers.
+// start runs when the body that called listen has registered its handlers.
 func (l *listener) start(in *interp) {
 	if l.why != nil {
 		in.emit(l.object, "error", l.why)
@@ -91,7 +91,7 @@ func (l *listener) start(in *interp) {
 	}
 }
 
-// accept takes in the next who waits.
+// accept accepts the next waiting client.
 func (l *listener) accept(in *interp) {
 	if !l.started || l.closed || l.busy || len(l.backlog) == 0 || l.most > 0 && l.open >= l.most {
 		return
@@ -113,7 +113,7 @@ func (l *listener) handled(in *interp, _ string, v value) {
 	}
 	l.busy = false
 	if !c.taken {
-		c.client.retire(in) // nobody wanted it
+		c.client.retire(in) // no handler took it
 	}
 	l.accept(in)
 }
@@ -172,10 +172,10 @@ func (c *called) connect(answer func(value)) {
 	})
 }
 
-// soon runs f as a root that needs nothing.
+// soon runs f as a root without objects.
 func (in *interp) soon(f func()) { in.post(nil, f) }
 
-// waits says whether an emitter is left that others would make emit.
+// waits says whether there is an emitter that other processes would make emit.
 func (in *interp) waits() bool {
 	for _, l := range in.network.all {
 		if l.started && !l.closed {
@@ -190,7 +190,7 @@ func (in *interp) waits() bool {
 	return false
 }
 
-// pending notes what waits for an answer, since it can reach sockets.
+// pending records a continuation that waits for an answer, since it can reach sockets.
 func (n *network) pending(p *pending) {
 	live := n.awaiting[:0]
 	for _, q := range n.awaiting {
@@ -201,14 +201,14 @@ func (n *network) pending(p *pending) {
 	n.awaiting = append(live, p)
 }
 
-// closeLonely closes sockets that nobody can ever do anything with: without a handler of input when
-// they began, and without a handle anywhere. It is asked when no task is left, so that all handles
-// are in objects, handlers and what waits for an answer. True when it has found one.
+// closeLonely closes sockets that no code can use any more: without an input handler at their
+// start, and without a handle anywhere. It is called when no task is left, so that all handles are
+// in objects, handlers and pending continuations. True when it has found one.
 func (in *interp) closeLonely() bool {
 	var asked []*socket
 	for _, s := range in.network.sockets {
-		if s.started && !s.judged {
-			s.judged = true
+		if s.started && !s.decided {
+			s.decided = true
 			if data, line := s.reads(); !data && !line && !s.closing {
 				asked = append(asked, s)
 			}
@@ -228,7 +228,7 @@ func (in *interp) closeLonely() bool {
 	return any
 }
 
-// reachable are the objects that what is still to run may name.
+// reachable are the objects that remaining code may name.
 func (in *interp) reachable() map[*object]bool {
 	r := reach{}
 	for _, p := range in.globals {

@@ -7,7 +7,7 @@ import (
 	"interleave/eve/types"
 )
 
-// An object is what handles name: a value, and the queue of those who want it.
+// An object has a value, and the queue of the tasks that want it.
 type object struct {
 	id    int
 	v     value
@@ -37,14 +37,14 @@ type need struct {
 	write  bool
 }
 
-// A scope is a finish under way: its children have queues of their own, for what the parent holds
-// is theirs alone.
+// A scope is a finish under way. Its children have queues of their own, since the parent's objects
+// are theirs alone.
 type scope struct {
 	outer   *scope
 	pending int
 	queues  map[*object][]*slot
 	ready   []*task
-	failure *failure // the first of a child
+	failure *failure // the first one of a child
 }
 
 func (in *interp) object(v value, t *types.Type) *object {
@@ -57,7 +57,8 @@ func (in *interp) object(v value, t *types.Type) *object {
 	return o
 }
 
-// merged joins the needs of one object into the stronger, in the order of objects' addresses.
+// merged joins the needs of one object into the stronger one, in the order of the objects'
+// addresses.
 func merged(needs []need) []need {
 	slices.SortStableFunc(needs,
 		func(a, b need) int { return cmp.Compare(a.object.id, b.object.id) })
@@ -87,8 +88,8 @@ func (in *interp) post(needs []need, run func()) {
 	}
 }
 
-// heads grants what may be granted: the first of a queue, and readers with nothing but readers
-// before them. It calls ready for each task that now has all it needs.
+// heads grants the slots that may run: the first of a queue, and readers with only readers before
+// them. It calls ready for each task that now has all its objects.
 func heads(queue []*slot, ready func(*task)) {
 	for i, s := range queue {
 		if i > 0 && (s.write || queue[i-1].write) {
@@ -112,7 +113,7 @@ func without(queue []*slot, t *task) []*slot {
 	return slices.DeleteFunc(queue, func(s *slot) bool { return s.task == t })
 }
 
-// release gives back what a root had.
+// release gives back the objects of a root.
 func (in *interp) release(t *task) {
 	for _, n := range t.needs {
 		n.object.queue = without(n.object.queue, t)
@@ -122,7 +123,7 @@ func (in *interp) release(t *task) {
 	}
 }
 
-// hold makes the builder of an object its first owner; the result ends that.
+// hold makes the builder of an object its first owner. The result ends that.
 func (in *interp) hold(o *object) (release func()) {
 	t := &task{needs: []need{{o, true}}}
 	o.queue = append(o.queue, &slot{task: t, write: true, granted: true})
@@ -145,7 +146,7 @@ func (in *interp) child(s *scope, needs []need, run func()) {
 	}
 }
 
-// runChild runs a ready child and hands on what it had.
+// runChild runs a ready child and hands its objects over.
 func (in *interp) runChild(s *scope, t *task) {
 	if s.failure == nil {
 		outer := in.scope
@@ -164,11 +165,11 @@ func (in *interp) runChild(s *scope, t *task) {
 	}
 }
 
-// maxNested is how many roots may run on top of one another while finishes wait.
+// maxNested is how many roots may run nested while finishes wait.
 const maxNested = 16
 
-// join runs what is ready until the scope's children are done: mostly they, now and then anything
-// else that another worker would run meanwhile.
+// join runs ready tasks until the scope's children are done: mostly these children, and now and
+// then another task that another worker would run meanwhile.
 func (in *interp) join(s *scope) {
 	for s.pending > 0 {
 		from := s
@@ -190,7 +191,7 @@ func (in *interp) join(s *scope) {
 	}
 }
 
-// take takes any of the ready tasks.
+// take removes and returns any of the ready tasks.
 func take(in *interp, ready *[]*task) *task {
 	i := in.random.IntN(len(*ready))
 	t := (*ready)[i]

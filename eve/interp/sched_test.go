@@ -13,8 +13,7 @@ import (
 	"interleave/eve/trial"
 )
 
-// What tasks do in which order, under many schedules. Where several outcomes are right, all of
-// them must come.
+// The order of tasks under many schedules. If several outcomes are right, all of them must occur.
 func TestSchedules(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
@@ -157,7 +156,7 @@ func TestMissedTicks(t *testing.T) {
 	}
 }
 
-// A program without end is stopped, and one whose calls have none.
+// A program without an end is stopped, and so is endless recursion.
 func TestEndless(t *testing.T) {
 	for _, test := range [][2]string{
 		{"main: () void:\n    i: int = 0\n    while i >= 0: i = i & 7\n",
@@ -174,8 +173,8 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// No accepted program makes the interpreter itself fail: those of the examples, and generated ones,
-// also when integers wrap and time passes while they work.
+// No accepted program makes the interpreter itself fail: programs of the examples, and generated
+// ones, also when integers wrap and time passes while they work.
 func TestSurvives(t *testing.T) {
 	files, err := filepath.Glob("../testdata/ok/*.eve")
 	if err != nil || len(files) < 20 {

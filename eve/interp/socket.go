@@ -2,8 +2,8 @@ package interp
 
 import "bytes"
 
-// A socket is one end of a connection. What the peer has sent stands in wire until the socket reads
-// it, which it does only when the handler before has ended and what it has written itself is taken.
+// A socket is one end of a connection. Input from the peer is in wire until the socket reads it.
+// The socket reads only when the previous handler has ended and its own output is not too large.
 type socket struct {
 	object  *object
 	peer    *socket
@@ -14,15 +14,15 @@ type socket struct {
 	limit         int64 // of out
 
 	started   bool
-	judged    bool // whether anybody can reach it
+	decided   bool // whether its reachability was decided
 	busy      bool // an event of input is being handled
-	announced bool // of what is in `in` the handler has been told
-	wireEnd   bool // the peer writes no more: its end stands behind wire
+	announced bool // the handler has been told about the bytes in `in`
+	wireEnd   bool // the peer has closed its side: the end comes after wire
 	ended     bool // that end was read
-	endTaken  bool // and what follows from it is under way
+	endTaken  bool // and its consequences are under way
 	noMore    bool // close_write
 	saidSo    bool
-	late      bool // too much output waits
+	late      bool // too much output is pending
 	over      bool // above limit
 	closing   bool
 	closed    bool // its last event is emitted
@@ -32,18 +32,18 @@ type socket struct {
 	flushing  bool // it will send soon
 }
 
-// What the runtime has, in bytes.
+// The runtime's limits, in bytes.
 const (
 	firstLimit  = 1 << 20
 	lateFrom    = 1 << 16
 	mostUnread  = 1 << 16
 	longestLine = 1 << 16
-	wireRoom    = 1 << 18 // what the system holds between two sockets; a guess
+	wireRoom    = 1 << 18 // capacity of the system's buffers between two sockets; a guess
 )
 
 func newSocket(peer string) *socket { return &socket{limit: firstLimit, address: peer} }
 
-// adopt is when the program gets the socket: its input begins when the body that got it has
+// adopt runs when the program gets the socket. Its input begins when the body that got it has
 // registered its handlers.
 func (s *socket) adopt(in *interp) {
 	in.starts = append(in.starts, func() {
@@ -59,7 +59,7 @@ func (s *socket) reads() (data, line bool) {
 	return s.object.handles("data"), s.object.handles("line")
 }
 
-// receive has the socket look at the wire soon.
+// receive makes the socket read the wire soon.
 func (s *socket) receive(in *interp) {
 	if s.receiving || s.retired {
 		return
@@ -71,7 +71,7 @@ func (s *socket) receive(in *interp) {
 	})
 }
 
-// look reads what has come, if the socket wants to.
+// look reads the input that has come, if the socket wants it.
 func (s *socket) look(in *interp) {
 	data, line := s.reads()
 	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late ||
@@ -79,7 +79,7 @@ func (s *socket) look(in *interp) {
 		return
 	}
 	switch {
-	case !data && !line: // nobody reads, so nobody else would see the peer go
+	case !data && !line: // nothing is read, so only this shows that the peer has gone
 		if !s.wireEnd {
 			return
 		}
@@ -101,7 +101,7 @@ func (s *socket) look(in *interp) {
 	s.pump(in)
 }
 
-// pump hands out what was read, one event at a time.
+// pump emits the input, one event at a time.
 func (s *socket) pump(in *interp) {
 	data, line := s.reads()
 	if s.busy || s.closing {
@@ -129,7 +129,7 @@ func (s *socket) pump(in *interp) {
 	s.receive(in)
 }
 
-// takeLine cuts the next line out of what was read, the rest of it at the end.
+// takeLine cuts off the next line; at the end of the input, the remaining text.
 func (s *socket) takeLine() (text string, whole bool) {
 	line, rest, found := bytes.Cut(s.in, []byte("\n"))
 	switch {
@@ -143,13 +143,13 @@ func (s *socket) takeLine() (text string, whole bool) {
 	return "", false
 }
 
-// afterInput closes the socket when the tasks that its last input started have written
-// their replies.
+// afterInput closes the socket after the tasks that its last input started have written their
+// replies.
 func (s *socket) afterInput(in *interp) {
 	in.post([]need{{s.object, true}}, func() { s.close(in) })
 }
 
-// write appends to what is to be sent.
+// write appends to the output.
 func (s *socket) write(in *interp, b []byte) {
 	if len(b) == 0 || s.closing || s.broken || s.noMore || s.retired {
 		return
@@ -168,7 +168,7 @@ func (s *socket) write(in *interp, b []byte) {
 	s.flush(in)
 }
 
-// flush has the socket send soon.
+// flush makes the socket send soon.
 func (s *socket) flush(in *interp) {
 	if s.flushing || len(s.out) == 0 && !s.noMore {
 		return
@@ -180,14 +180,14 @@ func (s *socket) flush(in *interp) {
 	})
 }
 
-// send gives the wire what it takes.
+// send gives the wire the bytes that it takes.
 func (s *socket) send(in *interp) {
 	if s.retired {
 		return
 	}
 	n := max(0, min(len(s.out), wireRoom-len(s.peer.wire)))
 	if s.peer.retired {
-		n = len(s.out) // nobody is there to read it
+		n = len(s.out) // there is no reader
 	} else if n > 0 {
 		s.peer.wire = append(s.peer.wire, s.out[:n]...)
 	}
@@ -207,13 +207,13 @@ func (s *socket) send(in *interp) {
 	s.closeWhenSent(in)
 }
 
-// closeWrite says that no more is written.
+// closeWrite closes the output side.
 func (s *socket) closeWrite(in *interp) {
 	s.noMore = true
 	s.flush(in)
 }
 
-// close sends what was written; then handlers of close run.
+// close sends the pending output; then handlers of close run.
 func (s *socket) close(in *interp) {
 	s.closing = true
 	s.closeWhenSent(in)
@@ -226,7 +226,7 @@ func (s *socket) closeWhenSent(in *interp) {
 	}
 }
 
-// abort ends a connection that cannot go on. What waits is dropped.
+// abort ends a connection that has failed. Pending output is dropped.
 func (s *socket) abort(in *interp, why *fault) {
 	tell := why != nil && !s.closing && !s.closed
 	s.ended, s.closing, s.broken = true, true, true
@@ -268,7 +268,7 @@ func (s *socket) failed(in *interp, f *failure) bool {
 
 func (s *socket) gone(in *interp) { s.retire(in) }
 
-// retire is the last that happens to a socket: the peer reads an end.
+// retire is the last step of a socket: the peer reads an end.
 func (s *socket) retire(in *interp) {
 	if s.retired {
 		return

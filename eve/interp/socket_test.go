@@ -6,7 +6,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// Programs that talk to themselves: they listen, connect, and print what their clients read.
+// Programs that talk to themselves: they listen, connect, and print the bytes that their clients
+// read.
 var talks = []struct{ name, text, want string }{
 	{"echo", `import io.socket.*
 main: () void:

@@ -43,7 +43,7 @@ func declared(t *testing.T) map[string]bool {
 	return names
 }
 
-// The interpreter makes every function that std leaves to it, and none that std does not know.
+// The interpreter has every native function of std, and no others.
 func TestNatives(t *testing.T) {
 	want, have := declared(t), interp.Natives()
 	if len(want) < 100 {

@@ -50,8 +50,8 @@ func (f *frame) statements(all []ir.Stmt) control {
 	return onward
 }
 
-// holding declares an object, which this body holds until the end of the block: rest is
-// what follows in it.
+// holding declares an object, which this body holds until the end of the block: rest are the
+// statements behind it.
 func (f *frame) holding(s *ir.Declare, rest []ir.Stmt) control {
 	f.in.count(s.Span)
 	o := f.value(s.Init).(*object)
@@ -79,8 +79,8 @@ func (f *frame) unpack(s *ir.Unpack, rest []ir.Stmt) control {
 	return f.statements(rest)
 }
 
-// deferring runs the rest of a block and then what is deferred, also after a failure. If that fails
-// too, the first failure is the one that counts. An end of the process runs nothing.
+// deferring runs the rest of a block and then the deferred block, also after a failure. If the
+// deferred block fails too, the first failure counts. At the end of the process nothing runs.
 func (f *frame) deferring(s *ir.Defer, rest []ir.Stmt) control {
 	in := f.in
 	scope, depth := in.scope, in.depth
@@ -226,8 +226,8 @@ func (f *frame) combine(e *ir.Binary, x, y value) value {
 	return nil
 }
 
-// unfrozen fails if a container that is a value of type t, or a part of it, is iterated: through an
-// alias it would change under the loop. Arrays have a fixed size.
+// unfrozen fails if a container in a value of type t is being iterated: it would change under the
+// loop through another name. Arrays have a fixed size.
 func unfrozen(v value, t *types.Type, at source.Span) {
 	busy := 0
 	switch v := v.(type) {
@@ -321,7 +321,7 @@ func (f *frame) forIn(s *ir.ForIn) control {
 	return onward
 }
 
-// spanOf gives the numbers from low to below high, of type t.
+// spanOf returns the numbers from low to below high, of type t.
 func spanOf(low, high int64, t *types.Type) span {
 	if t.Kind == types.Uint64 && uint64(low) >= uint64(high) || t.Kind != types.Uint64 &&
 		low >= high {
@@ -330,8 +330,7 @@ func spanOf(low, high int64, t *types.Type) span {
 	return span{low, uint64(high) - uint64(low)}
 }
 
-// freeze notes that an iteration of a container has begun, or ended. What a view shows is
-// frozen with it.
+// freeze notes that an iteration of a container has begun, or ended. A view freezes its container.
 func freeze(x value, by int) {
 	switch x := x.(type) {
 	case *list:
@@ -353,7 +352,7 @@ func countOf(x value) int {
 	return len(elemsOf(x))
 }
 
-// nth is the i-th element as a loop's variable of type t gets it.
+// nth is the i-th element for a loop variable of type t.
 func nth(x value, i int, t *types.Type) value {
 	switch x := x.(type) {
 	case string:
@@ -398,7 +397,7 @@ func (f *frame) match(s *ir.Match) control {
 	return onward
 }
 
-// matched is a part of what is matched, as a pattern's variable gets it.
+// matched is a part of the matched value, for a pattern's variable.
 func matched(p place, t *types.Type) value {
 	if t.Kind == types.Ref {
 		return p

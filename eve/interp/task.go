@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// finish runs its block and waits for the children that this starts. A failure skips those that
-// have not begun.
+// finish runs its block and waits for the children that it spawns. A failure skips those that have
+// not begun.
 func (f *frame) finish(s *ir.Finish) (end control) {
 	in := f.in
 	inner := &scope{outer: in.scope, queues: map[*object][]*slot{}}
@@ -58,12 +58,12 @@ func (f *frame) spawnEach(s *ir.SpawnEach) {
 	}
 }
 
-// await calls an async function; what follows is a root that gets the value.
+// await calls an async function. Its continuation is a root that gets the value.
 func (f *frame) await(s *ir.Await) {
 	in := f.in
 	waiting := &pending{captured: f.captures(s.Rest)}
 	in.network.pending(waiting)
-	var deadline *alarm
+	var deadline *timerNode
 	answer := func(v value) {
 		if waiting.answered {
 			return
@@ -100,7 +100,7 @@ func (f *frame) await(s *ir.Await) {
 	})
 }
 
-// A pending is what waits for the answer of an async function.
+// A pending is a continuation that waits for an async function.
 type pending struct {
 	captured cells
 	answered bool

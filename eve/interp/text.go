@@ -10,7 +10,7 @@ import (
 	"interleave/eve/types"
 )
 
-// format makes the text of its parts, as the runtime's formatter does.
+// format makes the text from its parts, as the runtime's formatter does.
 func (f *frame) format(e *ir.Format) string {
 	var b strings.Builder
 	for _, p := range e.Parts {
@@ -23,12 +23,12 @@ func (f *frame) format(e *ir.Format) string {
 	return b.String()
 }
 
-// text is a value as %v writes it.
+// text is the text of a value, as %v writes it.
 func (f *frame) text(v value, t *types.Type) string {
 	return printed(v, t, ir.FormatPart{Verb: 'v', Width: -1, Prec: -1})
 }
 
-// printed writes a value as a part of a format says.
+// printed writes a value in the format of a part.
 func printed(v value, t *types.Type, how ir.FormatPart) string {
 	t = t.Deref()
 	switch x := v.(type) {
@@ -80,7 +80,7 @@ func words(s string, how ir.FormatPart) string {
 	return padded(s, how)
 }
 
-// first says whether a character of UTF-8 begins with this byte.
+// first says whether this byte starts a character of UTF-8.
 func first(b byte) bool { return b&0xc0 != 0x80 }
 
 func characters(s string) (n int) {
@@ -169,7 +169,7 @@ func real(v float64, t *types.Type, how ir.FormatPart) string {
 	case how.Prec >= 0:
 		digits = strconv.FormatFloat(v, 'f', how.Prec, bits)
 	case v == math.Trunc(v) && v < 1e21:
-		digits = strconv.FormatFloat(v, 'f', 0, bits) // all digits of what has no fraction
+		digits = strconv.FormatFloat(v, 'f', 0, bits) // all digits of a number without a fraction
 	case v >= 1e-4 && v < 1e21:
 		digits = strconv.FormatFloat(v, 'f', -1, bits)
 	default:
@@ -209,8 +209,8 @@ func tabled(x *table, t *types.Type, how ir.FormatPart) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// recorded writes what is made of parts: (1, a), account(cents = 5), circle(radius = 1),
-// none, its value.
+// recorded writes a value with parts: (1, a), account(cents = 5), circle(radius = 1), none, its
+// value.
 func recorded(x *record, t *types.Type, how ir.FormatPart) string {
 	switch t.Kind {
 	case types.Option, types.Result:

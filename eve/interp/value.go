@@ -11,8 +11,9 @@ import (
 )
 
 // Values are: int64 for every integer, char and duration (an unsigned one has the same bits),
-// float64, bool, string, *record, *list, *view, *table, *fault, *object, *closure, span, *place for
-// T&, nil for void. A place is where a value is stored: a variable, a field, an element, an object.
+// float64, bool, string, *record, *list, *view, *table, *fault, *object, *closure, span, *place
+// for T&, nil for void. A place is the storage of a value: a variable, a field, an element, an
+// object.
 type (
 	value = any
 	place = *value
@@ -47,7 +48,7 @@ type (
 		text  string
 		cause *fault
 	}
-	// span is a range of integers: so many from low on.
+	// A span is a range of integers: a number of them from low on.
 	span struct {
 		low   int64
 		turns uint64
@@ -61,7 +62,7 @@ func failed(f *fault) *record { return &record{0, []value{f}} }
 
 func (v *view) elems() []value { return v.of.elems[v.start:v.end] }
 
-// copied is a value that shares nothing with v but handles.
+// copied is a copy that shares only handles with v.
 func copied(v value) value {
 	all := func(vs []value) []value {
 		if vs == nil {
@@ -89,8 +90,7 @@ func copied(v value) value {
 	return v
 }
 
-// owned is v as a new owner gets it: a copy where the type is copied unasked, v itself
-// where it moves.
+// owned is v for a new owner: a copy if the type is copied implicitly, v itself if it moves.
 func owned(v value, t *types.Type) value {
 	if t.Copyable() {
 		return copied(v)
@@ -112,7 +112,7 @@ func (t *table) put(k, v value) (fresh bool) {
 	return true
 }
 
-// find gives where the value of a key is, nil when there is none.
+// find returns the place of a key's value, nil when there is none.
 func (t *table) find(k value) place {
 	if i, there := t.index[keyOf(k)]; there {
 		return &t.values[i]
@@ -139,10 +139,10 @@ func (t *table) remove(k value) bool {
 	return true
 }
 
-// A joint is the key of a value that is made of parts.
+// A joint is the key of a value with parts.
 type joint string
 
-// keyOf is what two values of one type share exactly when they are equal.
+// keyOf is the same for two values of one type exactly when they are equal.
 func keyOf(v value) any {
 	switch v := v.(type) {
 	case int64, bool, string, *object:
@@ -186,7 +186,7 @@ func writeKey(b *strings.Builder, v value) {
 	}
 }
 
-// equal says whether two values of one type are.
+// equal says whether two values of one type are equal.
 func equal(a, b value) bool {
 	switch x := a.(type) {
 	case *record:

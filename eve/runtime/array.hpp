@@ -1,5 +1,5 @@
 #pragma once
-// array<T, N>: N elements where it stands. Copied by = when T is.
+// array<T, N>: N elements, stored in place. Copied by = when T is.
 #include "slice.hpp"
 
 namespace eve {

@@ -6,9 +6,9 @@
 
 namespace eve {
 
-// An alarm of the loop that began the operation. Who settles the operation decides who ends it: the
-// alarm, or the one that has the answer, by mail if that is another worker.
-struct deadline final : alarm_node, channel {
+// A timer of the loop that began the operation. The timer and the answer race to complete the
+// operation, and the first one does. An answer on another worker is told to the loop by mail.
+struct deadline final : timer_node, channel {
     operation* what;
     bool (*late)(operation*);
 
@@ -18,11 +18,11 @@ struct deadline final : alarm_node, channel {
     }
     u8 wanted() const noexcept override { return 0; }
     void ready(loop&, u8) override {}
-    void ring(loop&, i64) override {
+    void expire(loop&, i64) override {
         if (late(what)) dropped();
     }
     void mailed(loop& on, u32) override {
-        on.take_back(*this);
+        on.cancel(*this);
         dropped();
     }
     void dropped() noexcept override {
@@ -33,17 +33,17 @@ struct deadline final : alarm_node, channel {
 
 namespace {
 
-struct sleeping_operation final : operation_for<void>, alarm_node {
+struct sleeping_operation final : operation_for<void>, timer_node {
     duration time;
 
     explicit sleeping_operation(duration d) noexcept : time(d) {}
     void begin() override { this_loop().set(*this, monotonic_ns() + (time > 0 ? time : 0)); }
-    void ring(loop&, i64) override {
+    void expire(loop&, i64) override {
         done(nothing{});
         drop();
     }
     void cancel() noexcept override {
-        this_loop().take_back(*this);
+        this_loop().cancel(*this);
         disarm();
         drop();
     }
@@ -60,7 +60,7 @@ deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*)
     return d;
 }
 
-void met(deadline* d) noexcept {
+void cancel_deadline(deadline* d) noexcept {
     if (d->home == &this_loop()) d->mailed(*d->home, mail_done);
     else d->home->mail(*d, mail_done);
 }

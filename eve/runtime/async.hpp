@@ -1,25 +1,26 @@
 #pragma once
-// `x <- f()`: operations that call back. What follows in the block is the continuation, a root with
-// a list of its own.
+// `x <- f()`: asynchronous operations. The statements behind it in the block are the continuation,
+// a root with a list of its own.
 //
 //   await(sleep(1'000'000'000), rest_3{c}, contained, write(c));
-#include "alarm.hpp"
+#include "timer_heap.hpp"
 #include "result.hpp"
 #include "worker.hpp"
 
 namespace eve {
 
-// An operation under way. It is alive while it or its awaiter needs it.
+// An operation under way. It is counted, and lives while it or its awaiter needs it.
 class operation {
 public:
     operation() noexcept {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    // Worker threads only. Starts; done is called once, now or later, on some worker.
+    // Worker threads only. Starts the operation. done is called once, now or later, on some
+    // worker.
     virtual void begin() = 0;
-    // On the worker that began it: nobody waits any more. It ends as soon as it can: by
-    // done, or without it.
+    // On the worker that began it: the result is not wanted any more. The operation ends as soon
+    // as it can, with or without a call of done.
     virtual void cancel() noexcept = 0;
     void keep() noexcept { count_.fetch_add(1, order::relaxed); }
     void drop() noexcept {
@@ -34,39 +35,39 @@ private:
     atomic<u32> count_{1};
 };
 
-// What an operation does not give: the value of `x <- sleep(d)`.
+// The value of an operation without a result, such as `x <- sleep(d)`.
 struct nothing {};
 template <class R> struct value_of { using type = R; };
 template <> struct value_of<void> { using type = nothing; };
 
-// The time that an awaiter gives an operation.
+// The time limit of an awaiter.
 struct deadline;
-// Worker threads only. The answer has come before it: it is forgotten.
-void met(deadline* d) noexcept;
+// Worker threads only. The answer came in time: cancels the deadline.
+void cancel_deadline(deadline* d) noexcept;
 
 template <class R> class operation_for : public operation {
 public:
     using value = typename value_of<R>::type;
-    // Worker threads only. Hands the value over, unless the time for it was over.
+    // Worker threads only. Hands the value over, unless the deadline has completed the operation.
     void done(value x) {
-        if (settle()) {
-            if (limit_) met(limit_);
+        if (try_complete()) {
+            if (limit_) cancel_deadline(limit_);
             deliver_(this, move(x));
         }
         disarm();
     }
-    // Whoever says so first decides.
-    bool settle() noexcept { return settled_.exchange(1, order::acq_rel) == 0; }
+    // Returns true to the first caller only.
+    bool try_complete() noexcept { return completed_.exchange(1, order::acq_rel) == 0; }
 
     void (*deliver_)(operation_for*, value&&) = nullptr;
     task* then_ = nullptr;
     deadline* limit_ = nullptr;
 
 private:
-    atomic<u32> settled_;
+    atomic<u32> completed_;
 };
 
-// What an async native returns. Owns the operation, which await begins.
+// The result of an async native. It owns the operation, which await begins.
 template <class R> class async {
 public:
     explicit async(operation_for<R>* what) noexcept : what_(what) {}
@@ -85,7 +86,7 @@ private:
     operation_for<R>* what_;
 };
 
-// Lives while a continuation runs with what it has received.
+// Lives while a continuation runs with the value that it received.
 template <class R> struct received {
     explicit received(const R&) noexcept {}
 };
@@ -93,7 +94,7 @@ template <> struct received<nothing> {
     explicit received(nothing) noexcept {}
 };
 
-// A continuation as a root; `value` is set before it is enqueued.
+// A continuation as a root. `value` is set before it is enqueued.
 template <class V, class K, int N> struct continuation : task {
     slot slots_[N > 0 ? N : 1];
     K body_;
@@ -140,12 +141,12 @@ template <class R> struct in_time_of { using type = result<R>; };
 template <class T> struct in_time_of<result<T>> { using type = result<T>; };
 
 error timed_out();
-// After the duration `late` is called with the operation on this worker: whether it was in time to
-// settle it. Gives up a count of the operation then, or when the deadline is met.
+// Calls `late` with the operation, on this worker, when the duration is over. `late` returns
+// whether it completed the operation. The deadline owns a count of the operation until then, or
+// until cancel_deadline.
 deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*));
 
-// The same, but after `limit` the continuation gets error(timeout), and what comes
-// later is dropped.
+// The same, but after `limit` the continuation gets error(timeout), and a later result is dropped.
 template <class R, class K, class... Grants>
 void await_within(async<R> call, duration limit, K&& body, bool contained, Grants... grants) {
     using V = typename value_of<R>::type;
@@ -163,7 +164,7 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
     what->keep();
     what->limit_ = set_deadline(what, limit, [](operation* o) {
         auto* late = static_cast<operation_for<R>*>(o);
-        if (!late->settle()) return false;
+        if (!late->try_complete()) return false;
         auto* c = static_cast<C*>(late->then_);
         c->value_ = option<T>(T(timed_out()));
         enqueue(c);

@@ -1,7 +1,7 @@
 #pragma once
-// One word that threads share. As std::atomic, whose header costs a fifth of a second, but the
-// order is always written, and under the model every operation is a place where the seed may let
-// another thread go on.
+// One word that threads share. Like std::atomic, but its header costs nothing to compile (std's
+// takes a fifth of a second), and the memory order is always written. In a model build every
+// operation is a point at which the seed may switch to another thread.
 //
 //   atomic<u32> count{1};
 //   if (count.fetch_sub(1, order::acq_rel) == 1) free_it();
@@ -43,7 +43,7 @@ public:
         before();
         return __atomic_exchange_n(&value_, x, int(o));
     }
-    // When it fails, `expected` becomes what was there.
+    // On failure `expected` becomes the value that was found.
     [[gnu::always_inline]] bool compare_exchange(T& expected, T x, order done,
                                                  order failed) noexcept {
         before();
@@ -65,7 +65,7 @@ public:
         before();
         return __atomic_fetch_and(&value_, x, int(o));
     }
-    // Where the value stands, for the kernel's futex.
+    // The address of the value, for the kernel's futex.
     T* raw() noexcept { return &value_; }
 };
 

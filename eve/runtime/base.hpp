@@ -1,7 +1,7 @@
 #pragma once
-// Names of the integers and the few tools of the language that every header needs. No header of
-// the standard library is included here or in any other header: a small program then compiles
-// five times faster.
+// Names of the integers, and the few language tools that every header needs. Neither this header
+// nor any other one includes a header of the standard library: a small program then compiles five
+// times faster.
 
 namespace eve {
 
@@ -21,8 +21,8 @@ using duration = i64; // nanoseconds
 
 static_assert(sizeof(i64) == 8 && sizeof(void*) == 8, "Eve runs on 64-bit machines only");
 
-// A build for the seeded scheduler of test/model.hpp: every atomic operation is then a
-// place to switch.
+// A build for the seeded scheduler of test/model.hpp: every atomic operation is then a point at
+// which threads may switch.
 #ifdef EVE_MODEL
 inline constexpr bool modelled = true;
 #else
@@ -30,9 +30,9 @@ inline constexpr bool modelled = false;
 #endif
 
 namespace model {
-void step(); // any thread of the model: lets another one go on, if the seed says so
-void rest(); // the same, but prefers another one: stands in loops that wait for somebody
-u64 ticks(); // steps so far
+void step();  // any thread of the model: switches to another one, if the seed says so
+void yield(); // the same, but prefers another thread: for loops that wait for one
+u64 ticks();  // steps so far
 } // namespace model
 
 [[gnu::always_inline]] inline constexpr bool likely(bool x) { return __builtin_expect(x, true); }
@@ -60,14 +60,15 @@ template <class T>
     return static_cast<T&&>(x);
 }
 
-// `new (place{p}) T(..)` builds in storage that is there. <new> has the same under another name.
+// `new (place{p}) T(..)` constructs in the storage at p. It does the same as <new>'s placement
+// new.
 struct place {
     void* at;
 };
 
-// Tells the processor that this is a loop that waits for another one.
+// Tells the processor that this is a spin loop.
 [[gnu::always_inline]] inline void pause() {
-    if constexpr (modelled) return model::rest();
+    if constexpr (modelled) return model::yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -75,7 +76,8 @@ struct place {
 #endif
 }
 
-// A clock for short spans: never goes back on one processor, of unknown unit below a microsecond.
+// A clock for short spans. It never goes back on one processor. Its unit is unknown, and below a
+// microsecond.
 [[gnu::always_inline]] inline u64 ticks() {
     if constexpr (modelled) return model::ticks();
 #if defined(__x86_64__)

@@ -9,14 +9,15 @@ namespace eve {
 
 namespace {
 
-// The least that is worth an allocation, in bytes; a guess.
+// The least size of an allocation, in bytes; a guess.
 constexpr i64 smallest = 256;
 
 } // namespace
 
 void byte_queue::make_room(i64 bytes) noexcept {
     i64 used = size();
-    if (used + bytes <= capacity_ && begin_ >= used) { // moving is then cheap for what it frees
+    // moving costs no more than the space that it frees
+    if (used + bytes <= capacity_ && begin_ >= used) {
         memmove(block_, block_ + begin_, static_cast<size_t>(used));
     } else {
         i64 capacity = capacity_ * 2 > used + bytes ? capacity_ * 2 : used + bytes;

@@ -1,6 +1,7 @@
 #pragma once
-// A queue of bytes in one piece of memory, which it has only while bytes are in it: ten thousand
-// idle connections then cost no buffers. Not shared between threads: its owner has a lock.
+// A queue of bytes in one piece of memory, which is allocated only while it holds bytes: ten
+// thousand idle connections then cost no buffers. Not shared between threads: its owner has a
+// lock.
 #include "base.hpp"
 
 namespace eve {
@@ -17,9 +18,9 @@ public:
     bool empty() const noexcept { return begin_ == end_; }
 
     void append(const void* from, i64 bytes) noexcept;
-    // Forgets the first bytes; the memory goes back with the last of them.
+    // Removes bytes at the front. The memory is freed with the last of them.
     void consume(i64 bytes) noexcept;
-    // The same, but the memory stays.
+    // The same, but the memory is kept.
     void skip(i64 count) noexcept { begin_ += count; }
     void clear() noexcept;
     void swap(byte_queue& with) noexcept;

@@ -1,6 +1,6 @@
 #pragma once
-// choice<A, B, C>: a union of Eve, one of several different structs. Generated unions
-// derive from it:
+// choice<A, B, C>: an Eve union, which holds one of several structs. Generated unions derive from
+// it:
 //
 //   struct chat__shape : choice<chat__shape__circle, chat__shape__empty> { using choice::choice; };
 //   if (s.tag() == 0) use(s.get<0>().radius);
@@ -66,9 +66,9 @@ public:
         visit([&]<int I>() { get<I>().~nth<I>(); });
     }
 
-    // Which case it is, counted from 0.
+    // The number of the case that it holds, from 0.
     int tag() const noexcept { return tag_; }
-    // The case I; the caller has asked tag().
+    // The value of case I. The caller has checked tag().
     template <int I> nth<I>& get() noexcept {
         return *__builtin_launder(reinterpret_cast<nth<I>*>(bytes_));
     }
@@ -91,13 +91,13 @@ public:
     }
 
 private:
-    // Calls f for the case that it is.
+    // Calls f with the value of the case that it holds.
     template <int I = 0, class F> void visit(F&& f) const {
         if constexpr (I + 1 == int(sizeof...(Cases))) f.template operator()<I>();
         else if (tag_ == I) f.template operator()<I>();
         else visit<I + 1>(f);
     }
-    // No value points into itself: bytes may change places.
+    // No value points into itself, so bytes may be exchanged.
     void exchange(choice& o) noexcept {
         alignas(choice) unsigned char kept[sizeof(choice)];
         __builtin_memcpy(kept, static_cast<void*>(this), sizeof kept);

@@ -1,5 +1,5 @@
-// tcp_socket.connect: a name is looked up on a pool thread, the addresses are tried one after the
-// other without waiting.
+// tcp_socket.connect: a pool thread looks the name up. Then the addresses are tried one after the
+// other, without blocking.
 #include "address.hpp"
 #include "pool.hpp"
 #include "socket.hpp"
@@ -45,14 +45,14 @@ private:
     string host_;
     string name_;
     i64 port_;
-    addrinfo* found_ = nullptr; // of the pool thread until its mail has come
+    addrinfo* found_ = nullptr; // of the pool thread until its mail has arrived
     addrinfo* next_ = nullptr;
     address only_;
     bool numeric_ = false;
     bool waiting_ = false; // under the guard
     bool unwanted_ = false;
     int code_ = 0;
-    int lookup_ = 0; // what getaddrinfo said
+    int lookup_ = 0; // the result of getaddrinfo
     int connected_ = -1;
 };
 
@@ -67,7 +67,7 @@ void connecting::begin() {
     else run_blocking(*this);
 }
 
-// A name that is being looked up cannot be called back; a connection under way can.
+// A lookup that has begun cannot be cancelled. A connection under way can.
 void connecting::cancel() noexcept {
     unwanted_ = true;
     if (!waiting_) return;
@@ -97,7 +97,7 @@ void connecting::block() noexcept {
 }
 
 void connecting::mailed(loop& on, u32 what) {
-    if (what & mail_retire) { // the ring has let go of a descriptor
+    if (what & mail_retire) { // the ring has released a descriptor
         if (connected_ >= 0) succeed(on);
         else if (give_up_descriptor(on)) attempt(on);
         return;
@@ -106,7 +106,7 @@ void connecting::mailed(loop& on, u32 what) {
     attempt(on);
 }
 
-// Tries the addresses from where it stands until one is under way or none is left.
+// Tries the addresses from the current one on, until one is under way or none is left.
 void connecting::attempt(loop& on) {
     while (!unwanted_ && (numeric_ || next_ != nullptr)) {
         address to = only_;
@@ -123,7 +123,7 @@ void connecting::attempt(loop& on) {
         if (fd >= 0 && (code_ == 0 || code_ == EINPROGRESS)) {
             locked l(guard);
             waiting_ = true;
-            on.update(*this); // ready is called at once when it is connected already
+            on.update(*this); // ready is called at once if the connection is already there
             return;
         }
         if (fd >= 0) ::close(fd);

@@ -13,26 +13,26 @@ namespace {
 
 end_hook flushes{finish_outputs};
 
-// A root that has an output alone while a pool thread writes on what its reader was too slow
-// for. It comes before all tasks that wait for the output, so what is kept does not grow
-// with their number.
-struct keeper final : task, blocking_call {
+// A root that holds an output while a pool thread writes the bytes that the reader was too slow
+// for. It comes before all tasks that wait for the output, so the kept bytes do not grow with the
+// number of tasks.
+struct output_writer final : task, blocking_call {
     output& of;
     slot mine;
 
-    explicit keeper(output& o) noexcept : task{&kind_of}, of(o) {
+    explicit output_writer(output& o) noexcept : task{&kind_of}, of(o) {
         header* object = header_of(o);
         object->keep();
         mine = slot{object, nullptr, this, true, false};
         slots = &mine;
         count = 1;
     }
-    // Runs as a root, and gives nothing back.
+    // Runs as a root, and keeps its permissions.
     static void run(task* t, worker*, frame*) {
         arm();
         t->count = 0;
     }
-    static void end(task* t) noexcept { run_blocking(*static_cast<keeper*>(t)); }
+    static void end(task* t) noexcept { run_blocking(*static_cast<output_writer*>(t)); }
     static constexpr task_kind kind_of = {run, end, "output to a slow reader"};
 
     void block() noexcept override {
@@ -44,17 +44,17 @@ struct keeper final : task, blocking_call {
         destroy(this);
         spawn([](worker*, frame*) {
             disarm();
-        }); // by a worker, so that one of them looks whether this was all
+        }); // by a worker, which then checks whether more has been written
     }
 };
 
 bool keep_back(output& o) noexcept {
     if (self() == nullptr || (&o != &*the_stdout && &o != &*the_stderr)) return false;
-    enqueue_first(create<keeper>(o));
+    enqueue_first(create<output_writer>(o));
     return true;
 }
 
-// Output that a program has written is out when the process ends, whatever the end is.
+// Flushes all output at any end of the process.
 struct registration {
     registration() noexcept {
         at_end(&flushes);

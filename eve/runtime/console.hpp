@@ -1,5 +1,5 @@
 #pragma once
-// stdout and stderr as objects of Eve, and print.
+// stdout and stderr as Eve objects, and print.
 #include "object.hpp"
 #include "output.hpp"
 

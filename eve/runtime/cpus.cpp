@@ -1,6 +1,6 @@
-// How many workers make sense: the CPUs of the affinity mask, less if a control group allows less
+// The number of workers: the CPUs of the affinity mask, or fewer if a control group allows less
 // time than that.
-#include "crew.hpp"
+#include "scheduler.hpp"
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 namespace eve {
 namespace {
 
-// The first bytes of a small file, as text; false when it cannot be read.
+// Reads the start of a small file as text. False when the file cannot be read.
 bool read_text(const char* path, char* text, usize size) noexcept {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -27,7 +27,7 @@ int cpus_of(long quota_us, long period_us) noexcept {
     return n < 1 ? 1 : n > idle_set::most ? idle_set::most : int(n);
 }
 
-// Of the version 2 hierarchy: the least of the group and all groups around it.
+// For cgroup v2: the least quota of the group and of all groups around it.
 int quota_of_groups() noexcept {
     char groups[4096], path[4096 + 64], text[128];
     if (!read_text("/proc/self/cgroup", groups, sizeof groups)) return idle_set::most;
@@ -49,7 +49,7 @@ int quota_of_groups() noexcept {
     }
 }
 
-// Of version 1, as containers see it.
+// For cgroup v1, as containers see it.
 int quota_of_controller() noexcept {
     char text[64];
     long quota = 0, period = 0;

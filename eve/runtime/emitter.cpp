@@ -4,15 +4,15 @@
 
 namespace eve {
 
-// Which handlers an event is for, and what they need together.
+// The handlers that an event is for, and all that they need together.
 struct emitter_base::plan {
     handler_base* from = nullptr;
     handler_base* to = nullptr;
-    int grants = 0; // of other objects than the emitter
+    int grants = 0; // number of grants on other objects than the emitter
     hold mode = hold::none;
     bool contained = true;
     bool last = false;
-    bool kept = false; // the emission is the emitter's own, which may need it again
+    bool kept = false; // the emission belongs to the emitter, which may need it again
 };
 
 // The handling of one event.
@@ -40,7 +40,7 @@ struct emitter_base::turn {
 
 namespace {
 
-// Enough for one handler or two with short lists; longer ones take the queue.
+// Enough for one or two handlers with short lists. Longer lists take the queued path.
 constexpr int few_grants = 16;
 
 int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from,
@@ -53,7 +53,7 @@ int list_grants(grant* out, header* self, hold mode, event_key key, const handle
     return n;
 }
 
-// A turn that is a root of its own: the slots stand behind it in memory.
+// A turn that is a root of its own. Its slots follow it in memory.
 template <class Turn> struct queued_turn : task {
     Turn what;
     emission* owned;
@@ -72,7 +72,7 @@ template <class Turn> struct queued_turn : task {
     }
     static constexpr task_kind kind_of = {run, end, "handler"};
 
-    // Enqueues it; `list` has n grants.
+    // Enqueues the turn. `list` has n grants.
     static void start(const Turn& what, emission* owned, bool contained, const grant* list, int n) {
         what.self->keep();
         auto* q = new (place{allocate(bytes(n))}) queued_turn{{&kind_of}, what, owned, n};
@@ -102,7 +102,7 @@ bool emitter_base::handles(event_key key) noexcept {
     return false;
 }
 
-// Takes the dropped handlers out of the list. Under the guard, while no event is being handled.
+// Removes the dropped handlers from the list. Under the guard, while no event is being handled.
 handler_base* emitter_base::sweep() noexcept {
     handler_base* dead = nullptr;
     handler_base** at = &first_;
@@ -168,7 +168,7 @@ void emitter_base::push(emission* e) noexcept {
     waiting_ = e;
 }
 
-// Makes the event a root; it has been counted in.
+// Enqueues the event as a root. The event has been counted in active_.
 void emitter_base::begin(header* self, emission* e, plan& p) noexcept {
     turn t{this, self, e->key, e->event, p.from, p.to, p.mode == hold::write};
     grant few[few_grants + 1];
@@ -269,7 +269,7 @@ bool emitter_base::post_last(header* self, emission* e) noexcept {
     return true;
 }
 
-// The last event has been handled: nothing else can happen. Only handlers of it that were
+// The last event has been handled, so no other one can come. Only handlers of it that were
 // registered meanwhile stay, and get a turn of their own. Under the guard.
 void emitter_base::retire(const turn& t) noexcept {
     over_ = true;

@@ -1,14 +1,15 @@
 #pragma once
-// Emitters: objects that emit events, and the handlers that are asked about them.
+// Emitters: objects that emit events, and the handlers of these events.
 //
 //   on<data>(client, handler_9{clients}, hold::write, contained, read(clients));
 //   emit<done>(*job, done{4});
 //
-// An event is asked of the handlers registered for its type, in the order of their registration,
-// until one returns true. All of them run in one root, which holds the emitter as the handlers ask
-// and whatever they list. Events of one emitter are handled in the order of their emission; the
-// next one is begun when the one before has ended, unless no handler of it changes the emitter. A
-// handler is asked about every event whose turn comes after its registration.
+// An event calls the handlers that are registered for its type, in the order of their
+// registration, until one returns true. All of them run in one root. The root holds the emitter as
+// the handlers ask, and every object in their lists. Events of one emitter are handled in the
+// order of their emission. The next event begins when the one before has ended, unless no handler
+// of that one changes the emitter. A handler is called for every event whose turn comes after its
+// registration.
 #include "lock.hpp"
 #include "task.hpp"
 
@@ -17,10 +18,10 @@ namespace eve {
 class emitter_base;
 class failure;
 
-// What a handler may do to its own emitter.
+// The permission that a handler has on its own emitter.
 enum class hold : u8 { none, read, write };
 
-// Events are told apart by the address of this.
+// The address identifies the type of an event.
 using event_key = const char*;
 template <class Event> inline constexpr char event_place = 0;
 template <class Event> constexpr event_key key_of() noexcept { return &event_place<Event>; }
@@ -29,14 +30,14 @@ struct handler_base {
     using caller = bool (*)(handler_base*, worker*, frame*, header* emitter, void* event);
 
     event_key key;
-    caller call; // true: consumed
+    caller call; // returns true if the event is consumed
     void (*end)(handler_base*) noexcept;
     const grant* grants;
     handler_base* next = nullptr; // under the emitter's guard
-    u8 count;                     // of grants
+    u8 count;                     // number of grants
     hold mode;
     bool contained;
-    atomic<u8> dropped; // set by off, perhaps while it runs
+    atomic<u8> dropped; // set by off, perhaps while the handler runs
 };
 
 template <class E, class Event, class F, int N> struct handler_of : handler_base {
@@ -92,15 +93,15 @@ template <class Event> struct emission_of : emission {
     }
 };
 
-// What the emitters of the library do beyond calling handlers. All may be null. They are called
-// without the guard.
+// Hooks of the library's own emitters. All may be null. They are called without the guard.
 struct emitter_hooks {
-    void (*changed)(emitter_base&);                           // handlers came or went. Any thread
-    bool (*unhandled)(emitter_base&, event_key, void* event); // no handler for it
+    // handlers were registered or dropped. Any thread
+    void (*changed)(emitter_base&);
+    bool (*unhandled)(emitter_base&, event_key, void* event); // the event has no handler
     void (*ended)(emitter_base&, event_key,
-                  void* event); // its handlers have run; still under its permissions
+                  void* event); // the handlers have run; their permissions are still held
     bool (*failed)(emitter_base&,
-                   const failure&); // a contained handler failed; under its permissions
+                   const failure&); // a contained handler failed; its permissions are still held
     void (*gone)(emitter_base&);    // the last event has been handled
 };
 
@@ -108,29 +109,29 @@ class emitter_base {
 public:
     emitter_base() noexcept {}
     explicit emitter_base(const emitter_hooks* hooks) noexcept : hooks_(hooks) {}
-    // Moved only before it is shared: there is nothing yet to take along.
+    // Moved only before it is shared, so there is no state to move.
     emitter_base(emitter_base&& other) noexcept : hooks_(other.hooks_) {}
     emitter_base& operator=(emitter_base&&) noexcept { return *this; }
     ~emitter_base();
 
     // Under full permission. Drops the handlers registered so far.
     void off() noexcept;
-    // Called by the runtime when a contained task failed that held the emitter to write. Whether a
-    // handler of `error` will be told.
+    // Called by the runtime when a contained task failed that held the emitter to write. Returns
+    // whether a handler of `error` will be called.
     bool failed(const failure& f);
 
     // Any thread. Whether there is a handler for the event.
     bool handles(event_key key) noexcept;
-    // Any thread. Takes the handler over.
+    // Any thread. Takes ownership of the handler.
     void add(header* self, handler_base* h) noexcept;
-    // Only where a poller handles events: the handlers run at once if all that they need is free.
-    // False: they run later, as a root of their own, and the event was moved by `keep`.
+    // Only where a poller handles events. The handlers run at once if all their objects are free.
+    // False: they run later, as a root of their own, and `keep` has moved the event.
     bool fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept;
-    // Any thread. The handlers run later. False: it was dropped, since the last event
-    // came before it.
+    // Any thread. The handlers run later. False: the event was dropped, since it came after the
+    // last event.
     bool post(header* self, emission* e) noexcept;
-    // Any thread. The same for the last event: later ones are dropped, and after it all handlers.
-    // Who registers for it afterwards is still told.
+    // Any thread. Posts the last event. Later events are dropped, and after it all handlers. A
+    // handler that is registered for it afterwards is still called.
     bool post_last(header* self, emission* e) noexcept;
 
 private:
@@ -149,13 +150,14 @@ private:
 
     const emitter_hooks* hooks_ = nullptr;
     handler_base* first_ = nullptr;
-    emission* waiting_ = nullptr; // the newest; a ring
-    emission* last_ = nullptr;    // the last event, from when it was posted
+    emission* waiting_ = nullptr; // the newest one of a circular list
+    emission* last_ = nullptr;    // the last event, once it has been posted
     u32 active_ = 0;              // events being handled
-    spin_lock guard_;             // of all but hooks_
-    bool exclusive_ = false; // the one being handled may change the emitter, so the next one waits
-    bool over_ = false;      // the last event has been handled
-    bool swept_ = true;      // no dropped handler is in the list
+    spin_lock guard_;             // guards all fields but hooks_
+    // the event being handled may change the emitter, so the next one waits
+    bool exclusive_ = false;
+    bool over_ = false; // the last event has been handled
+    bool swept_ = true; // the list has no dropped handler
 };
 
 template <class Event, class E, class F, class... Grants>
@@ -177,7 +179,7 @@ void on(const ref<E>& emitter, F&& handler, hold mode, bool contained, Grants...
     e.add(self, create<made>(bare<F>(forward<F>(handler)), mode, contained, list, kept));
 }
 
-// Any thread. The handlers run later, as roots, never inside the caller.
+// Any thread. The handlers run later as roots, never inside the caller.
 template <class Event, class E> void emit(E& self, Event event) {
     static_cast<emitter_base&>(self).post(header_of(self), create<emission_of<Event>>(move(event)));
 }

@@ -1,6 +1,6 @@
-// The reactor by epoll: level-triggered, read until short. A descriptor that is not to be read now
-// is taken out of epoll only when the kernel reports it all the same, so a busy connection costs no
-// system call for it.
+// The reactor by epoll. It is level-triggered, and reads until a read is short. A descriptor that
+// must not be read now is removed from epoll only when the kernel reports it. So a busy connection
+// costs no extra system call.
 #include "fail.hpp"
 #include "loop.hpp"
 
@@ -15,8 +15,9 @@ namespace eve {
 
 namespace {
 
-constexpr int batch = 256;       // events a wait; a guess
-constexpr int reads_a_turn = 16; // of one connection before the others have their turn; a guess
+constexpr int batch = 256; // events of one epoll_wait; a guess
+// reads of one connection before the others have their turn; a guess
+constexpr int reads_a_turn = 16;
 constexpr int accepts_a_turn = 64;
 
 u32 to_epoll(u8 wanted) noexcept {
@@ -55,13 +56,13 @@ private:
     void dispatch(loop& on, channel& c, u8 events);
     bool read(loop& on, channel& c);
     void accept(loop& on, channel& c);
-    // Whether a channel whose event is being handled was forgotten meanwhile: it may be freed.
+    // Whether the channel of the event in hand was forgotten meanwhile: it may be freed.
     bool gone(const channel& c) const noexcept { return events_[at_].data.ptr != &c; }
 
     int epoll_;
     int waker_;
-    int count_ = 0;       // of events to handle; below 0 when the wait was interrupted
-    int at_ = 0;          // the one that is being handled
+    int count_ = 0;       // events to handle; below 0: the wait was interrupted
+    int at_ = 0;          // index of the event in hand
     bool precise_ = true; // the kernel has epoll_pwait2
     epoll_event events_[batch];
 };
@@ -70,10 +71,10 @@ void epoll_reactor::update(channel& c) noexcept {
     u8 want = c.fd < 0 ? u8(0) : c.wanted();
     if (want == c.have) return;
     epoll_event event{.events = to_epoll(want), .data = {.ptr = &c}};
-    // Hang-ups are reported always, hence nothing wanted is nothing watched.
+    // The kernel always reports hang-ups. So a channel that wants nothing is removed.
     int op = c.have == 0 ? EPOLL_CTL_ADD : want == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     if (epoll_ctl(epoll_, op, c.fd, &event) == 0) c.have = want;
-    else if (errno != EPERM) // the kernel's memory or its limit on watches
+    else if (errno != EPERM) // out of memory, or of watches
         die("the kernel watches no more descriptors");
 }
 
@@ -81,7 +82,7 @@ bool epoll_reactor::forget(channel& c) noexcept {
     locked l(c.guard);
     if (c.have != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, c.fd, nullptr);
     c.have = 0;
-    for (int i = at_; i < count_; i++) // what the kernel has told of it is of nobody now
+    for (int i = at_; i < count_; i++) // events of it that are still to be handled are void
         if (events_[i].data.ptr == &c) events_[i].data.ptr = this;
     return true;
 }
@@ -120,7 +121,7 @@ bool epoll_reactor::poll(loop& on) noexcept {
     return n > 0;
 }
 
-// False if nothing could be read because the channel does not want it now.
+// False if nothing was read because the channel does not want input now.
 bool epoll_reactor::read(loop& on, channel& c) {
     for (int i = 0; i < reads_a_turn; i++) {
         if (!c.wants(io_in)) return i > 0;
@@ -144,7 +145,7 @@ void epoll_reactor::accept(loop& on, channel& c) {
 
 void epoll_reactor::dispatch(loop& on, channel& c, u8 events) {
     if (c.how == channel::kind::other) {
-        c.ready(on, events); // and is perhaps gone
+        c.ready(on, events); // which may free it
         return;
     }
     if (events & (io_out | io_hangup)) c.ready(on, io_out);

@@ -1,5 +1,5 @@
 #pragma once
-// All of the runtime that generated code uses; api.md says how.
+// The part of the runtime that generated code uses; see api.md.
 #include "array.hpp"
 #include "choice.hpp"
 #include "console.hpp"

@@ -1,4 +1,4 @@
-// The texts of traps, and how a failure is shown.
+// The messages of traps, and the text of a failure.
 #include "fail.hpp"
 
 #include "failure.hpp"
@@ -121,7 +121,7 @@ void die(const char* text) noexcept {
     _exit(1);
 }
 
-// The buffer of an output is there already, so that nothing here needs memory.
+// The buffers of the outputs exist already, so this needs no memory.
 void die_out_of_memory() noexcept { die("out of memory"); }
 
 failure::failure(const site* at, error what) noexcept
@@ -165,7 +165,7 @@ void failure::passed(const site* started) noexcept {
 void pass_on(const site* started) {
     try {
         throw;
-    } catch (failure& f) { // the one under way, not a copy
+    } catch (failure& f) { // the failure under way, not a copy
         f.passed(started);
         throw;
     }

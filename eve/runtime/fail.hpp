@@ -1,7 +1,7 @@
 #pragma once
-// Failure: a trap or `fail` throws eve::failure (failure.hpp), which unwinds the task:
-// destructors give back what it holds. Nothing here is inline: the code that calls it stays small
-// and the hot path straight.
+// Failure: a trap or `fail` throws eve::failure (failure.hpp). It unwinds the task, whose
+// destructors give back the permissions. Nothing here is inline, so that calling code stays small
+// and its run_next path straight.
 #include "base.hpp"
 
 namespace eve {
@@ -9,14 +9,13 @@ namespace eve {
 class string;
 class error;
 
-// Where in the Eve text something can fail. Generated code keeps one static constant
-// for each place.
+// A place in the Eve text that can fail. Generated code has one static constant for each place.
 struct site {
     const char* file;
     int line;
 };
 
-// The place is unknown when site is null: the message then begins with the text.
+// site is null when the place is unknown: the message then begins with the text.
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const string& text);
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const char* text);
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const error& cause);
@@ -37,11 +36,11 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail_key(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_iterated(const site* at);
 
-// Stands in a catch of generated code around the body of a task: notes that the failure came
-// through the task that began at this place, and lets it go on.
+// For a catch block of generated code, around the body of a task. Records that the failure came
+// through the task that began at this place, and rethrows it.
 [[noreturn, gnu::cold, gnu::noinline]] void pass_on(const site* started);
 
-// Ends the process with one line on standard error: no task could go on.
+// Ends the process with one line on standard error, when no task can go on.
 [[noreturn, gnu::cold, gnu::noinline]] void die(const char* text) noexcept;
 [[noreturn, gnu::cold, gnu::noinline]] void die_out_of_memory() noexcept;
 

@@ -1,4 +1,4 @@
-// How numbers and text are written, and read back.
+// Writing numbers and text, and parsing them.
 #include "format.hpp"
 
 #include "instant.hpp"
@@ -51,7 +51,7 @@ i64 characters(const char* s, i64 n) noexcept {
     return count;
 }
 
-// How many bytes the first `most` characters have.
+// The size in bytes of the first `most` characters.
 i64 bytes_of(const char* s, i64 n, i64 most) noexcept {
     i64 i = 0;
     for (; i < n; ++i) {
@@ -113,7 +113,7 @@ constexpr char pairs[] = "000102030405060708091011121314151617181920212223242526
                          "5868788899091929394959697"
                          "9899";
 
-// Writes x before `end` and returns where it begins.
+// Writes x so that it ends before `end`. Returns its start.
 char* write_decimal(u64 x, char* end) noexcept {
     for (; x >= 100; x /= 100) {
         end -= 2;
@@ -134,7 +134,7 @@ char* write_power_of_two(u64 x, int bits, char* end) noexcept {
     return end;
 }
 
-// The same width for text that stands for a number.
+// The same width, for text in place of a number.
 spec bare_spec(const spec& how) noexcept {
     spec s = how;
     s.verb = 's';
@@ -176,11 +176,11 @@ void formatter::put_unsigned(u64 x, const spec& how) {
 
 namespace {
 
-// 767 digits are the most that a double has before they are all 0, 309 stand before the point.
+// A double has at most 767 significant digits, and 309 before the point.
 constexpr int longest_prec = 800;
 constexpr int float_room = longest_prec + 330;
 
-// 'v' and 'g': plain from 1e-4 to below 1e21, else with an exponent.
+// 'v' and 'g': without an exponent from 1e-4 to below 1e21, else with one.
 template <class F> char* write_shortest(char* to, char* end, F x) noexcept {
     F size = x < 0 ? -x : x;
     bool plain = size == 0 || (size >= F(1e-4) && size < F(1e21));
@@ -230,7 +230,7 @@ void formatter::put(const instant& t, const spec& how) { put(t.iso(), how); }
 
 namespace {
 
-// Past the sign that from_chars does not take.
+// Skips a plus sign, which from_chars does not accept.
 const char* past_plus(const char* text, i64 size) noexcept {
     return size > 1 && text[0] == '+' && text[1] != '-' ? text + 1 : text;
 }
@@ -245,7 +245,7 @@ option<i64> string::to_int() const noexcept {
     return x;
 }
 
-// What is too small for a float is 0, what is too large none. "inf" and "nan" are floats,
+// A number too small for a float is 0; one too large is none. "inf" and "nan" are floats,
 // "nan(..)" is not.
 option<f64> string::to_float() const noexcept {
     const char* end = data() + size();
@@ -254,7 +254,7 @@ option<f64> string::to_float() const noexcept {
     if (stop != end || why == std::errc::invalid_argument || (size() > 0 && end[-1] == ')'))
         return none;
     if (why == std::errc()) return x;
-    // The C library tells too small from too large, but wants a zero at the end.
+    // strtod tells too small from too large, but needs a terminating zero.
     string ended = *this + string::of(0);
     x = std::strtod(ended.data(), nullptr);
     if (x > 1 || x < -1) return none;

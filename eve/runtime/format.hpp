@@ -1,12 +1,12 @@
 #pragma once
-// formatter: text made of pieces. Every printable type has a put; a struct or union has a method
-// `print_to(formatter&, const spec&) const`.
+// formatter: builds text from pieces. Every printable type has a put; a struct or union has a
+// method `print_to(formatter&, const spec&) const`.
 //
 // 'v' writes numbers in decimal, floats as the shortest text that reads back the same, bools as
-// true and false, options as their value or none, results as their value or their error's text, [1,
-// 2] for vectors, slices and arrays, {1, 2} for sets, {a: 1} for maps, (1, 2) for tuples. As u8 and
-// char are one type here, as are i64 and duration, the emitter says 'c' for a char, 's' for bytes
-// and 't' for a duration; a spec goes down to the elements.
+// true and false, options as their value or none, results as their value or their error's text,
+// [1, 2] for vectors, slices and arrays, {1, 2} for sets, {a: 1} for maps, (1, 2) for tuples. u8
+// and char are one C++ type, and so are i64 and duration. So the emitter passes 'c' for a char,
+// 's' for bytes and 't' for a duration. A spec applies to the elements too.
 #include "string.hpp"
 
 namespace eve {
@@ -15,12 +15,12 @@ struct spec {
     char verb = 'v';
     short width = -1, prec = -1; // in characters
     bool zero = false, left = false;
-    // The verbs of the parts of tuples and maps where they differ: "vt" for map<string, duration>.
-    // One for each part that has no parts, in their order, through all tuples and maps inside;
-    // null: `verb` is for all.
+    // The verbs of the parts of tuples and maps, where they differ: "vt" for map<string,
+    // duration>. It has one verb for each simple part, in their order, through all tuples and maps
+    // inside. Null: `verb` is for all.
     const char* verbs = nullptr;
 
-    // How the part behind `skipped` simple parts is written.
+    // The spec of the part behind `skipped` simple parts.
     spec part(int skipped) const noexcept {
         spec s = *this;
         if (verbs == nullptr) return s;
@@ -39,7 +39,8 @@ template <class... Ts> struct tuple;
 class error;
 struct instant;
 
-// How many parts without parts a value of type T has, as spec::verbs counts them.
+// The number of simple parts (parts without parts) of a value of type T, as spec::verbs counts
+// them.
 template <class T> inline constexpr int simple_parts = 1;
 template <class T> inline constexpr int simple_parts<vector<T>> = simple_parts<T>;
 template <class T> inline constexpr int simple_parts<slice<T>> = simple_parts<T>;
@@ -74,7 +75,7 @@ public:
     const char* data() const noexcept { return at_; }
     i64 size() const noexcept { return size_; }
     void clear() noexcept { size_ = 0; }
-    // What was written; the formatter is empty then.
+    // Returns the text. The formatter is empty then.
     string take();
 
     void put(const string& s, const spec& how = {}) {
@@ -108,7 +109,7 @@ public:
     template <class T> void put(const slice<T>& v, const spec& how = {}) {
         if constexpr (__is_same(T, u8)) {
             if (how.verb == 's' ||
-                how.verb == 'x') { // 'c' says of each of an array's that it is a char
+                how.verb == 'x') { // for an array, 'c' says that each element is a char
                 return put_text(reinterpret_cast<const char*>(v.data()), v.size(), how);
             }
         }
@@ -187,7 +188,7 @@ private:
     char inline_[inline_room];
 };
 
-// The value as %v writes it.
+// The text of the value, as %v writes it.
 template <class T> string to_text(const T& x) {
     formatter f;
     f.put(x);

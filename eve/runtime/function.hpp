@@ -1,7 +1,7 @@
 #pragma once
-// fn<R(A...)>: <(A) R> of Eve, a closure that is called within the call it is passed to: two words,
-// does not own. callback<R(A...)>: <(A) R>@, a closure that lives on: counted, copied freely,
-// called by a task of its own.
+// fn<R(A...)>: Eve's <(A) R>, a closure that is called only within the call that it is passed to.
+// It is two words and does not own its captures. callback<R(A...)>: Eve's <(A) R>@, a closure that
+// outlives the call. It is counted, copied freely, and called by a task of its own.
 #include "value.hpp"
 
 namespace eve {
@@ -10,7 +10,7 @@ template <class F> class fn;
 
 template <class R, class... As> class fn<R(As...)> {
 public:
-    // body must live longer than the fn.
+    // body must outlive the fn.
     template <class F>
     requires(!__is_same(bare<F>, fn)) fn(F&& body)
     noexcept
@@ -25,7 +25,7 @@ private:
     R (*call_)(void*, As...);
 };
 
-// The counted storage of any callback.
+// The counted storage of a callback.
 struct callback_body {
     u32 count = 1;
     void (*end)(callback_body*) noexcept;
@@ -55,7 +55,7 @@ template <class R, class... As> class callback<R(As...)> {
     };
 
 public:
-    // Does nothing when called: the zero value.
+    // The zero value: a call of it does nothing.
     callback() noexcept = default;
     template <class F>
     requires(!__is_same(bare<F>, callback)) callback(F f)
@@ -75,7 +75,7 @@ public:
             held_->end(held_);
     }
 
-    // By the task that was posted for it.
+    // Called by the task that was posted for it.
     R operator()(As... as) const {
         if (held_ == nullptr) return nothing{}(static_cast<As&&>(as)...);
         return static_cast<body<nothing>*>(held_)->call(held_, static_cast<As&&>(as)...);

@@ -1,7 +1,7 @@
 #include "gate.hpp"
 #include "threads.hpp"
 
-// The mutations are for the tests, which must notice each of them.
+// Each mutation is an error that the tests must find.
 #ifdef EVE_MUTATE_READERS
 static constexpr bool mind_readers = false;
 #else
@@ -46,7 +46,8 @@ bool gate::join_first(slot* s) noexcept {
     return false;
 }
 
-// The next writer, or all readers before the next writer. Under the lock, with nobody in.
+// Takes the next writer, or all readers before the next writer, out of the queue. Under the lock,
+// while nobody holds the permission.
 slot* gate::admit(u32& word) noexcept {
     slot* first = last_->next;
     slot* end = first;
@@ -78,12 +79,12 @@ slot* gate::give_back_slowly(bool write, bool* died) noexcept {
     slot* now = nullptr;
     if (last_ && !(word & writer) && word < reader) now = admit(word);
     *died = word == orphan;
-    word_.store(word, order::release); // from here on others may end the object
+    word_.store(word, order::release); // from here on other threads may end the object
     return now;
 }
 
 bool gate::orphaned() noexcept {
-    if (word_.load(order::acquire) == 0) return true; // without handles nobody can come
+    if (word_.load(order::acquire) == 0) return true; // without handles no other task can come
     lock();
     u32 word = word_.load(order::relaxed) & ~locked;
     bool alone = word == 0;

@@ -1,13 +1,13 @@
 #pragma once
-// The permission on one thing: one writer or many readers, first come, first served. Who does not
-// get it at once waits as a slot in the gate's queue, and whoever gives it back hands it to the
-// next: no thread waits, no waiter is polled.
+// The permission on one object: one writer or many readers, first come, first served. A task that
+// does not get it at once waits as a slot in the gate's queue. The task that gives it back hands
+// it to the next one. So no thread waits, and no waiter is polled.
 //
 //   if (g.take_now(true)) { ...; slot* next = g.give_back(true); }
 //
-// The word: bit 0 a writer is in, bit 1 the queue is being changed, bit 2 somebody waits, bit 3 the
-// object has no handle left, above that the number of readers. Free of all, it is 0: taking and
-// giving back is one CAS each.
+// The word: bit 0: there is a writer; bit 1: the queue is locked; bit 2: the queue is not empty;
+// bit 3: the object has no handle left; above them the number of readers. The word of a free gate
+// is 0: taking and giving back are one CAS each.
 #include "atomic.hpp"
 
 namespace eve {
@@ -18,10 +18,10 @@ struct task;
 // A task's place in one gate's queue.
 struct slot {
     gate* at = nullptr;
-    slot* next = nullptr; // behind it in the queue, or in a list of granted slots
+    slot* next = nullptr; // the next in the queue, or in a list of granted slots
     task* owner = nullptr;
     bool write = false;
-    bool granted = false; // changed under the gate's lock; read by reports only
+    bool granted = false; // changed under the gate's lock. For reports only
 };
 
 struct gate {
@@ -42,9 +42,9 @@ struct gate {
         return false;
     }
 
-    // Who holds it, once. The slots that have it now are returned, linked by next: their tasks
-    // have one permission more. When *died is set the object has neither handle nor task: the
-    // caller ends it.
+    // For a holder, once. Returns the slots that have the permission now, linked by next: their
+    // tasks wait for one permission less. If *died is set, the object has neither a handle nor a
+    // task: the caller ends it.
     slot* give_back(bool write, bool* died) noexcept {
         u32 seen = word_.load(order::relaxed);
         if (write) {
@@ -58,28 +58,28 @@ struct gate {
         return give_back_slowly(write, died);
     }
 
-    // Any thread. To put a task into several queues as one step, all its gates are locked in the
-    // order of their addresses, joined, and unlocked.
+    // Any thread. To put a task into several queues as one step, the caller locks all its gates in
+    // the order of their addresses, joins their queues, and unlocks them.
     void lock() noexcept;
     void unlock() noexcept;
-    // Between lock and unlock. Whether the slot has the permission at once; else it
-    // waits in the queue.
+    // Between lock and unlock. True: the slot has the permission at once. False: it waits in the
+    // queue.
     bool join(slot* s) noexcept;
     // The same, but it waits before all others.
     bool join_first(slot* s) noexcept;
 
-    // Called once, when the last handle is gone. Whether nobody holds the permission either: the
-    // caller then ends the object. Otherwise whoever gives it back last does.
+    // Called once, when the last handle is gone. True: nobody holds the permission either, and the
+    // caller ends the object. False: the last holder ends it.
     bool orphaned() noexcept;
 
-    // Any thread, for reports: how many hold it, and whether to write.
+    // Any thread, for reports: how many tasks hold it, and whether to write.
     u32 readers() const noexcept { return word_.load(order::relaxed) / reader; }
     bool written() const noexcept { return word_.load(order::relaxed) & writer; }
     bool waited_for() const noexcept { return word_.load(order::relaxed) & queued; }
 
 protected:
-    // Of the queue, which is a ring: last_->next is the first. Under the lock. Free for other use
-    // in a dead object.
+    // The last slot of the queue, a circular list: last_->next is the first. Under the lock. In a
+    // dead object the field is free for other use.
     slot* last_ = nullptr;
 
 private:

@@ -335,4 +335,5 @@ place.pretty_printers.append(printer_of)
 if "^eve::" not in gdb.execute("info skip", to_string=True):
     gdb.execute("skip -rfu ^eve::", to_string=True)
     gdb.execute("skip -rfu ::~", to_string=True)
-    gdb.execute("skip -rfu ^[A-Za-z0-9_]*::[A-Za-z0-9_]*__", to_string=True)  # constructors of generated structs
+    # constructors of generated structs
+    gdb.execute("skip -rfu ^[A-Za-z0-9_]*::[A-Za-z0-9_]*__", to_string=True)

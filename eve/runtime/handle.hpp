@@ -1,6 +1,5 @@
 #pragma once
-// What containers need to know about handles: the zero value of T@ is a new object with
-// T's zero value.
+// The trait of handles for containers: the zero value of T@ is a new object with T's zero value.
 #include "object.hpp"
 #include "value.hpp"
 

@@ -1,5 +1,5 @@
-// The seed, and the hash of long byte strings: wyhash's scheme with secret factors, so that no
-// input, known or guessed, can make a factor 0.
+// The seed, and the hash of long byte strings. It is wyhash's scheme with secret factors, so that
+// no input, known or guessed, can make a factor 0.
 #include "hash.hpp"
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 [[gnu::constructor(101)]] void draw_seed() noexcept {
     u64 drawn[2] = {};
     if (getrandom(drawn, sizeof drawn, GRND_NONBLOCK) != sizeof drawn) {
-        // An early boot without entropy: the clock and where the program was loaded must do.
+        // Early in the boot there may be no entropy: the clock and the load address are used then.
         timespec t{};
         clock_gettime(CLOCK_MONOTONIC, &t);
         drawn[0] = u64(t.tv_nsec) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<u64>(&draw_seed);

@@ -8,7 +8,7 @@ void idle_set::forget() noexcept {
     last_ = 0;
 }
 
-int idle_set::call() noexcept {
+int idle_set::wake_one() noexcept {
     u32 seen = word_.load(order::seq_cst);
     if (sleepers(seen) == 0 || (seen & searching)) return -1;
     return wake();

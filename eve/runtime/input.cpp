@@ -13,7 +13,7 @@ namespace eve {
 
 namespace {
 
-constexpr i64 longest_line = 1 << 20; // in bytes; input has no event for more
+constexpr i64 longest_line = 1 << 20; // in bytes; input has no event for a longer line
 
 bool watchable(int fd) noexcept {
     struct stat about;
@@ -37,7 +37,7 @@ u8 input::wanted() const noexcept {
     return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0;
 }
 
-// Arms and disarms as handlers come and go.
+// Arms and disarms as handlers are registered and dropped.
 void input::on_changed(emitter_base& e) {
     auto& s = static_cast<input&>(e);
     bool handled = s.handles(key_of<line>()) || s.handles(key_of<eve::close>());
@@ -118,7 +118,7 @@ void input::mailed(loop&, u32) {
     header_of(*this)->drop();
 }
 
-// Asks for more. Under the guard.
+// Starts the next read. Under the guard.
 void input::read_on() noexcept {
     if (!handled_ || !begun_ || ended_ || reading_ || closed_) return;
     if (block_ == nullptr) {
@@ -131,7 +131,7 @@ void input::read_on() noexcept {
     run_blocking(*this);
 }
 
-// Cuts the next line out of what was read, the rest of it at the end. Under the guard.
+// Cuts off the next line; at the end of the input, the remaining text. Under the guard.
 bool input::take_line(string& text) noexcept {
     i64 size = in_.size();
     if (size == 0) return false;
@@ -151,8 +151,8 @@ bool input::take_line(string& text) noexcept {
     return true;
 }
 
-// One line at a time: at the loop by running the handlers, elsewhere by posting, whose end
-// comes back here.
+// Emits one line at a time. On the loop it runs the handlers at once. Elsewhere it posts the
+// event, and comes back here when that has ended.
 void input::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {

@@ -1,6 +1,6 @@
 #pragma once
-// input: standard input by lines. It is read while it has handlers, and then keeps the process
-// going. What epoll does not watch (files) is read by a thread of the pool.
+// input: standard input, read by lines. It is read while it has handlers, and keeps the process
+// alive meanwhile. A pool thread reads descriptors that epoll refuses (files).
 #include "buffer.hpp"
 #include "emitter.hpp"
 #include "loop.hpp"
@@ -38,14 +38,14 @@ private:
     void end_input() noexcept;
 
     byte_queue in_;
-    i64 scanned_ = 0;     // bytes of in_ without an end of line
-    u8* block_ = nullptr; // where the pool thread reads to; null: the loop watches
+    i64 scanned_ = 0;     // number of bytes of in_ that were searched for an end of line
+    u8* block_ = nullptr; // buffer of the pool thread; null: the loop reads
     i64 block_size_ = 0;
     bool handled_ = false; // there are handlers, so it is armed
     bool begun_ = false;
-    bool reading_ = false; // the pool has it
+    bool reading_ = false; // a pool thread reads
     bool busy_ = false;    // a line is being handled
-    bool pumping_ = false; // the loop hands out what it has read
+    bool pumping_ = false; // the loop emits the lines that it has read
     bool ended_ = false;
     bool closed_ = false; // the event close was posted
 };

@@ -22,8 +22,8 @@ struct date {
     i64 day_of_month;
 };
 
-// The Gregorian calendar, counted in eras of 400 years from 1 March of year 0 (after Howard
-// Hinnant's "chrono-compatible low-level date algorithms").
+// The Gregorian calendar, in eras of 400 years from 1 March of year 0 (after Howard Hinnant's
+// "chrono-compatible low-level date algorithms").
 date date_of(i64 days_since_1970) noexcept {
     i64 days = days_since_1970 + 719'468;
     i64 era = (days >= 0 ? days : days - 146'096) / 146'097;
@@ -35,8 +35,8 @@ date date_of(i64 days_since_1970) noexcept {
             of_year - (153 * month + 2) / 5 + 1};
 }
 
-// A point and the digits of `part` thousand-millionths without zeros at the end;
-// nothing when it is 0.
+// Writes a point and the digits of `part` billionths, without trailing zeros. Writes nothing for
+// 0.
 void put_fraction(formatter& f, i64 part, int digits) {
     if (part == 0) return;
     while (part % 10 == 0) {
@@ -87,7 +87,7 @@ string duration_text(duration d) {
     if (d < 0) f.byte('-');
     u64 left = d < 0 ? wrap_neg(u64(d)) : u64(d);
     if (left < u64(second)) {
-        // Below a second in the largest unit of which there is a whole one.
+        // Below a second, the largest unit that fits at least once.
         u64 unit = left < 1'000 ? 1 : left < 1'000'000 ? 1'000 : 1'000'000;
         f.put(left / unit);
         put_fraction(f, i64(left % unit), unit == 1 ? 0 : unit == 1'000 ? 3 : 6);

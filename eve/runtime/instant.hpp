@@ -1,6 +1,6 @@
 #pragma once
-// Time values: instant, a moment of the calendar in nanoseconds since 1970 (UTC), and duration, an
-// i64 of nanoseconds with functions in place of methods.
+// Time values: instant, nanoseconds since 1970 (UTC), and duration, an i64 of nanoseconds with
+// functions in place of methods.
 #include "format.hpp"
 
 namespace eve {
@@ -8,7 +8,7 @@ namespace eve {
 struct instant {
     i64 ns = 0;
 
-    // "2026-11-21T05:30:00.25Z": a fraction only when there is one.
+    // "2026-11-21T05:30:00.25Z". There is no fraction if it is 0.
     string iso() const;
     i64 unix_nanoseconds() const noexcept { return ns; }
     u64 hash_value() const noexcept { return hash_of(ns); }
@@ -17,7 +17,7 @@ struct instant {
 };
 
 instant now() noexcept;
-// Time since some moment before the start of the program.
+// The time since an arbitrary moment before the start of the program.
 duration clock() noexcept;
 
 inline f64 seconds(duration d) noexcept { return f64(d) / 1e9; }

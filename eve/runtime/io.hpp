@@ -1,6 +1,5 @@
 #pragma once
-// Everything that reaches outside of the process: sockets, timers, signals, input, and what
-// may be awaited.
+// Input and output: sockets, timers, signals, standard input, and operations to await.
 #include "async.hpp"
 #include "input.hpp"
 #include "process.hpp"

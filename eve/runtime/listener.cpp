@@ -1,4 +1,4 @@
-// tcp_socket and connection: who comes in.
+// tcp_socket and connection: the listener and the connections that it accepts.
 #include "address.hpp"
 #include "failure.hpp"
 #include "format.hpp"
@@ -15,7 +15,7 @@ namespace eve {
 
 namespace {
 
-constexpr i64 rest_ns = 100'000'000; // a guess: how soon a descriptor comes free
+constexpr i64 accept_retry_ns = 100'000'000; // a guess: how soon a descriptor becomes free
 
 error listen_error(const string& name, int code) {
     formatter f;
@@ -32,7 +32,7 @@ error listen_error(const string& name, int code) {
 connection::~connection() {
     if (fd_ < 0) return;
     ::close(fd_);
-    if (from_) from_->one_less();
+    if (from_) from_->connection_ended();
 }
 
 ref<socket> connection::call() {
@@ -81,7 +81,7 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     auto* at = reinterpret_cast<sockaddr*>(&a.what);
     int on = 1;
     fd = ::socket(a.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    // Connections inherit TCP_NODELAY: output is gathered here already.
+    // Connections inherit TCP_NODELAY: the runtime gathers output itself.
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
         bind(fd, at, a.size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
@@ -93,7 +93,7 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     watch_peer(fd);
 }
 
-// What the body that called listen has registered is there now, so nothing is told too early.
+// The body that called listen has registered its handlers by now, so no event is lost.
 void tcp_socket::start(loop&) {
     header* self = header_of(*this);
     if (why_not_ != 0) {
@@ -111,16 +111,16 @@ void tcp_socket::start(loop&) {
 
 u8 tcp_socket::wanted() const noexcept {
     bool full = max_ > 0 && open_ >= max_;
-    return started_ && !closed_ && !busy_ && !resting_ && !full ? io_in : 0;
+    return started_ && !closed_ && !busy_ && !out_of_resources_ && !full ? io_in : 0;
 }
 
 void tcp_socket::accepted(loop& on, int fresh) {
-    if (fresh < 0) { // out of descriptors or memory; who waits in the backlog can wait on
+    if (fresh < 0) { // out of descriptors or memory; clients wait in the backlog
         {
             locked l(guard);
-            resting_ = true;
+            out_of_resources_ = true;
         }
-        on.set(*this, monotonic_ns() + rest_ns);
+        on.set(*this, monotonic_ns() + accept_retry_ns);
         return;
     }
     {
@@ -133,13 +133,13 @@ void tcp_socket::accepted(loop& on, int fresh) {
     fire(self, key_of<connection>(), &c, emission_of<connection>::keep);
 }
 
-void tcp_socket::ring(loop& on, i64) {
+void tcp_socket::expire(loop& on, i64) {
     locked l(guard);
-    resting_ = false;
+    out_of_resources_ = false;
     if (wanted() != 0) on.update(*this);
 }
 
-void tcp_socket::one_less() noexcept {
+void tcp_socket::connection_ended() noexcept {
     locked l(guard);
     open_--;
     if ((wanted() & ~have) != 0) home->update(*this);
@@ -197,7 +197,7 @@ void tcp_socket::shut() noexcept { close(); }
 
 void tcp_socket::mailed(loop& on, u32) {
     if (!on.forget(*this)) return;
-    on.take_back(*this);
+    on.cancel(*this);
     leave();
     {
         locked l(guard);

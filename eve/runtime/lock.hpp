@@ -1,6 +1,6 @@
 #pragma once
-// A lock of one byte for a few instructions: never held over a handler, nor over a call
-// that could wait.
+// A spin lock of one byte, for a few instructions. It is never held over a handler, nor over a
+// call that may block.
 //
 //   locked l(guard);
 #include "atomic.hpp"

@@ -13,12 +13,12 @@ namespace eve {
 
 namespace {
 
-constexpr u32 most_loops = 1024; // workers; more of them take no connections that others accept
+constexpr u32 most_loops = 1024; // workers; any above this number get no accepted connections
 atomic<loop*> loops[most_loops];
 atomic<u32> turn;
 
-// The ring where the kernel has one (Linux 6.1, unless it is forbidden, as in many containers),
-// unless the user says otherwise: what it saves is in io.md.
+// Uses io_uring if the kernel has it (Linux 6.1, but many containers forbid it), unless the user
+// chooses otherwise. io.md says what it saves.
 reactor* make_reactor() noexcept {
     const char* name = getenv("EVE_IO");
     if (name != nullptr && strcmp(name, "uring") == 0) {
@@ -31,8 +31,8 @@ reactor* make_reactor() noexcept {
     return r != nullptr ? r : make_epoll();
 }
 
-// The core makes its pollers by this once io is linked in. A write to a connection that is gone
-// gives an error, not a signal.
+// The core makes its pollers by this function when io is linked in. SIGPIPE is ignored: a write to
+// a closed connection gives an error.
 [[gnu::constructor]] void offer_loops() {
     signal(SIGPIPE, SIG_IGN);
     make_poller = [](worker*) -> poller* { return new loop; };
@@ -68,8 +68,8 @@ void stoppable::leave() noexcept {
 
 bool stoppable::ending() noexcept { return shutting.load(order::acquire) != 0; }
 
-// Shutting may take any of them out of the list, so they are copied first; a count keeps each
-// alive meanwhile.
+// Shutting one may remove any of them from the list, so the list is copied first. A count keeps
+// each of them alive meanwhile.
 void stoppable::shut_all() noexcept {
     shutting.store(1, order::seq_cst);
     struct entry {
@@ -109,7 +109,7 @@ loop::loop() noexcept : kernel_(make_reactor()), scratch_(static_cast<u8*>(mallo
 }
 
 loop::~loop() {
-    wait_for_blocking(); // a call's last step is its mail to a loop
+    wait_for_blocking(); // the last step of a call is its mail to a loop
     for (u32 i = 0; i < most_loops; i++) {
         loop* me = this;
         if (loops[i].compare_exchange(me, nullptr, order::acq_rel, order::relaxed)) break;
@@ -169,7 +169,7 @@ bool loop::read_mail() noexcept {
     return any;
 }
 
-// In the order in which they were made: a listener before what connects to it.
+// In the order in which they were made: a listener starts before a connection to it.
 bool loop::start_all() noexcept {
     if (starting_ == nullptr) return false;
     channel* c = starting_->next_start;
@@ -199,12 +199,12 @@ bool loop::flush_all() noexcept {
     return any;
 }
 
-bool loop::ring_due() noexcept {
-    if (alarms_.empty()) return false;
+bool loop::expire_due() noexcept {
+    if (timers_.empty()) return false;
     i64 now_ns = monotonic_ns();
     bool any = false;
-    while (alarm_node* a = alarms_.due(now_ns)) {
-        a->ring(*this, now_ns);
+    while (timer_node* a = timers_.due(now_ns)) {
+        a->expire(*this, now_ns);
         any = true;
     }
     return any;
@@ -213,8 +213,8 @@ bool loop::ring_due() noexcept {
 void loop::wait(i64 timeout_us) {
     if (unflushed_ != nullptr || starting_ != nullptr) return;
     i64 limit_ns = timeout_us < 0 ? -1 : timeout_us * 1000;
-    if (!alarms_.empty()) {
-        i64 until_ns = alarms_.next_ns() - monotonic_ns();
+    if (!timers_.empty()) {
+        i64 until_ns = timers_.next_ns() - monotonic_ns();
         if (until_ns <= 0) return;
         if (limit_ns < 0 || until_ns < limit_ns) limit_ns = until_ns;
     }
@@ -224,8 +224,8 @@ void loop::wait(i64 timeout_us) {
 }
 
 bool loop::poll() {
-    bool any = kernel_->poll(*this); // first: what follows may end channels that it has events of
-    any |= ring_due();
+    bool any = kernel_->poll(*this); // first: the steps below may free channels of pending events
+    any |= expire_due();
     any |= start_all();
     any |= flush_all();
     any |= read_mail();

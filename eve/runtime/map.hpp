@@ -1,6 +1,6 @@
 #pragma once
-// map<K, V>: a hash table in order of insertion. Iterating gives (key, value) tuples. A key that is
-// set again keeps its place.
+// map<K, V>: a hash table in order of insertion. Iterating gives (key, value) tuples. A key that
+// is set again keeps its place in the order.
 #include "table.hpp"
 
 namespace eve {
@@ -39,13 +39,13 @@ public:
     void reserve(i64 n, const site* here = nullptr) { reserve_entries(n, sizeof(entry), here); }
 
     bool has(const K& key) const { return index_of(key) >= 0; }
-    // Where the value under key stands, or null. Valid until the map changes.
+    // The address of the value of key, or null. Valid until the map changes.
     V* find(const K& key) {
         i64 i = index_of(key);
         return i < 0 ? nullptr : &entries()[i].tail.head;
     }
     const V* find(const K& key) const { return const_cast<map*>(this)->find(key); }
-    // m[key]: fails when there is none.
+    // m[key]: fails if the key is absent.
     V& at(const K& key, const site* here) {
         V* v = find(key);
         if (v == nullptr) [[unlikely]]
@@ -66,7 +66,7 @@ public:
         if (i >= 0) value_at(i) = static_cast<V&&>(value);
         else add(mark, entry(static_cast<K&&>(key), static_cast<V&&>(value)), here);
     }
-    // The value under key in its place, a zero value when there was none.
+    // The value of key in its place. An absent key gets a zero value.
     V& slot(K key, const site* here = nullptr) {
         check_free(here);
         u32 mark = mark_of(hash_of(key));

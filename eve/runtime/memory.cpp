@@ -1,6 +1,6 @@
-// Slabs: regions of 64 KiB, aligned to their size, so that a block finds its slab by masking its
-// address. A slab has blocks of one size and one owner, the heap of a worker. Threads without a
-// worker share one heap under a lock.
+// Slabs: regions of 64 KiB, aligned to their size, so that the address of a block gives its slab
+// by a mask. A slab has blocks of one size and one owner, the heap of a worker. Threads without a
+// worker share one heap, under a lock.
 #include "memory.hpp"
 #include "atomic.hpp"
 #include "fail.hpp"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-// The sanitizer watches malloc's blocks; slabs would hide a use after free from it.
+// The address sanitizer watches malloc's blocks; slabs would hide a use after free from it.
 #if defined(__SANITIZE_ADDRESS__)
 static constexpr bool plain = true;
 #else
@@ -25,7 +25,7 @@ void release(void* block, usize bytes);
 namespace {
 
 constexpr usize slab_bytes = 64 << 10;
-constexpr usize largest = 1024; // bytes; above that malloc is as good
+constexpr usize largest = 1024; // bytes; malloc serves larger blocks as well
 constexpr u32 classes = 24;     // 16, 32 .. 256, then 352 .. 1024 in steps of 96, a multiple of 16
 constexpr usize fine = 256;
 constexpr u32 spare_slabs = 64; // empty slabs kept for all heaps together: 4 MiB
@@ -43,10 +43,10 @@ struct block {
 
 struct slab {
     heap* owner;
-    slab *next, *before; // among the owner's slabs of this class that have room
+    slab *next, *before; // among the owner's slabs of this class with free blocks
     block* free;
     u32 kind, used;
-    u32 fresh, end; // offsets: what was never given out yet
+    u32 fresh, end; // offsets of the part that was never given out
 };
 constexpr usize slab_head = 64;
 static_assert(sizeof(slab) <= slab_head);
@@ -55,7 +55,7 @@ slab* slab_at(void* p) {
     return reinterpret_cast<slab*>(reinterpret_cast<u64>(p) & ~(slab_bytes - 1));
 }
 
-constinit spin_lock common; // guards what follows
+constinit spin_lock common; // guards the fields below
 constinit heap* idle = nullptr;
 constinit heap* every = nullptr;
 constinit slab* spare = nullptr;
@@ -67,8 +67,8 @@ struct heap {
     slab* room[classes] = {};
     heap* next_idle = nullptr;
     heap* next = nullptr;
-    atomic<i64> bytes{0}; // given out less what this heap's thread freed, its own or not
-    alignas(64) atomic<block*> returned{nullptr}; // freed by others
+    atomic<i64> bytes{0}; // bytes given out, less those freed by this heap's thread, in any heap
+    alignas(64) atomic<block*> returned{nullptr}; // freed by other threads
 
     void count(i64 n) noexcept { bytes.store(bytes.load(order::relaxed) + n, order::relaxed); }
     void* take(u32 kind);
@@ -81,8 +81,8 @@ struct heap {
 
 namespace {
 
-constinit heap outsiders; // of threads without a worker, under its lock
-constinit spin_lock outside;
+constinit heap foreign_heap; // of threads without a worker. Under its lock
+constinit spin_lock foreign_lock;
 constinit thread_local heap* mine = nullptr;
 
 slab* map_slab() {
@@ -165,7 +165,7 @@ void* heap::take(u32 kind) {
     return p;
 }
 
-// Does not count: the bytes were taken off where they were freed.
+// Does not count: the bytes were subtracted where they were freed.
 void heap::put(slab* s, block* b) noexcept {
     bool full = !s->free && s->fresh == s->end;
     b->next = s->free;
@@ -173,7 +173,7 @@ void heap::put(slab* s, block* b) noexcept {
     s->used--;
     if (full) link(s);
     if (s->used == 0 &&
-        (s->next || s->before)) { // keep one, so that a lone block does not map and unmap
+        (s->next || s->before)) { // keep one, so that a single block does not map and unmap
         unlink(s);
         retire(s);
     }
@@ -196,8 +196,8 @@ void* allocate(usize bytes) {
         return p;
     }
     if (mine) return mine->take(class_of(bytes));
-    locked guard(outside);
-    return outsiders.take(class_of(bytes));
+    locked guard(foreign_lock);
+    return foreign_heap.take(class_of(bytes));
 }
 
 void release(void* p, usize bytes) noexcept {
@@ -207,7 +207,7 @@ void release(void* p, usize bytes) noexcept {
     auto* b = static_cast<block*>(p);
     i64 size = i64(size_of(class_of(bytes)));
     if (mine) mine->count(-size);
-    else outsiders.bytes.fetch_sub(size, order::relaxed);
+    else foreign_heap.bytes.fetch_sub(size, order::relaxed);
     if (mine && s->owner == mine) return mine->put(s, b);
     atomic<block*>& to = s->owner->returned;
     b->next = to.load(order::relaxed);
@@ -238,7 +238,7 @@ void close_heap(heap* h) noexcept {
 }
 
 usize small_bytes_in_use() noexcept {
-    i64 sum = outsiders.bytes.load(order::relaxed);
+    i64 sum = foreign_heap.bytes.load(order::relaxed);
     locked guard(common);
     for (heap* h = every; h; h = h->next) sum += h->bytes.load(order::relaxed);
     return usize(sum);

@@ -1,6 +1,7 @@
 #pragma once
-// Arithmetic whose every result is defined. `add` fails on overflow (run, test, build --checked);
-// `wrap_add` wraps (build, and Eve's +%). Division by zero and a bad shift fail in all builds.
+// Arithmetic with a defined result in every case. `add` fails on overflow (run, test, build
+// --checked); `wrap_add` wraps (build, and Eve's +%). Division by zero and a bad shift fail in all
+// builds.
 #include "fail.hpp"
 
 namespace eve {
@@ -29,7 +30,7 @@ template <class T>
 inline constexpr T largest = T(is_signed<T> ? (u64(1) << (bits_of<T> - 1)) - 1 : ~u64(0));
 template <class T> inline constexpr T least = T(is_signed<T> ? T(-largest<T> - 1) : T(0));
 
-// A parameter of type `plain<T>` takes no part in finding T: add(x, 1, at) has the type of x.
+// A parameter of type `plain<T>` is not used to deduce T: add(x, 1, at) has the type of x.
 template <class T> struct plain_of { using type = T; };
 template <class T> using plain = typename plain_of<T>::type;
 
@@ -78,10 +79,10 @@ template <integer T> constexpr T div(T a, plain<T> b, const site* at) {
     }
     return T(a / b);
 }
-// There is no wrapping division: the least number by -1 fails in all builds. The name stands
-// for generic code.
+// There is no wrapping division: the least number divided by -1 fails in all builds. The name
+// exists for generic code.
 template <integer T> constexpr T wrap_div(T a, plain<T> b, const site* at) { return div(a, b, at); }
-// The remainder has the sign of a. It always fits, so there is no wrapping one.
+// The remainder has the sign of a. It always fits, so there is no wrapping version.
 template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
     if (b == 0) [[unlikely]]
         fail_divide(at);
@@ -91,13 +92,14 @@ template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
     return T(a % b);
 }
 
-// Bits shifted out are lost, in checked builds too; a count below 0 or from the width on fails.
+// Bits that are shifted out are lost, in checked builds too. A count below 0, or from the width
+// on, fails.
 template <integer T, integer N> constexpr T shl(T a, N count, const site* at) {
     if (u64(count) >= u64(bits_of<T>)) [[unlikely]]
         fail_shift(i64(count), bits_of<T>, at);
     return T(u64(a) << count);
 }
-// Shifts in copies of the sign of a signed number.
+// An arithmetic shift: it copies the sign of a signed number.
 template <integer T, integer N> constexpr T shr(T a, N count, const site* at) {
     if (u64(count) >= u64(bits_of<T>)) [[unlikely]]
         fail_shift(i64(count), bits_of<T>, at);
@@ -129,7 +131,7 @@ template <integer T, integer N> constexpr T pow(T a, N n, const site* at) {
 inline f64 pow(f64 a, f64 b) noexcept { return __builtin_pow(a, b); }
 inline f32 pow(f32 a, f32 b) noexcept { return __builtin_powf(a, b); }
 
-// The same names for floats, so that generic code need not tell; IEEE 754 gives infinities and NaN.
+// The same names for floats, for generic code. IEEE 754 gives infinities and NaN.
 template <floating T> constexpr T add(T a, plain<T> b, const site*) noexcept { return a + b; }
 template <floating T> constexpr T sub(T a, plain<T> b, const site*) noexcept { return a - b; }
 template <floating T> constexpr T mul(T a, plain<T> b, const site*) noexcept { return a * b; }
@@ -141,11 +143,11 @@ template <floating T> constexpr T wrap_mul(T a, plain<T> b) noexcept { return a 
 template <floating T> constexpr T wrap_div(T a, plain<T> b, const site*) noexcept { return a / b; }
 template <floating T> constexpr T wrap_neg(T a) noexcept { return -a; }
 
-// The least power of two above every To: what is at least this does not fit.
+// The least power of two above every value of To: a number from here on does not fit.
 template <integer To>
 inline constexpr f64 float_bound = f64(u64(1) << (bits_of<To> - 1)) * (is_signed<To> ? 1.0 : 2.0);
 
-// Whether x, cut to a whole number, is a To.
+// Whether x, truncated to a whole number, fits To.
 template <integer To, number From> constexpr bool fits(From x) noexcept {
     if constexpr (is_float<From>) {
         f64 low = is_signed<To> ? -float_bound<To> : 0.0;
@@ -158,11 +160,10 @@ template <integer To, number From> constexpr bool fits(From x) noexcept {
     }
 }
 
-// The low 64 bits of x without its fraction, as an integer of any size would have them; 0 of
-// NaN and infinity.
+// The low 64 bits of x truncated to an integer; 0 for NaN and infinity.
 u64 low_bits(f64 x) noexcept;
 
-// Keeps the low bits of what does not fit.
+// Keeps the low bits of a number that does not fit.
 template <number To, number From> constexpr To convert(From x) noexcept {
     if constexpr (is_integer<To> && is_float<From>) {
         if (fits<To>(x)) [[likely]]
@@ -172,7 +173,7 @@ template <number To, number From> constexpr To convert(From x) noexcept {
         return To(x);
     }
 }
-// Of a checked build: fails when x does not fit.
+// For checked builds: fails when x does not fit.
 template <number To, number From> constexpr To convert(From x, const site* at) {
     if constexpr (is_integer<To>) {
         if (!fits<To>(x)) [[unlikely]]

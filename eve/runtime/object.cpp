@@ -3,7 +3,7 @@
 
 namespace eve {
 
-// Objects whose end was put off on this thread, linked through the empty queue of each.
+// Objects whose end was deferred on this thread, linked through the empty queue of each.
 static constinit thread_local header* put_off = nullptr;
 static constinit thread_local bool ending = false;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Shared objects: what T@ is. A box has a count of handles, a gate, and the value behind them.
+// Shared objects of type T@. A box has a count of handles, a gate, and the value.
 //
 //   ref<counter> c = make<counter>(counter{});    // held by nobody
 //   built<counter> b(counter{});                  // held by this body until b goes out of scope
@@ -11,10 +11,11 @@ namespace eve {
 struct header;
 class failure;
 
-// What all objects of one type have in common.
+// The description that all objects of one type share.
 struct object_kind {
-    void (*destroy)(header*) noexcept; // ends the value and frees the memory
-    // A contained task failed that held it; null: nothing to do. False: the program was not told.
+    void (*destroy)(header*) noexcept; // destroys the value and frees the memory
+    // A contained task failed that held the object. Null: nothing to do. False: the program was
+    // not told.
     bool (*failed)(header*, const failure&);
     const char* name; // for reports
 };
@@ -29,11 +30,11 @@ struct header : gate {
     void drop() noexcept {
         if (count_.fetch_sub(1, order::acq_rel) == 1) dead();
     }
-    // Who holds the permission, once. Tasks that can run now become ready.
+    // For a holder, once. Tasks that can run now become ready.
     void give_back(bool write) noexcept;
 
-    // Who found that neither handle nor holder is left. Objects that this frees in turn are put
-    // off, so that a long chain needs no deep stack.
+    // For the caller that found neither a handle nor a holder left. Objects that this frees in
+    // turn are deferred, so that a long chain needs no deep stack.
     void end() noexcept;
 
 private:
@@ -55,14 +56,14 @@ template <class T> struct box : header {
     static constexpr object_kind kind = {destroy, failed, name()};
 };
 
-// The object that a value lies in. Only for values that lie in a box.
+// The object that contains a value. Only for values in a box.
 template <class T> header* header_of(T& value) noexcept {
     constexpr usize behind = (sizeof(header) + alignof(T) - 1) / alignof(T) * alignof(T);
     return reinterpret_cast<header*>(reinterpret_cast<unsigned char*>(&value) - behind);
 }
 
-// A counted handle. Null only before it is given an object and after it is moved from. T may be
-// incomplete where the value is not touched.
+// A counted handle. Null only before it gets an object and after it was moved from. T may be
+// incomplete if the value is not accessed.
 template <class T> class ref {
     header* object_ = nullptr;
 
@@ -105,15 +106,15 @@ public:
 
 template <class T> ref<T> make(T value) { return ref<T>(create<box<T>>(move(value), 0u)); }
 
-// A handle to the object that a value lies in.
+// A handle to the object that contains a value.
 template <class T> ref<T> ref_of(T& value) noexcept {
     header* h = header_of(value);
     h->keep();
     return ref<T>(h);
 }
 
-// A local that builds an object and holds it to write: tasks that want it wait until
-// the local ends.
+// A local that builds an object and holds it to write. Tasks that want it wait until the local
+// ends.
 template <class T> class built {
     ref<T> handle_;
 

@@ -1,5 +1,5 @@
 #pragma once
-// option<T>: T? of Eve. `none` or a value; two words for numbers, no bigger than T for
+// option<T>: Eve's T?. It is `none` or a value: two words for numbers, no larger than T for
 // strings and handles.
 #include "hash.hpp"
 
@@ -10,7 +10,7 @@ inline constexpr none_type none{};
 
 namespace detail {
 
-// Copied by its bytes.
+// Copied as bytes.
 template <class T> struct plain_option {
     union {
         T value_;
@@ -36,7 +36,7 @@ template <class T> struct owning_option {
     owning_option(owning_option&& o) noexcept : some_(o.some_) {
         if (some_) new (place{&value_}) T(static_cast<T&&>(o.value_));
     }
-    // By value: the argument was copied or moved as T allows, and its bytes are exchanged.
+    // By value: the argument was copied or moved as T allows, and the bytes are exchanged.
     owning_option& operator=(const owning_option& o) {
         if (this != &o) {
             owning_option fresh(o);
@@ -91,12 +91,12 @@ public:
     bool has() const noexcept { return held_.has(); }
     explicit operator bool() const noexcept { return held_.has(); }
 
-    // The value; the caller has asked has().
+    // The value. The caller has checked has().
     T& operator*() noexcept { return held_.value_; }
     const T& operator*() const noexcept { return held_.value_; }
     T* operator->() noexcept { return &held_.value_; }
     const T* operator->() const noexcept { return &held_.value_; }
-    // Moves the value out; the option is then not to be read.
+    // Moves the value out. The option must not be read afterwards.
     T take() noexcept { return static_cast<T&&>(held_.value_); }
 
     option copy() const { return has() ? option(copy_of(held_.value_)) : option(); }

@@ -1,4 +1,4 @@
-// Writing to a descriptor, whole, whatever the kernel does with it.
+// Writing all bytes to a descriptor, however the kernel splits the writes.
 #include "output.hpp"
 
 #include "vector.hpp"
@@ -16,20 +16,20 @@ namespace eve {
 
 namespace {
 
-// All outputs there are: stdout and stderr, and in tests others. Guarded by list_locked.
+// The list of all outputs: stdout and stderr, and others in tests. Guarded by list_locked.
 output* all_outputs = nullptr;
 bool list_locked = false;
 
-// Whether a buffer may hold something. Set after the buffer's lock is given back: whoever meets
-// the lock taken can leave the buffer to the writer, who comes to flush_outputs himself when he
-// runs out of work.
+// Whether a buffer may hold bytes. Set after the buffer's lock is released: a thread that finds
+// the lock taken can leave the buffer to the writer, which calls flush_outputs when it runs out of
+// work.
 bool gathered = false;
 
-bool hurried = false; // nobody is waited for any more
+bool hurried = false; // the end of the process waits for no reader any more
 
-constexpr int lock_tries = 10000; // at the end, for a thread that has the lock and may be gone
-constexpr int look_ms = 50;       // between two looks at whether to hurry
-constexpr i64 sure_bytes = 4096;  // PIPE_BUF: has room where poll says that there is some
+constexpr int lock_tries = 10000; // at the end, for a lock whose thread may be gone
+constexpr int look_ms = 50;       // between two checks of `hurried`
+constexpr i64 sure_bytes = 4096;  // PIPE_BUF: poll reports only this much space
 
 void take_lock(bool& lock) noexcept {
     while (__atomic_exchange_n(&lock, true, __ATOMIC_ACQUIRE)) sched_yield();
@@ -37,7 +37,7 @@ void take_lock(bool& lock) noexcept {
 bool try_lock(bool& lock) noexcept { return !__atomic_exchange_n(&lock, true, __ATOMIC_ACQUIRE); }
 void give_lock(bool& lock) noexcept { __atomic_store_n(&lock, false, __ATOMIC_RELEASE); }
 
-// Nobody reads any more: ends as a program does that does not know of SIGPIPE.
+// The reader has gone: ends the process as SIGPIPE would.
 [[noreturn]] void end_quietly() noexcept {
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
@@ -72,7 +72,7 @@ int write_whole(int fd, const char* text, i64 size) noexcept {
             text += n;
             size -= n;
         } else if (errno == EAGAIN) {
-            // Someone who shares the terminal made it non-blocking.
+            // Another process that shares the terminal made it non-blocking.
             pollfd wait{fd, POLLOUT, 0};
             poll(&wait, 1, -1);
         } else if (errno != EINTR) {
@@ -110,8 +110,8 @@ void output::find_mode() noexcept {
     else mode_ = isatty(fd_) ? mode::lines : mode::blocks;
 }
 
-// What the kernel takes without waiting: so many bytes, none of them; below 0: minus an errno. The
-// descriptor is not made non-blocking, since other processes share it.
+// Writes the bytes that the kernel takes without blocking. Returns their number, or a negative
+// errno. The descriptor is not made non-blocking, since other processes share it.
 i64 output::give(const char* text, i64 size) noexcept {
     for (;;) {
         ssize_t n;
@@ -179,16 +179,16 @@ void output::write_on() noexcept {
         wait_until(0);
         lock();
         over = kept_.empty();
-        if (over) helped_ = false;
+        if (over) writer_assigned_ = false;
         unlock();
     }
 }
 
-// After a write, with the lock given back: what the kernel did not take is somebody's task.
-void output::settle() noexcept {
+// After a write, without the lock. Arranges for the bytes that the kernel did not take.
+void output::arrange_rest() noexcept {
     lock();
-    bool first = !kept_.empty() && !helped_, much = kept_.size() > most_kept;
-    helped_ = helped_ || first;
+    bool first = !kept_.empty() && !writer_assigned_, much = kept_.size() > most_kept;
+    writer_assigned_ = writer_assigned_ || first;
     unlock();
     if (first && !(write_later != nullptr && write_later(*this))) write_on();
     else if (much) wait_until(most_kept / 2);
@@ -208,13 +208,14 @@ void output::put(const char* text, i64 size) noexcept {
         send(text, size);
         bool kept = !kept_.empty();
         unlock();
-        if (kept) settle();
+        if (kept) arrange_rest();
         return;
     }
     if (buffer_ == nullptr) buffer_ = static_cast<char*>(buffer_new(room, 1));
     if (size > room - size_) send_buffer();
     if (size >= room ||
-        !kept_.empty()) { // nothing is gathered while something is kept: it would come too early
+        // while bytes are kept, nothing is gathered: it would be written too early
+        !kept_.empty()) {
         send(text, size);
     } else {
         std::memcpy(buffer_ + size_, text, u64(size));
@@ -223,7 +224,7 @@ void output::put(const char* text, i64 size) noexcept {
     }
     bool rest = size_ > 0, kept = !kept_.empty();
     unlock();
-    if (kept) settle();
+    if (kept) arrange_rest();
     if (rest) __atomic_store_n(&gathered, true, __ATOMIC_RELEASE);
 }
 
@@ -236,7 +237,7 @@ void output::flush() noexcept {
     send_buffer();
     bool kept = !kept_.empty();
     unlock();
-    if (kept) settle();
+    if (kept) arrange_rest();
 }
 
 void flush_outputs() noexcept {
@@ -248,14 +249,14 @@ void flush_outputs() noexcept {
     for (output* o = all_outputs; o != nullptr; o = o->next_) {
         if (!try_lock(o->locked_)) continue;
         o->send_buffer();
-        if (!o->kept_.empty() && !o->helped_ && n < 8) kept[n++] = o;
+        if (!o->kept_.empty() && !o->writer_assigned_ && n < 8) kept[n++] = o;
         o->unlock();
     }
     give_lock(list_locked);
-    for (int i = 0; i < n; i++) kept[i]->settle();
+    for (int i = 0; i < n; i++) kept[i]->arrange_rest();
 }
 
-// False: in a hurry, and the kernel takes no more.
+// False: `hurried` is set and the kernel takes no more.
 bool output::finish(const char* text, i64 size) noexcept {
     while (size > 0) {
         i64 n = give(text, size);
@@ -269,7 +270,7 @@ bool output::finish(const char* text, i64 size) noexcept {
     return true;
 }
 
-// Under the lock. Touches no memory of malloc's, which may be the one that failed.
+// Under the lock. Uses no memory of malloc's, which may be what failed.
 void output::finish() noexcept {
     i64 kept = kept_.size(), rest = size_;
     size_ = 0;
@@ -279,7 +280,7 @@ void output::finish() noexcept {
 
 void finish_outputs() noexcept {
     for (output* o = all_outputs; o != nullptr;
-         o = o->next_) { // outputs come and go while the program begins and ends
+         o = o->next_) { // outputs are made and destroyed while the program begins and ends
         bool mine = try_lock(o->locked_);
         for (int i = 0; !mine && i < lock_tries; i++) {
             sched_yield();

@@ -1,15 +1,15 @@
 #pragma once
-// output: the value behind stdout and stderr. Writes gather in a buffer; stderr and terminals get
-// every line at once, pipes and files when the buffer is full, when the process has nothing to do,
-// and at its end.
+// output: the value of stdout and stderr. Writes gather in a buffer. stderr and terminals are
+// written line by line; pipes and files when the buffer is full, when the process has nothing to
+// do, and at its end.
 //
-// Who reads a pipe may be slow. A write gives the kernel what it takes at once; the rest is kept,
-// another thread writes it on, and no task gets the output before it has (console.cpp). So nobody
-// waits but who wants the output, and what is kept is what one task writes. A task that has written
-// 1 MiB more than is read waits itself.
+// The reader of a pipe may be slow. A write gives the kernel what it takes without blocking. The
+// remaining bytes are kept, another thread writes them, and no task gets the output before that is
+// done (console.cpp). So only tasks that want the output wait, and the kept bytes are those of one
+// task. A task that is more than 1 MiB ahead of the reader blocks.
 //
-// Any thread, all methods: writers hold the object's permission, but flush_outputs comes from
-// outside, so a lock stands in front of the buffer.
+// Any thread, all methods: writers hold the object's permission, but flush_outputs has none, so a
+// lock guards the buffer.
 #include "buffer.hpp"
 #include "format.hpp"
 
@@ -19,11 +19,11 @@ class output {
 public:
     enum class mode : u8 { found_out, direct, lines, blocks };
 
-    // The mode is found out at the first write: lines for a terminal, else blocks.
+    // The mode is determined at the first write: lines for a terminal, else blocks.
     explicit output(int fd, mode how = mode::found_out) noexcept;
     output(const output&) = delete;
     output& operator=(const output&) = delete;
-    // Before the first write: a box takes its value over so.
+    // Only before the first write: a box moves its value in.
     output(output&& fresh) noexcept : output(fresh.fd_, fresh.mode_) {}
     ~output();
 
@@ -32,14 +32,14 @@ public:
     void write_buffer(const bytes& data) noexcept;
     void put(const char* text, i64 size) noexcept;
     void flush() noexcept;
-    // Writes what is kept until nothing is left, and waits for who reads.
+    // Writes the kept bytes until none is left. Blocks while the reader is slow.
     void write_on() noexcept;
 
 private:
     friend void flush_outputs() noexcept;
     friend void finish_outputs() noexcept;
     enum class way : u8 { whole, at_once, asked };
-    static constexpr i64 most_kept = 1 << 20; // bytes; as much as a socket's output. A guess
+    static constexpr i64 most_kept = 1 << 20; // bytes, as for the output of a socket; a guess
     static constexpr i64 room = 16 << 10;     // 16 KiB: four writes of a page cost as much as one
 
     void lock() noexcept;
@@ -49,7 +49,7 @@ private:
     i64 give(const char* text, i64 size) noexcept;
     void give_kept() noexcept;
     void wait_until(i64 kept) noexcept;
-    void settle() noexcept;
+    void arrange_rest() noexcept;
     bool finish(const char* text, i64 size) noexcept;
     void finish() noexcept;
     void find_mode() noexcept;
@@ -58,27 +58,27 @@ private:
     mode mode_;
     way way_ = way::at_once;
     bool locked_ = false;
-    bool helped_ = false; // somebody is about to write on what is kept
+    bool writer_assigned_ = false; // a thread is about to write the kept bytes
     i64 size_ = 0;
     char* buffer_ = nullptr;
-    byte_queue
-        kept_; // what the kernel did not take; while there is any, later writes go here at once
-    output* next_ = nullptr; // of all outputs
+    // Bytes that the kernel did not take. While there are any, later writes go here at once.
+    byte_queue kept_;
+    output* next_ = nullptr; // in the list of all outputs
 };
 
-// Any thread. Called when a worker runs out of work; waits for nobody.
+// Any thread. Called when a worker runs out of work. It never blocks.
 void flush_outputs() noexcept;
-// Any thread, at the end of the process, also from the handler of a fault. Writes all that there is
-// and waits for who reads, unless hurry_outputs was called.
+// Any thread, at the end of the process, also from the handler of a fault. Writes everything and
+// waits for the readers, unless hurry_outputs was called.
 void finish_outputs() noexcept;
 // Any thread. From here on the end of the process waits for no reader.
 void hurry_outputs() noexcept;
 
-// Lets another thread call write_on, and no task have the output until that is over. False: it
-// cannot be done here.
+// Makes another thread call write_on, and lets no task have the output before that is done. False:
+// not possible here.
 extern bool (*write_later)(output& o) noexcept;
 
-// Writes all of it, however often the kernel interrupts or takes a part. 0, or the errno.
+// Writes all bytes, however often the kernel interrupts or takes a part. Returns 0 or the errno.
 int write_whole(int fd, const char* text, i64 size) noexcept;
 
 } // namespace eve

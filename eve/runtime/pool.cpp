@@ -9,7 +9,7 @@ namespace eve {
 
 namespace {
 
-constexpr int most_threads = 4; // a guess: names and files are few
+constexpr int most_threads = 4; // a guess: lookups and files are few
 
 pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t some = PTHREAD_COND_INITIALIZER;
@@ -17,16 +17,16 @@ pthread_cond_t quiet = PTHREAD_COND_INITIALIZER;
 blocking_call* first;
 blocking_call** end_of_list = &first;
 int threads;
-int resting;
+int idle_threads;
 int working;
 
 void* serve(void*) {
     pthread_mutex_lock(&guard);
     for (;;) {
         while (first == nullptr) {
-            resting++;
+            idle_threads++;
             pthread_cond_wait(&some, &guard);
-            resting--;
+            idle_threads--;
         }
         blocking_call* call = first;
         first = call->next_call;
@@ -61,7 +61,7 @@ void run_blocking(blocking_call& call) noexcept {
     call.next_call = nullptr;
     *end_of_list = &call;
     end_of_list = &call.next_call;
-    if (resting == 0 && threads < most_threads) start_thread();
+    if (idle_threads == 0 && threads < most_threads) start_thread();
     pthread_cond_signal(&some);
     pthread_mutex_unlock(&guard);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A few threads for calls that may block: names of hosts, files that epoll refuses. They are
-// started when first used and touch no shared object.
+// A few threads for calls that may block: host names, files that epoll refuses. They start at
+// first use, and touch no shared object.
 #include "base.hpp"
 
 namespace eve {
@@ -14,9 +14,9 @@ protected:
     ~blocking_call() = default;
 };
 
-// Any thread. The call lives until `block` has returned.
+// Any thread. The call must live until `block` has returned.
 void run_blocking(blocking_call& call) noexcept;
-// Any thread, when no call is wanted any more: returns when no pool thread is in one.
+// Any thread, at the end: returns when no pool thread is in a call.
 void wait_for_blocking() noexcept;
 
 } // namespace eve

@@ -30,15 +30,15 @@ const known_signal known[] = {
     {SIGHUP, key_of<reload>()},
 };
 
-// What the handler of signals may touch.
+// The state that the signal handler may touch.
 atomic<u32> arrived;
-atomic<int> bell{-1};
+atomic<int> signal_fd{-1};
 
-void note(int number) {
+void on_signal(int number) {
     int saved = errno;
     u64 one = 1;
     arrived.fetch_or(1u << number, order::seq_cst);
-    (void)!::write(bell.load(order::acquire), &one, sizeof one);
+    (void)!::write(signal_fd.load(order::acquire), &one, sizeof one);
     errno = saved;
 }
 
@@ -49,37 +49,37 @@ void set_action(int number, void (*action)(int)) noexcept {
     sigaction(number, &how, nullptr);
 }
 
-// When process.shutdown ends the process in any case: the earliest moment that was asked for.
-atomic<i64> moment_ns{i64(~0ull >> 1)};
-atomic<u32> moments; // how often it was moved
-atomic<u32> awaited;
+// When process.shutdown ends the process in any case: the earliest deadline that was asked for.
+atomic<i64> deadline_ns{i64(~0ull >> 1)};
+atomic<u32> deadline_changes; // number of changes of deadline_ns
+atomic<u32> deadline_thread;
 
-void* await_moment(void*) {
+void* wait_for_deadline(void*) {
     for (;;) {
-        u32 seen = moments.load(order::acquire);
-        i64 left_ns = moment_ns.load(order::acquire) - monotonic_ns();
+        u32 seen = deadline_changes.load(order::acquire);
+        i64 left_ns = deadline_ns.load(order::acquire) - monotonic_ns();
         if (left_ns <= 0) {
             hurry_outputs();
             end_process(0);
         }
-        wait_on(moments, seen, left_ns / 1000 + 1);
+        wait_on(deadline_changes, seen, left_ns / 1000 + 1);
     }
 }
 
-// A thread of its own waits for it, since all workers may be busy then. Signals are for the
-// workers' threads.
+// A thread of its own waits for the deadline, since all workers may be busy then. Signals are for
+// the workers' threads.
 void end_at(i64 at_ns) noexcept {
-    i64 was = moment_ns.load(order::relaxed);
-    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {
-    }
-    moments.fetch_add(1, order::release);
-    wake_on(moments, 1);
-    if (awaited.exchange(1, order::relaxed) != 0) return;
+    i64 was = deadline_ns.load(order::relaxed);
+    while (at_ns < was &&
+           !deadline_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {}
+    deadline_changes.fetch_add(1, order::release);
+    wake_on(deadline_changes, 1);
+    if (deadline_thread.exchange(1, order::relaxed) != 0) return;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0)
+    if (pthread_create(&thread, nullptr, wait_for_deadline, nullptr) != 0)
         die("no thread for the end of the process");
     pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -89,12 +89,12 @@ void end_at(i64 at_ns) noexcept {
 
 const emitter_hooks signal_source::hooks = {on_changed, nullptr, nullptr, on_failed, nullptr};
 
-// A loop's look at the bell, which all loops share.
-struct signal_source::ear final : channel {
+// A loop's channel on the eventfd of the signals, which all loops share.
+struct signal_source::watcher final : channel {
     signal_source& of;
-    ear* next;
+    watcher* next;
 
-    ear(signal_source& s, int shared, loop& at, ear* before) noexcept
+    watcher(signal_source& s, int shared, loop& at, watcher* before) noexcept
         : channel(kind::other), of(s), next(before) {
         fd = shared;
         home = &at;
@@ -103,7 +103,7 @@ struct signal_source::ear final : channel {
     }
     u8 wanted() const noexcept override { return io_in; }
     void ready(loop&, u8) override {
-        of.tell();
+        of.dispatch();
         locked l(guard);
         home->update(*this);
     }
@@ -114,19 +114,19 @@ signal_source::signal_source() noexcept : emitter_base(&hooks) {}
 signal_source::signal_source(signal_source&&) noexcept : emitter_base(&hooks) {}
 
 signal_source::~signal_source() {
-    while (ear* e = ears_) {
-        ears_ = e->next;
+    while (watcher* e = watchers_) {
+        watchers_ = e->next;
         destroy(e);
     }
 }
 
-// The first handler of all: from here on the loops look out for the bell.
-void signal_source::listen() noexcept {
+// At the first handler: from here on the loops watch the eventfd.
+void signal_source::start_watching() noexcept {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) die("no descriptor for signals");
-    bell.store(fd, order::release);
+    signal_fd.store(fd, order::release);
     for (int i = 0; i < worker_count(); i++)
-        ears_ = create<ear>(*this, fd, *static_cast<loop*>(worker_at(i)->io), ears_);
+        watchers_ = create<watcher>(*this, fd, *static_cast<loop*>(worker_at(i)->io), watchers_);
 }
 
 void signal_source::on_changed(emitter_base& e) {
@@ -134,19 +134,20 @@ void signal_source::on_changed(emitter_base& e) {
     u32 wanted = 0;
     for (const known_signal& k : known) wanted |= s.handles(k.key) ? 1u << k.number : 0;
     locked l(s.guard_);
-    if (wanted != 0 && s.ears_ == nullptr) s.listen();
+    if (wanted != 0 && s.watchers_ == nullptr) s.start_watching();
     for (const known_signal& k : known) {
         u32 bit = 1u << k.number;
         if ((wanted & bit) != (s.caught_ & bit))
-            set_action(k.number, wanted & bit ? note : SIG_DFL);
+            set_action(k.number, wanted & bit ? on_signal : SIG_DFL);
     }
     s.caught_ = wanted;
 }
 
-// One of those who hear the bell finds what has come.
-void signal_source::tell() noexcept {
+// Runs on one of the loops that the eventfd has woken. Fires the events of the signals that have
+// arrived.
+void signal_source::dispatch() noexcept {
     u64 count;
-    (void)!::read(bell.load(order::acquire), &count, sizeof count);
+    (void)!::read(signal_fd.load(order::acquire), &count, sizeof count);
     u32 which = eve::arrived.exchange(0, order::seq_cst);
     header* self = header_of(*this);
     if (which & 1u << SIGINT) {
@@ -163,7 +164,7 @@ void signal_source::tell() noexcept {
     }
 }
 
-// The source cannot be closed: its signals do again what they do to any program.
+// The source cannot be closed. Its signals have their default action again.
 bool signal_source::on_failed(emitter_base& e, const failure&) {
     e.off();
     return false;

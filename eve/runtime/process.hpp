@@ -10,8 +10,8 @@ struct interrupt {};
 struct terminate {};
 struct reload {};
 
-// Signals as events. One without a handler does what it does to any program. All loops look out for
-// them: whichever worker is free tells.
+// Signals as events. A signal without a handler has its default action. All loops watch for
+// signals: any free worker fires the event.
 class signal_source final : public emitter_base {
 public:
     signal_source() noexcept;
@@ -19,16 +19,16 @@ public:
     ~signal_source();
 
 private:
-    struct ear;
+    struct watcher;
     static const emitter_hooks hooks;
     static void on_changed(emitter_base& e);
     static bool on_failed(emitter_base& e, const failure& f);
-    void listen() noexcept;
-    void tell() noexcept;
+    void start_watching() noexcept;
+    void dispatch() noexcept;
 
     spin_lock guard_;
-    ear* ears_ = nullptr; // one a loop, from the first handler on. Under the guard
-    u32 caught_ = 0;      // signals that it has taken over, by number. Under the guard
+    watcher* watchers_ = nullptr; // one for each loop, from the first handler on. Under the guard
+    u32 caught_ = 0;              // bits of the signals with handlers, by number. Under the guard
 };
 
 namespace process {

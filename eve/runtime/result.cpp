@@ -1,4 +1,4 @@
-// error: a counted record that never changes.
+// error: a counted, immutable record.
 #include "result.hpp"
 
 namespace eve {
@@ -7,11 +7,11 @@ struct error::parts {
     u32 count;
     i64 code;
     string text;
-    error cause; // a niche when there is none
+    error cause; // a niche if there is none
 };
 
 error::error() noexcept : held_(nullptr) {
-    // One for the zero value that is never counted down to nothing, since this keeps it.
+    // The record of the zero value. This handle keeps its count above 0.
     static error* const nothing = new (place{buffer_new(1, sizeof(error))}) error(0, string());
     held_ = nothing->held_;
     retain();
@@ -35,7 +35,7 @@ void error::retain() const noexcept {
     if (held_ != nullptr) __atomic_fetch_add(&held_->count, 1u, __ATOMIC_RELAXED);
 }
 
-// A chain of causes is freed from its head on, in a loop: it may be long.
+// A chain of causes may be long, so it is freed in a loop.
 void error::release() noexcept {
     parts* p = held_;
     while (p != nullptr && __atomic_fetch_sub(&p->count, 1u, __ATOMIC_ACQ_REL) == 1) {

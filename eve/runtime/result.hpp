@@ -1,6 +1,6 @@
 #pragma once
-// error: what went wrong, a counted pointer to code, text and cause. result<T>: T! of Eve, a
-// value or an error.
+// error: a counted pointer to a code, a text and a cause. result<T>: Eve's T!, a value or an
+// error.
 #include "string.hpp"
 
 namespace eve {
@@ -29,7 +29,7 @@ public:
     error copy() const noexcept { return *this; }
 
     u64 hash_value() const noexcept { return hash_join(hash_of(code()), hash_of(text())); }
-    // By code and text.
+    // Compares code and text.
     friend bool operator==(const error& a, const error& b) noexcept {
         return a.held_ == b.held_ || (a.code() == b.code() && a.text() == b.text());
     }
@@ -68,11 +68,11 @@ public:
 
     bool ok() const noexcept { return why_.is_niche(); }
     bool has() const noexcept { return ok(); }
-    // The value; the caller has asked ok().
+    // The value. The caller has checked ok().
     T& operator*() noexcept { return value_; }
     const T& operator*() const noexcept { return value_; }
     T take() noexcept { return static_cast<T&&>(value_); }
-    // The error; the caller has asked ok().
+    // The error. The caller has checked ok().
     const error& why() const noexcept { return why_; }
     result copy() const { return ok() ? result(copy_of(value_)) : result(why_); }
 
@@ -82,7 +82,8 @@ public:
     }
 
 private:
-    // A moved-from error would read as success: what has failed keeps its error, which is counted.
+    // A moved-from error would read as success. So a failed result keeps its error, which is
+    // counted.
     result(result&& o, bool good) noexcept : why_(o.why_) {
         if (good) new (place{&value_}) T(static_cast<T&&>(o.value_));
     }

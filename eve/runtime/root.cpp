@@ -1,5 +1,5 @@
-// Running a root: its body, its failure, and the end of what it held.
-#include "crew.hpp"
+// Running a root: its body, its failure, and giving back its permissions.
+#include "scheduler.hpp"
 #include "failure.hpp"
 #include "runtime.hpp"
 #include <exception>
@@ -7,7 +7,7 @@
 namespace eve {
 namespace {
 
-// A root that lies on the stack of who runs it.
+// A root on the stack of its caller.
 struct inline_task : task {
     void (*body)(void*, worker*, frame*);
     void* data;
@@ -20,12 +20,12 @@ struct inline_task : task {
     static constexpr task_kind kind_of = {run, end, "handler"};
 };
 
-constexpr int inline_grants = 16; // more are rare, and take the queue
+constexpr int inline_grants = 16; // longer lists are rare, and are enqueued
 
-// Still under the permissions: the emitters that the root could have damaged are closed, or the
-// process ends. A failure that nobody is told of is written down.
+// Called while the permissions are still held. Closes the emitters that the root may have damaged,
+// or ends the process. A failure without a handler is reported.
 void root_failed(task* t, const failure& f) noexcept {
-    if (!t->contained || the_crew.strict) {
+    if (!t->contained || the_scheduler.strict) {
         report(f);
         trace_held(t);
         end_process(1);
@@ -44,10 +44,10 @@ void begin_root(task* t) noexcept {
     if (worker* w = self()) {
         w->made++;
     } else {
-        locked guard(the_crew.lock);
-        the_crew.outside_made++;
+        locked guard(the_scheduler.lock);
+        the_scheduler.foreign_made++;
     }
-    if (the_crew.tracing) trace_begin(t);
+    if (the_scheduler.tracing) trace_begin(t);
 }
 
 void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
@@ -67,10 +67,10 @@ void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
     w->stolen = stolen;
     w->within = within;
     w->running = running;
-    if (the_crew.tracing) trace_end(t);
-    w->takes_hot = outermost;
+    if (the_scheduler.tracing) trace_end(t);
+    w->sets_run_next = outermost;
     give_back_all(t);
-    w->takes_hot = false;
+    w->sets_run_next = false;
     w->ended++;
     t->kind->end(t);
 }

@@ -1,5 +1,5 @@
 #include "runtime.hpp"
-#include "crew.hpp"
+#include "scheduler.hpp"
 #include "fail.hpp"
 #include "lock.hpp"
 #include "threads.hpp"
@@ -48,16 +48,16 @@ void call_hooks() noexcept {
     }
 }
 
-// Others may look for this worker's poller as soon as one of them runs, so all begin together.
+// A running worker may access the pollers of the others, so all begin together.
 void worker_thread(void* argument) {
     auto* w = static_cast<worker*>(argument);
     this_worker = w;
     w->memory = open_heap();
     expect_signals();
-    w->io = make_poller ? make_poller(w) : new_bell();
+    w->io = make_poller ? make_poller(w) : new_futex_poller();
     u32 n = opened.fetch_add(1, order::acq_rel) + 1;
     wake_on(opened, idle_set::most);
-    for (; n < u32(the_crew.count); n = opened.load(order::acquire)) wait_on(opened, n, -1);
+    for (; n < u32(the_scheduler.count); n = opened.load(order::acquire)) wait_on(opened, n, -1);
     work(w);
     close_heap(w->memory);
     this_worker = nullptr;
@@ -71,79 +71,81 @@ void open_worker(worker* w, int id) {
     w->first = static_cast<frame*>(reserve(bytes, least_frames * sizeof(frame)));
     w->end = w->first + bytes / sizeof(frame);
     name_guard(w->first, bytes, "eve: too many tasks in one finish\n");
-    w->limit = w->first + (w->end - w->first) / 2; // loops leave the rest to recursion
+    w->limit = w->first + (w->end - w->first) / 2; // loops leave the other half to recursion
     w->split = w->floor = w->first;
-    // Hungry from the start: workers that have not begun yet are idle, and nobody
-    // would ask for them.
-    w->mark.store(the_crew.count > 1 ? hungry : reinterpret_cast<u64>(w->first + rich_frames),
+    // A steal is requested from the start: workers that have not begun yet are idle and cannot
+    // request one.
+    w->mark.store(the_scheduler.count > 1 ? steal_requested
+                                          : reinterpret_cast<u64>(w->first + enough_frames),
                   order::relaxed);
 }
 
 void run_workers(thread* threads) {
-    for (int i = 0; i < the_crew.count; i++) threads[i].start(worker_thread, &the_crew.workers[i]);
-    for (int i = 0; i < the_crew.count; i++) threads[i].join();
+    for (int i = 0; i < the_scheduler.count; i++)
+        threads[i].start(worker_thread, &the_scheduler.workers[i]);
+    for (int i = 0; i < the_scheduler.count; i++) threads[i].join();
 }
 
-void open_crew() {
-    the_crew.count = workers_wanted();
-    the_crew.budget_ms = i64(number_from("EVE_BUDGET", f64(usual_budget_ms) / 1000) * 1000);
-    the_crew.tracing = number_from("EVE_TRACE", 0) != 0;
-    the_crew.stopping.store(0, order::relaxed);
-    the_crew.idle.forget();
-    the_crew.outside_made = 0;
+void open_scheduler() {
+    the_scheduler.count = workers_wanted();
+    the_scheduler.budget_ms = i64(number_from("EVE_BUDGET", f64(usual_budget_ms) / 1000) * 1000);
+    the_scheduler.tracing = number_from("EVE_TRACE", 0) != 0;
+    the_scheduler.stopping.store(0, order::relaxed);
+    the_scheduler.idle.forget();
+    the_scheduler.foreign_made = 0;
     opened.store(0, order::relaxed);
-    the_crew.workers = static_cast<worker*>(
-        aligned_alloc(alignof(worker), usize(the_crew.count) * sizeof(worker)));
-    if (!the_crew.workers) die_out_of_memory();
-    for (int i = 0; i < the_crew.count; i++) open_worker(&the_crew.workers[i], i);
-    if (!the_crew.tracing) return;
-    sigset_t quit; // for the watch alone
+    the_scheduler.workers = static_cast<worker*>(
+        aligned_alloc(alignof(worker), usize(the_scheduler.count) * sizeof(worker)));
+    if (!the_scheduler.workers) die_out_of_memory();
+    for (int i = 0; i < the_scheduler.count; i++) open_worker(&the_scheduler.workers[i], i);
+    if (!the_scheduler.tracing) return;
+    sigset_t quit; // only the watchdog waits for it
     sigemptyset(&quit);
     sigaddset(&quit, SIGQUIT);
     pthread_sigmask(SIG_BLOCK, &quit, nullptr);
 }
 
-void close_crew() {
-    for (spinning s; the_crew.outsiders.load(order::acquire) != 0;) s.turn();
-    for (int i = 0; i < the_crew.count; i++) {
-        worker& w = the_crew.workers[i];
+void close_scheduler() {
+    for (spinning s; the_scheduler.foreign_threads.load(order::acquire) != 0;) s.turn();
+    for (int i = 0; i < the_scheduler.count; i++) {
+        worker& w = the_scheduler.workers[i];
         delete w.io;
         unreserve(w.first, usize(w.end - w.first) * sizeof(frame));
     }
-    free(the_crew.workers);
-    the_crew.workers = nullptr;
-    the_crew.count = 0;
+    free(the_scheduler.workers);
+    the_scheduler.workers = nullptr;
+    the_scheduler.count = 0;
 }
 
 } // namespace
 
 u64 roots_left() noexcept {
-    u64 made = the_crew.outside_made, ended = 0;
-    for (int i = 0; i < the_crew.count; i++) {
-        made += the_crew.workers[i].made;
-        ended += the_crew.workers[i].ended;
+    u64 made = the_scheduler.foreign_made, ended = 0;
+    for (int i = 0; i < the_scheduler.count; i++) {
+        made += the_scheduler.workers[i].made;
+        ended += the_scheduler.workers[i].ended;
     }
     return made - ended;
 }
 
-void contain_nothing() noexcept { the_crew.strict = true; }
+void contain_nothing() noexcept { the_scheduler.strict = true; }
 
 int run(int argc, char** argv, void (*start)(worker*, frame*)) {
     argc_given = argc;
     argv_given = argv;
-    open_crew();
+    open_scheduler();
     spawn([start](worker* w, frame* top) { start(w, top); });
-    auto* threads = new thread[usize(the_crew.count)];
+    auto* threads = new thread[usize(the_scheduler.count)];
     expect_signals();
-    start_watch();
+    start_watchdog();
     run_workers(threads);
-    stop_watch();
+    stop_watchdog();
     delete[] threads;
     u64 left = roots_left();
     call_hooks();
-    if (the_crew.tracing || left) trace_report();
-    close_crew();
-    if (left) die("tasks were left that nobody can run"); // an error of the runtime itself
+    if (the_scheduler.tracing || left) trace_report();
+    close_scheduler();
+    if (left) die("tasks were left that nobody can run"); // an error in the runtime
     return 0;
 }
 
@@ -158,9 +160,9 @@ void at_end(end_hook* hook) noexcept {
 
 void end_process(int status) noexcept {
     if (ending.exchange(1, order::acq_rel))
-        for (;;) give_way(); // another one is at it
+        for (;;) yield_thread(); // another thread is ending the process
     call_hooks();
-    if (the_crew.tracing) trace_report();
+    if (the_scheduler.tracing) trace_report();
     _exit(status);
 }
 

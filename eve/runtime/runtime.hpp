@@ -1,21 +1,22 @@
 #pragma once
-// The process: its start and its ends.
+// The process: how it starts and how it ends.
 #include "worker.hpp"
 
 namespace eve {
 
-// Runs `start` on the first worker, and everything that follows from it, until no task is left and
-// nothing is armed. The result is the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
+// Runs `start` on the first worker, and all that it spawns, until no task is left and nothing is
+// armed. Returns the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
 int run(int argc, char** argv, void (*start)(worker*, frame*));
 
-// Before run: any failure ends the process, also a contained one. So tests want it.
+// Before run. Any failure then ends the process, also a contained one. Used by tests.
 void contain_nothing() noexcept;
 
-// The arguments given to run.
+// The arguments that run was called with.
 int argument_count() noexcept;
 char** arguments() noexcept;
 
-// Called once at any end of the process, last one first: output is flushed so.
+// Called once at any end of the process, in reverse order of registration. Output is flushed this
+// way.
 struct end_hook {
     void (*call)() noexcept;
     end_hook* next = nullptr;

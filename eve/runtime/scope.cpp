@@ -1,19 +1,19 @@
 #include "scope.hpp"
-#include "crew.hpp"
+#include "scheduler.hpp"
 #include <exception>
 
 namespace eve {
 
-// The queue of one object among the children.
+// The queue of one object in a scope.
 struct scope::entry {
     gate queue;
     const void* object;
-    entry* next; // in its bucket
+    entry* next; // in the same bucket
 };
 
 namespace {
 
-constexpr int most_tokens = 64; // the owner's; each runs children until none is ready
+constexpr int most_tokens = 64; // of the owner; each token runs children until none is ready
 
 u32 bucket_of(const void* object, u32 buckets) {
     return u32((reinterpret_cast<u64>(object) * 0x9E3779B97F4A7C15ul) >> 32) & (buckets - 1);
@@ -81,7 +81,7 @@ void scope::add(task* t, slot* slots, grant* grants, int n) {
     if (by_owner && waiting_.load(order::relaxed) != 0 && top_ - from_ < most_tokens &&
         room(w_, top_)) {
         top_->emplace<scope*>(this);
-        put(w_, top_++, token);
+        push(w_, top_++, token);
     }
 }
 
@@ -124,21 +124,20 @@ void scope::run(task* t, worker* w, frame* top) noexcept {
         w->within = within;
         w->floor = floor;
     }
-    give_back_all(
-        t); // those that waited for it become ready here, before it ends: none is left behind
+    give_back_all(t); // waiting children become ready before this one ends: none is lost
     t->kind->end(t);
 }
 
-// Runs children until none is ready. Who makes one ready is either the owner between spawns or
-// somebody in this loop, who looks again afterwards: so when all tokens are joined, all
-// children have run.
+// Runs children until none is ready. A child becomes ready either by the owner between two spawns,
+// or by a child that ends. The latter runs in this loop, which looks again. So when all tokens are
+// joined, all children have run.
 void scope::drain(worker* w, frame* top) {
     joiner tokens(w, top);
     while (task* t = next_ready()) {
         bool more = waiting_.load(order::relaxed) != 0;
-        if (more && w->mark.load(order::relaxed) == hungry && room(w, tokens.top)) {
+        if (more && w->mark.load(order::relaxed) == steal_requested && room(w, tokens.top)) {
             tokens.top->emplace<scope*>(this);
-            put(w, tokens.top++, token);
+            push(w, tokens.top++, token);
         }
         run(t, w, tokens.top);
     }

@@ -1,8 +1,9 @@
 #pragma once
 // A finish whose children may want the same objects. Each object has a queue of its own in the
-// scope, found by its address, so children that conflict run in the order of their spawns, while
-// the world outside stays behind the root. Children that can run are a list; a frame is only a
-// token that says "run one of them", so that waiting, stealing and helping are those of fork-join.
+// scope, found by its address, so conflicting children run in the order of their spawns. Other
+// roots wait for the objects behind the scope's root, as usual. Ready children are a list, and a
+// frame is only a token that says "run one of them". So waiting and stealing are those of
+// fork-join.
 //
 //   scope s(w, top);
 //   s.spawn(child_4{...}, write(a), read(b));
@@ -17,24 +18,25 @@ public:
     scope(worker* w, frame* top) noexcept;
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
-    // Owner only. Skips what has not started and waits for the rest, if join was not called.
+    // Owner only. If join was not called, skips the children that have not started and waits for
+    // the others.
     ~scope();
 
-    // Owner, and the scope's children (then the new one starts when its spawner has ended, or
-    // elsewhere). The body is a callable of (worker*, frame*).
+    // For the owner, and for children of the scope (the new child then starts after its spawner,
+    // or on another worker). The body is a callable of (worker*, frame*).
     template <class F, class... Grants> void spawn(F&& body, Grants... grants) {
         constexpr int n = sizeof...(Grants);
         auto* t = create<task_of<bare<F>, n>>(forward<F>(body));
         grant list[n > 0 ? n : 1] = {grants...};
         add(t, t->slots_, list, n);
     }
-    // Owner only. Waits for all children; throws the first failure. Children not started when it
-    // came are skipped.
+    // Owner only. Waits for all children; throws the first failure. Children that had not started
+    // then are skipped.
     void join();
 
-    // Owner only. The first frame that is free for code between spawns.
+    // Owner only. The first free frame for code between spawns.
     frame* top() const noexcept { return top_; }
-    // Any thread. Whether a child has failed, here or in a scope around.
+    // Any thread. Whether a child has failed, in this scope or in one around it.
     bool failed() const noexcept;
 
 private:
@@ -52,16 +54,16 @@ private:
     void finish() noexcept;
     static void token(worker* w, frame* top, frame* me);
 
-    static constexpr u32 few = 8; // buckets without allocation
+    static constexpr u32 few = 8; // buckets that need no allocation
 
     worker* w_;
     frame* from_;
     frame* top_;   // of the owner's tokens
-    scope* outer_; // that the owner's body is a child of
+    scope* outer_; // the scope that the owner's body is a child of
     bool joined_ = false;
-    spin_lock lock_; // guards what follows
+    spin_lock lock_; // guards the fields below
     u32 buckets_ = few, entries_ = 0;
-    task *head_ = nullptr, **tail_ = &head_; // children that can run
+    task *head_ = nullptr, **tail_ = &head_; // ready children
     atomic<u32> waiting_{0};                 // their number
     atomic<u32> failed_{0};
     void* failure_ = nullptr; // the first one

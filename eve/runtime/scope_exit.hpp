@@ -1,11 +1,11 @@
 #pragma once
-// Small things that generated code needs: `defer`, and the range a..b as a value.
+// Helpers of generated code: `defer`, and the range a..b as a value.
 #include "failure.hpp"
 
 namespace eve {
 
-// Calls f when it goes out of scope, after failure too. The failure under way stands: one of f is
-// dropped then, since two at once would end the process.
+// Calls f at the end of its scope, after a failure too. If f fails while another failure is under
+// way, the failure of f is dropped, since two exceptions at once end the process.
 //
 //   on_exit guard([&] { file->close(); });
 template <class F> class on_exit {
@@ -25,10 +25,10 @@ public:
 
 private:
     F f_;
-    int failures_; // under way when it was made
+    int failures_; // under way at construction
 };
 
-// a..b of Eve, b not included.
+// Eve's a..b, without b.
 struct range {
     i64 low = 0, high = 0;
 

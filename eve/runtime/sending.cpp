@@ -1,5 +1,5 @@
-// What a socket sends: gathered under its guard, given to the kernel at the end of a batch, by
-// itself or together with what others send.
+// The output of a socket. It is gathered under the guard and given to the kernel at the end of a
+// batch, alone or together with that of other sockets.
 #include "socket.hpp"
 
 #include "format.hpp"
@@ -13,36 +13,38 @@ namespace eve {
 
 namespace {
 
-constexpr i64 send_at_once = 1 << 16; // so much output does not wait for the end of the batch
-constexpr i64 late_from = 1 << 16;    // with so much output waiting nothing more is read; a guess
-constexpr unsigned patience_ms =
-    30'000; // a guess: how long a closing socket waits for a peer that takes nothing
+constexpr i64 send_at_once = 1 << 16;    // bytes; this much does not wait for the end of the batch
+constexpr i64 high_water_most = 1 << 16; // bytes; a guess
+constexpr unsigned peer_timeout_ms =
+    30'000; // a guess: how long a closing socket waits for a peer that reads nothing
 
 } // namespace
 
-// With more output than this nothing is read, so that a peer that does not read cannot
-// fill our memory.
-i64 socket::late_mark() const noexcept { return late_from < limit_ / 2 ? late_from : limit_ / 2; }
+// The high-water mark. With more pending output than this nothing is read, so a peer that does not
+// read cannot fill our memory.
+i64 socket::high_water_mark() const noexcept {
+    return high_water_most < limit_ / 2 ? high_water_most : limit_ / 2;
+}
 
-// Whether overflow is to be posted now, once, and not while either is being posted: what is posted
-// last is true. Under the guard.
+// Whether to post overflow now. It is posted once, and not while overflow or drained is being
+// posted: the last event then says the truth. Under the guard.
 bool socket::take_overflow() noexcept {
-    if (over_ || telling_ || out_.size() <= limit_) return false;
-    over_ = telling_ = true;
+    if (over_ || posting_ || out_.size() <= limit_) return false;
+    over_ = posting_ = true;
     return true;
 }
 
-// Whether drained is to be posted now: once for each overflow, and behind it. Under the guard.
+// Whether to post drained now: once for each overflow, after it. Under the guard.
 bool socket::take_drained() noexcept {
-    if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2)) return false;
+    if (!over_ || posting_ || !(out_.empty() || out_.size() < limit_ / 2)) return false;
     over_ = false;
-    telling_ = true;
+    posting_ = true;
     return true;
 }
 
-// Gives the kernel what it takes. Under the guard.
+// Gives the kernel the bytes that it takes. Under the guard.
 void socket::push(effects& then) noexcept {
-    if (lent_) return; // sent() comes back here
+    if (sending_) return; // sent() calls this again
     while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
         i64 n =
             ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -56,24 +58,24 @@ void socket::push(effects& then) noexcept {
         }
     }
     if (broken_) out_.clear();
-    if (late_ && out_.size() <= late_mark() / 2) {
-        late_ = false;
+    if (above_high_water_ && out_.size() <= high_water_mark() / 2) {
+        above_high_water_ = false;
         then.resumed = true;
     }
     then.drained = take_drained();
     if (blocked_ && closing_ && patient_) {
         patient_ = false;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
     }
-    if (no_more_ && !said_so_ && out_.empty() && !broken_ && fd >= 0) {
-        said_so_ = true;
+    if (shutdown_wanted_ && !shutdown_done_ && out_.empty() && !broken_ && fd >= 0) {
+        shutdown_done_ = true;
         ::shutdown(fd, SHUT_WR);
     }
     then.sent = out_.empty();
     if (started_ && (wanted() & ~have) != 0) home->update(*this);
 }
 
-void socket::settle(const effects& then) noexcept {
+void socket::apply(const effects& then) noexcept {
     header* self = header_of(*this);
     if (then.broken != 0) {
         abort(error_of(then.broken), true);
@@ -84,8 +86,8 @@ void socket::settle(const effects& then) noexcept {
         else if (handles(key_of<eve::overflow>()))
             post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
         else abort(error(), false);
-        locked l(guard); // others may have read or written meanwhile
-        telling_ = false;
+        locked l(guard); // other threads may have read or written meanwhile
+        posting_ = false;
         overflow = take_overflow();
         drained = take_drained();
     }
@@ -99,11 +101,11 @@ void socket::append(const void* from, i64 size) noexcept {
     bool later = false;
     {
         locked l(guard);
-        if (closing_ || broken_ || no_more_ || fd < 0) return;
+        if (closing_ || broken_ || shutdown_wanted_ || fd < 0) return;
         out_.append(from, size);
         if (out_.size() >= send_at_once && !blocked_) push(then);
-        then.sent = false; // nobody has asked for its close
-        late_ = late_ || out_.size() > late_mark();
+        then.sent = false; // close was not called
+        above_high_water_ = above_high_water_ || out_.size() > high_water_mark();
         then.overflow = take_overflow();
         if (!out_.empty() && !blocked_ && !unflushed_) unflushed_ = later = true;
     }
@@ -111,7 +113,7 @@ void socket::append(const void* from, i64 size) noexcept {
         header_of(*this)->keep();
         this_loop().flush_later(*this);
     }
-    settle(then);
+    apply(then);
 }
 
 void socket::write(const formatter& text) noexcept { append(text.data(), text.size()); }
@@ -123,14 +125,14 @@ void socket::flush() noexcept {
         unflushed_ = false;
         push(then);
     }
-    settle(then);
+    apply(then);
 }
 
-bool socket::lend_output(byte_queue& to) noexcept {
+bool socket::take_output(byte_queue& to) noexcept {
     locked l(guard);
-    if (out_.empty() || blocked_ || broken_ || lent_ || fd < 0) return false;
+    if (out_.empty() || blocked_ || broken_ || sending_ || fd < 0) return false;
     unflushed_ = false;
-    lent_ = true;
+    sending_ = true;
     to.swap(out_);
     return true;
 }
@@ -139,20 +141,20 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
     effects then;
     {
         locked l(guard);
-        lent_ = false;
+        sending_ = false;
         if (size > 0) what.consume(size);
         else if (size == -EAGAIN) blocked_ = true;
         else if (size != -EINTR && !broken_) {
             broken_ = true;
             then.broken = static_cast<int>(-size);
         }
-        if (!what.empty() && !broken_) { // what was written meanwhile comes behind it
+        if (!what.empty() && !broken_) { // bytes that were written meanwhile follow
             what.append(out_.data(), out_.size());
             out_.swap(what);
         }
         push(then);
     }
-    settle(then);
+    apply(then);
 }
 
 void socket::limit(i64 size) noexcept {

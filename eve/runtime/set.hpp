@@ -36,7 +36,7 @@ public:
     void reserve(i64 n, const site* here = nullptr) { reserve_entries(n, sizeof(T), here); }
 
     bool has(const T& x) const { return live_ != 0 && index_of(x, mark_of(hash_of(x))) >= 0; }
-    // Whether it was not there before.
+    // Returns whether x is new.
     bool insert(T x, const site* here = nullptr) {
         check_free(here);
         u32 mark = mark_of(hash_of(x));
@@ -45,7 +45,7 @@ public:
         new (place{entries() + i}) T(static_cast<T&&>(x));
         return true;
     }
-    // Whether it was there.
+    // Returns whether x was there.
     bool remove(const T& x, const site* here = nullptr) {
         check_free(here);
         i64 i = index_of(x, mark_of(hash_of(x)));

@@ -1,6 +1,7 @@
 #pragma once
-// slice<T>: a view of consecutive elements that another container owns; two words, copied freely.
-// As in Eve, what it may change is settled by who got it, so that its methods are all const.
+// slice<T>: a view of consecutive elements that another container owns. It is two words, and
+// copied freely. As in Eve, the holder of the slice may change the elements or not; the slice
+// itself does not change, so all methods are const.
 #include "sort.hpp"
 #include "tuple.hpp"
 #include "option.hpp"
@@ -9,8 +10,7 @@ namespace eve {
 
 template <class T> class vector;
 
-// Whether first and what follows it, `count` in all, are indexes of something of this size. No for
-// a count below 0.
+// Whether the `count` indexes from first on are valid for this size. False for a count below 0.
 inline bool covers(i64 first, i64 count, i64 size) noexcept {
     return u64(first) <= u64(size) && u64(count) <= u64(size) - u64(first);
 }
@@ -63,7 +63,7 @@ public:
         return none;
     }
     bool contains(const T& x) const { return index_of(x).has(); }
-    // Both must have one size; they may overlap.
+    // Both must have the same size. They may overlap.
     void copy_from(const slice& o, const site* here = nullptr) const {
         if (o.size_ != size_) [[unlikely]]
             fail_sizes(size_, o.size_, here);

@@ -1,6 +1,6 @@
 #pragma once
-// A C function that may block, as `x <- f()`: it runs on a thread of the pool, its result comes
-// back to a worker.
+// A C function that may block, as `x <- f()`. It runs on a pool thread, and its result comes back
+// to a worker.
 //
 //   await(slow<u64>([n] { return compressBound(n); }), rest_3{}, contained);
 #include "async.hpp"
@@ -14,7 +14,7 @@ public:
 
     explicit slow_call(F&& f) noexcept : f_(move(f)) {}
     void begin() override { run_blocking(*this); }
-    // A call into C cannot be taken back: its result is dropped.
+    // A C call cannot be interrupted. Its result is dropped.
     void cancel() noexcept override {}
 
 private:
@@ -36,7 +36,7 @@ private:
     option<value> value_;
 };
 
-// Worker threads only. f touches nothing but what it owns.
+// Worker threads only. f must touch only data that it owns.
 template <class R, class F> async<R> slow(F f) {
     return async<R>(create<slow_call<R, F>>(move(f)));
 }

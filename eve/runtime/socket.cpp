@@ -15,16 +15,15 @@ namespace eve {
 
 namespace {
 
-constexpr i64 first_limit = 1 << 20; // of output, in bytes: what std/io/socket.eve says
-constexpr i64 most_unread = 1 << 16; // input that no handler takes
+constexpr i64 first_limit = 1 << 20; // bytes of output; std/io/socket.eve documents it
+constexpr i64 most_unread = 1 << 16; // bytes of input that no handler takes
 constexpr i64 longest_line = 1 << 16;
-constexpr int unread_turns = 16; // what a closing socket discards at once
+constexpr int unread_turns = 16; // reads by which a closing socket discards input at once
 constexpr i64 linger_ns =
-    1'000'000'000; // a guess: how long a peer that still sends has to see our end
-constexpr int silence_s =
-    60; // a guess: after so long without a word the peer is asked whether it is there
-constexpr int asking_s = 15; // between questions; a guess
-constexpr int questions = 4; // without an answer, before it counts as gone; a guess
+    1'000'000'000;            // a guess: how long a peer that still sends has to see our FIN
+constexpr int silence_s = 60; // a guess: idle time before the first keepalive probe
+constexpr int keepalive_interval_s = 15; // between keepalive probes; a guess
+constexpr int keepalive_probes = 4;      // unanswered, before the peer counts as gone; a guess
 
 } // namespace
 
@@ -32,12 +31,12 @@ error error_of(int code) {
     return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
 }
 
-// After close, while the peer still sends: reading on keeps the kernel from resetting what it
-// has not yet read.
-struct socket::linger final : alarm_node {
+// Lingering close: while the peer still sends, its input is read and discarded. Else the kernel
+// would send a reset, and the peer could lose our last bytes.
+struct socket::linger final : timer_node {
     socket& of;
     explicit linger(socket& s) noexcept : of(s) {}
-    void ring(loop& on, i64) override { of.retire(on); }
+    void expire(loop& on, i64) override { of.retire(on); }
 };
 
 const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended, on_failed, on_gone};
@@ -46,8 +45,8 @@ void watch_peer(int fd) noexcept {
     int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_s, sizeof silence_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &asking_s, sizeof asking_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &keepalive_interval_s, sizeof keepalive_interval_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &keepalive_probes, sizeof keepalive_probes);
 }
 
 socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
@@ -79,16 +78,16 @@ void socket::adopt() noexcept {
 
 void socket::start(loop&) {
     header* self = header_of(*this);
-    bool lonely;
+    bool unreachable;
     {
         locked l(guard);
         started_ = true;
-        // Two counts are the loop's own: if there is no other, nobody can ever do anything
-        // with the socket.
-        lonely = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
+        // Two counts belong to the loop. With no other count, no code can reach the socket any
+        // more.
+        unreachable = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
         if (wanted() != 0) home->update(*this);
     }
-    if (lonely) close();
+    if (unreachable) close();
     else if (ending()) shut();
     self->drop();
 }
@@ -100,7 +99,7 @@ u8 socket::wanted() const noexcept {
     if (ended_ || closing_) return want;
     if (!has_data_ && !has_line_) return want | io_end;
     bool full = !has_line_ && in_.size() >= most_unread;
-    return busy_ || late_ || full ? want : want | io_in;
+    return busy_ || above_high_water_ || full ? want : want | io_in;
 }
 
 i64 socket::pending() const noexcept {
@@ -132,7 +131,7 @@ bytes socket::read_buffer() {
     fresh_ += fresh;
     fresh_size_ -= fresh;
     taken.grown(old + fresh);
-    announced_ = in_.empty() && fresh_size_ == 0; // what is left is told by another event
+    announced_ = in_.empty() && fresh_size_ == 0; // the remaining bytes need another event
     if (started_ && (wanted() & ~have) != 0) home->update(*this);
     return taken;
 }
@@ -149,22 +148,22 @@ void socket::close_write() noexcept {
     effects then;
     {
         locked l(guard);
-        no_more_ = true;
+        shutdown_wanted_ = true;
         if (out_.empty()) push(then);
     }
-    settle(then);
+    apply(then);
 }
 
 void socket::close_when_sent() noexcept {
     {
         locked l(guard);
-        if (!closing_ || closed_ || lent_ || !(out_.empty() || broken_)) return;
+        if (!closing_ || closed_ || sending_ || !(out_.empty() || broken_)) return;
         closed_ = true;
     }
     post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
 }
 
-// The connection cannot go on. What waits is dropped.
+// The connection has failed. Pending output is dropped.
 void socket::abort(const error& why, bool tell) noexcept {
     {
         locked l(guard);
@@ -187,12 +186,12 @@ void socket::ready(loop&, u8 events) {
             blocked_ = false;
             push(then);
         }
-        settle(then);
+        apply(then);
     } else if (events & (io_end | io_hangup)) {
         {
             locked l(guard);
             if (!started_ || ended_ || closing_ || has_data_ || has_line_) return;
-            ended_ = true; // nobody reads, so nobody else would see the peer go
+            ended_ = true; // nothing is read, so only this shows that the peer has gone
         }
         pump(true);
     }
@@ -223,7 +222,7 @@ void socket::arrived(loop& on, const u8* what, i64 size) {
     }
 }
 
-// Cuts the next line out of what was read, the rest of it at the end. Under the guard.
+// Cuts off the next line; at the end of the input, the remaining text. Under the guard.
 bool socket::take_line(string& text) noexcept {
     if (!in_.empty() && fresh_size_ > 0) {
         in_.append(fresh_, fresh_size_);
@@ -253,8 +252,8 @@ bool socket::take_line(string& text) noexcept {
     return true;
 }
 
-// Hands out what was read, one event at a time: at the loop by running the handlers, elsewhere by
-// posting the next event, whose end comes back here.
+// Emits the input, one event at a time. On the loop it runs the handlers at once. Elsewhere it
+// posts the next event, and comes back here when that has ended.
 void socket::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {
@@ -266,7 +265,7 @@ void socket::pump(bool at_loop) noexcept {
         {
             locked l(guard);
             if (!at_loop && pumping_) return;
-            bool held = late_ && (fresh_size_ > 0 || !in_.empty());
+            bool held = above_high_water_ && (fresh_size_ > 0 || !in_.empty());
             if (!busy_ && !closing_ && !held) {
                 whole = has_line_ && take_line(text.text);
                 some = !has_line_ && has_data_ && !announced_ && (fresh_size_ > 0 || !in_.empty());
@@ -300,8 +299,8 @@ void socket::pump(bool at_loop) noexcept {
     }
 }
 
-// The peer will send no more, and its last input was handled. Tasks that this started wait for the
-// socket before this one does, so their replies are written when it runs.
+// The peer will send no more, and its last input was handled. This root queues behind the tasks
+// that the handlers spawned on the socket, so their replies are written before it runs.
 void socket::after_last_input(bool at_loop) noexcept {
     ref<socket> me = ref_of(*this);
     auto body = [me](worker*, frame*) { me->close(); };
@@ -358,7 +357,7 @@ void socket::mailed(loop& on, u32) {
         finished = saw_end_ || broken_;
         again = lingering_ != nullptr;
     }
-    if (again || leaving) { // the ring has let go of the descriptor
+    if (again || releasing) { // the ring has released the descriptor
         retire(on);
         return;
     }
@@ -379,11 +378,11 @@ void socket::mailed(loop& on, u32) {
     on.update(*this);
 }
 
-// The last that a loop does for its socket.
+// The last step of a loop for its socket.
 void socket::retire(loop& on) noexcept {
     if (!on.forget(*this)) return;
     if (lingering_ != nullptr) {
-        on.take_back(*lingering_);
+        on.cancel(*lingering_);
         destroy(lingering_);
     }
     leave();
@@ -395,13 +394,13 @@ void socket::retire(loop& on) noexcept {
         ::close(fd);
         fd = -1;
     }
-    if (from_) from_->one_less();
+    if (from_) from_->connection_ended();
     from_ = {};
     disarm();
     header_of(*this)->drop();
 }
 
-// What was queued before still runs and may write.
+// Tasks that were queued before still run and may write.
 void socket::shut() noexcept { after_last_input(false); }
 
 } // namespace eve

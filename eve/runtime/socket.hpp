@@ -1,10 +1,10 @@
 #pragma once
 // Stream sockets over TCP, and listeners for them: std/io/socket.eve.
 //
-// A socket's descriptor belongs to one loop; tasks that hold the socket's permission may write from
-// any worker. What both touch is under the channel's guard. Input is read only while no handler of
-// the socket is under way; output is gathered and sent once at the end of a batch of events. A peer
-// that does not read what it is sent is not read either.
+// A socket's descriptor belongs to one loop. Tasks that hold the socket's permission may write
+// from any worker. The guard of the channel protects the state that both sides touch. Input is
+// read only while no handler of the socket is under way. Output is gathered, and sent once at the
+// end of a batch of events. While a peer does not read its output, its input is not read either.
 #include "async.hpp"
 #include "buffer.hpp"
 #include "emitter.hpp"
@@ -28,12 +28,12 @@ struct listening {
     i64 port;
 };
 
-// Why the kernel does not do something.
+// The error for an errno.
 error error_of(int code);
 
 class socket final : public emitter_base, public channel, public stoppable {
 public:
-    // Of a connected descriptor; `from` is null if it was not accepted.
+    // For a connected descriptor. `from` is null if it was not accepted by a listener.
     socket(int connected, loop& home, ref<tcp_socket> from) noexcept;
     socket(socket&& fresh) noexcept;
     ~socket();
@@ -50,16 +50,16 @@ public:
     void close_write() noexcept;
     void limit(i64 size) noexcept;
 
-    // Worker threads only. Sends what waits.
+    // Worker threads only. Sends the pending output.
     void flush() noexcept;
     socket* next_unflushed = nullptr;
-    // The loop of the socket only. Gives away what waits, to be sent at once; false: there is
-    // nothing, or not now. Then exactly one call of sent() says how many bytes the kernel took, or
-    // minus an errno.
-    bool lend_output(byte_queue& to) noexcept;
+    // The loop of the socket only. Moves the pending output out, to be sent at once. False: there
+    // is none, or it cannot be sent now. After true, exactly one call of sent() says how many
+    // bytes the kernel took, or a negative errno.
+    bool take_output(byte_queue& to) noexcept;
     void sent(byte_queue& what, i64 size) noexcept;
 
-    // Takes what the loop holds of it, until it is closed: a count, and that the process goes on.
+    // Makes the loop hold a count of the socket until it is closed, and keeps the process alive.
     void adopt() noexcept;
 
     u8 wanted() const noexcept override;
@@ -70,7 +70,7 @@ public:
     void shut() noexcept override;
 
 private:
-    // What a change under the guard has to be followed by outside of it.
+    // Steps that follow a change under the guard, after the guard is released.
     struct effects {
         bool drained = false;
         bool overflow = false;
@@ -88,11 +88,11 @@ private:
     static void on_gone(emitter_base& e);
 
     void append(const void* from, i64 size) noexcept;
-    i64 late_mark() const noexcept;
+    i64 high_water_mark() const noexcept;
     void push(effects& then) noexcept;
     bool take_overflow() noexcept;
     bool take_drained() noexcept;
-    void settle(const effects& then) noexcept;
+    void apply(const effects& then) noexcept;
     void abort(const error& why, bool tell) noexcept;
     void pump(bool at_loop) noexcept;
     bool take_line(string& text) noexcept;
@@ -100,42 +100,41 @@ private:
     void close_when_sent() noexcept;
     void retire(loop& on) noexcept;
 
-    byte_queue in_;             // read and not yet taken
-    byte_queue out_;            // written and not yet sent
-    const u8* fresh_ = nullptr; // just read, in the loop's memory, behind in_
+    byte_queue in_;             // input that no handler has taken
+    byte_queue out_;            // output not yet sent
+    const u8* fresh_ = nullptr; // input just read, in the loop's memory, behind in_
     i64 fresh_size_ = 0;
-    i64 scanned_ = 0; // bytes of in_ without an end of line
+    i64 scanned_ = 0; // number of bytes of in_ that were searched for an end of line
     i64 limit_;
     ref<tcp_socket> from_;
     linger* lingering_ = nullptr;
-    bool has_data_ : 1 = false; // handlers for it
+    bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
     bool busy_ : 1 = false;      // data or a line is being handled
-    bool pumping_ : 1 = false;   // the loop hands out what it has read
-    bool announced_ : 1 = false; // in_ was there when a handler for data began
+    bool pumping_ : 1 = false;   // the loop emits the input that it has read
+    bool announced_ : 1 = false; // in_ was not empty when a handler of data began
     bool started_ : 1 = false;
-    bool ended_ : 1 = false;      // nothing more will be read
-    bool saw_end_ : 1 = false;    // the peer's end was read
-    bool drained_in_ : 1 = false; // all input was handled
-    bool closing_ : 1 = false;    // to be closed once out_ is sent
-    bool closed_ : 1 = false;     // the event close was posted
-    bool broken_ : 1 = false;     // nothing can be sent
-    bool unflushed_ : 1 = false;  // in some loop's list
-    bool blocked_ : 1 = false;    // the kernel takes no more now
-    bool lent_ : 1 = false;       // what was in out_ is being sent by the ring
-    bool over_ : 1 = false;       // overflow was posted, drained was not
-    bool telling_ : 1 = false;    // one of both is about to be posted
-    bool late_ : 1 = false;       // so much waits to be sent that nothing is read
-    bool no_more_ : 1 = false;    // close_write was called
-    bool said_so_ : 1 = false;    // and the peer told
-    bool patient_ : 1 = true;     // no limit yet on how long the peer may take
+    bool ended_ : 1 = false;            // no more input will be read
+    bool saw_end_ : 1 = false;          // end of input was read
+    bool drained_in_ : 1 = false;       // all input was handled
+    bool closing_ : 1 = false;          // to be closed when out_ is sent
+    bool closed_ : 1 = false;           // the event close was posted
+    bool broken_ : 1 = false;           // sending has failed
+    bool unflushed_ : 1 = false;        // in the list of some loop
+    bool blocked_ : 1 = false;          // the kernel takes no more bytes now
+    bool sending_ : 1 = false;          // the ring is sending the bytes that were in out_
+    bool over_ : 1 = false;             // overflow was posted, drained not yet
+    bool posting_ : 1 = false;          // overflow or drained is being posted
+    bool above_high_water_ : 1 = false; // above the high-water mark: nothing is read
+    bool shutdown_wanted_ : 1 = false;  // close_write was called
+    bool shutdown_done_ : 1 = false;    // shutdown(SHUT_WR) was called
+    bool patient_ : 1 = true;           // the peer has no time limit yet
 };
 
-// Lets the kernel look for peers that are gone without a word. Connections have it from
-// their listener.
+// Turns TCP keepalive on, to detect peers that vanish. Connections inherit it from their listener.
 void watch_peer(int fd) noexcept;
 
-// A connection that has come in; what nobody takes is closed.
+// An accepted connection. If no handler takes it, it is closed.
 class connection {
 public:
     connection(int fd, ref<tcp_socket> from) noexcept : fd_(fd), from_(move(from)) {}
@@ -155,7 +154,7 @@ private:
     ref<socket> taken_;
 };
 
-class tcp_socket final : public emitter_base, public channel, public stoppable, alarm_node {
+class tcp_socket final : public emitter_base, public channel, public stoppable, timer_node {
 public:
     static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"),
                                   i64 max = 0);
@@ -166,8 +165,8 @@ public:
     // Under full permission.
     void close() noexcept;
 
-    // Any thread. A connection that was accepted here has ended.
-    void one_less() noexcept;
+    // Any thread. A connection of this listener has ended.
+    void connection_ended() noexcept;
 
     u8 wanted() const noexcept override;
     void ready(loop&, u8) override {}
@@ -179,26 +178,26 @@ public:
 private:
     tcp_socket() noexcept;
     void bind_to(i64 port, const string& host) noexcept;
-    void ring(loop& on, i64 now_ns) override;
+    void expire(loop& on, i64 now_ns) override;
     static const emitter_hooks hooks;
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
     static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
 
-    i64 max_ = 0; // connections at a time; 0: no limit
+    i64 max_ = 0; // most connections at a time; 0: no limit
     i64 open_ = 0;
     i64 port_ = 0;
     string name_;     // for reports: host:port
-    int why_not_ = 0; // the errno of what failed
+    int why_not_ = 0; // the errno of the failure
     bool started_ = false;
-    bool busy_ = false;    // a connection waits for its handler
-    bool resting_ = false; // out of descriptors or memory
+    bool busy_ = false;             // the handler of a connection has not run yet
+    bool out_of_resources_ = false; // out of descriptors or memory
     bool closed_ = false;
 };
 
-// What a continuation has received starts when it has ended, as with what a handler takes
-// from a connection.
+// A socket that a continuation has received starts when the continuation has ended. A socket that
+// a handler takes from a connection does so too.
 template <> struct received<result<ref<socket>>> {
     explicit received(const result<ref<socket>>& r) noexcept;
     ~received();

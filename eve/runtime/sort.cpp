@@ -1,6 +1,6 @@
-// Sorting of numbers; strings have theirs from the header. What costs is a wrong guess of the
-// processor at every second comparison, so neither the partition nor the merging of short runs
-// branches on the values.
+// Sorting of numbers; strings are sorted by the templates of the header. Half of all comparisons
+// are mispredicted branches, and those dominate the cost. So neither the partition nor the merging
+// of short runs branches on the values.
 #include "vector.hpp"
 
 #include <cstring>
@@ -9,10 +9,10 @@ namespace eve {
 
 namespace {
 
-// Partitions by less(x): those for which it holds come first; returns how many. Lomuto's scheme as
-// a cycle (after Orson Peters and Lukas Bergdoll's "branchless Lomuto partitioning"): one item is
-// out of its place, so that each step is two moves instead of a swap, and they are made whatever
-// the comparison says.
+// Partitions by less(x): items for which it holds come first. Returns their number. It is Lomuto's
+// scheme as a cycle (after Orson Peters and Lukas Bergdoll's "branchless Lomuto partitioning"):
+// one item is out of its place, so each step is two moves instead of a swap. The moves are made
+// whatever the comparison says.
 template <class T, class Less> i64 partition_by(T* a, i64 n, Less less) noexcept {
     if (n == 0) return 0;
     T lifted = a[0];
@@ -46,8 +46,8 @@ template <class T> void sort_four(T* a) noexcept {
     order(a[1], a[2]);
 }
 
-// Merges from[0, n/2) and from[n/2, n) from both ends at once: two chains that do not wait for each
-// other, and neither can run out of its half before all is written.
+// Merges from[0, n/2) and from[n/2, n) from both ends at once. The two chains are independent, and
+// neither half can run out before everything is written.
 template <class T> void merge_halves(const T* from, i64 n, T* to) noexcept {
     const T *left = from, *right = from + n / 2;
     const T *left_end = right - 1, *right_end = from + n - 1;
@@ -82,7 +82,7 @@ template <class T> void sort_run(T* a, i64 n) noexcept {
     insert_behind(a, 4, n);
 }
 
-// Sorts up to 8 items by insertion into four sorted ones, more by merging of halves.
+// Sorts up to 8 items by insertion into four sorted ones, and more by merging halves.
 template <class T> void sort_few(T* a, i64 n) noexcept {
     if (n <= 7) return sort_run(a, n);
     T space[few];
@@ -104,9 +104,9 @@ template <class T> void sort_few(T* a, i64 n) noexcept {
     std::memcpy(a, space, u64(n) * sizeof(T));
 }
 
-template <class T> void quick(T* a, i64 n, int chances) noexcept;
+template <class T> void quick(T* a, i64 n, int bad_splits_left) noexcept;
 
-// The middle one of a sample whose size grows with n: halves of almost one size save more
+// The median of a sample whose size grows with n. Halves of nearly equal size save more
 // comparisons than the sample costs, and keep two workers equally busy.
 template <class T> T pivot_of(const T* a, i64 n) noexcept {
     if (n < 4096) return *detail::sample_median(a, n);
@@ -118,26 +118,26 @@ template <class T> T pivot_of(const T* a, i64 n) noexcept {
     return sample[count / 2];
 }
 
-template <class T> void quick(T* a, i64 n, int chances) noexcept {
+template <class T> void quick(T* a, i64 n, int bad_splits_left) noexcept {
     while (n > few) {
-        if (chances == 0) return detail::heap_sort(a, n);
+        if (bad_splits_left == 0) return detail::heap_sort(a, n);
         T pivot = pivot_of(a, n);
         i64 at = partition_by(a, n, [=](T x) { return x < pivot; });
         if (at == 0) {
-            // The pivot is the least: all that equal it are in their place.
+            // The pivot is the least item, so all items equal to it are in place.
             at = partition_by(a, n, [=](T x) { return !(pivot < x); });
             a += at;
             n -= at;
             continue;
         }
         i64 rest = n - at;
-        if (at < n / 8 || rest < n / 8) --chances;
+        if (at < n / 8 || rest < n / 8) --bad_splits_left;
         if (at < rest) {
-            quick(a, at, chances);
+            quick(a, at, bad_splits_left);
             a += at;
             n = rest;
         } else {
-            quick(a + at, rest, chances);
+            quick(a + at, rest, bad_splits_left);
             n = at;
         }
     }
@@ -152,8 +152,8 @@ template <class T> void reverse(T* a, i64 n) noexcept {
     }
 }
 
-// Sorted and reversed input is met often and found out in a few steps when it is neither.
-template <class T> bool settle_run(T* a, i64 n) noexcept {
+// Sorted and reversed input is common. A few steps show that input is neither.
+template <class T> bool sort_if_run(T* a, i64 n) noexcept {
     if (n < 2) return true;
     i64 i = 1;
     if (a[1] < a[0]) {
@@ -167,11 +167,11 @@ template <class T> bool settle_run(T* a, i64 n) noexcept {
 }
 
 template <class T> void sort_integers(T* a, i64 n) noexcept {
-    if (settle_run(a, n)) return;
+    if (sort_if_run(a, n)) return;
     quick(a, n, detail::bad_cuts_allowed(n));
 }
 
-// Small numbers are counted.
+// Counting sort for small numbers.
 template <class T> void sort_bytes(T* a, i64 n) noexcept {
     if (n <= 64) return sort_integers(a, n);
     i64 counts[256] = {};
@@ -187,8 +187,8 @@ template <class T> i64 partition_integers(T* a, i64 n) noexcept {
     T pivot = pivot_of(a, n);
     i64 low = partition_by(a, n, [=](T x) { return x < pivot; });
     i64 high = low;
-    // Those that equal the pivot may go to either side: what keeps many equal items from
-    // making bad cuts.
+    // Items equal to the pivot may go to either side. This keeps many equal items from making bad
+    // splits.
     if (low < n / 4) high += partition_by(a + low, n - low, [=](T x) { return !(pivot < x); });
     i64 cut = low > n / 2 ? low : high < n / 2 ? high : n / 2;
     if (cut > 0 && cut < n && cut >= n / 8 && n - cut >= n / 8) [[likely]]
@@ -197,7 +197,7 @@ template <class T> i64 partition_integers(T* a, i64 n) noexcept {
     return n / 2;
 }
 
-// The bits of a float as an integer of the same order; applied twice it gives the float back.
+// Maps the bits of a float to an integer of the same order. Applied twice it gives the float back.
 template <class I, class F> void flip_floats(F* a, i64 n) noexcept {
     for (i64 i = 0; i < n; ++i) {
         I x;
@@ -207,7 +207,7 @@ template <class I, class F> void flip_floats(F* a, i64 n) noexcept {
     }
 }
 
-// Sees the array as integers while `work` runs.
+// Treats the array as integers while `work` runs.
 template <class I, class F, class Work> auto as_integers(F* a, i64 n, Work work) noexcept {
     flip_floats<I>(a, n);
     struct back {

@@ -1,8 +1,8 @@
 #pragma once
-// Sorting and partitioning of n items in place, by `<`, without memory of their own and without a
-// bad case: O(n log n) always. Numbers have code of their own (sort.cpp) without branches on
-// their values; what follows here serves strings, tuples and the like, whose comparison costs
-// more than a wrong guess.
+// Sorting and partitioning of n items in place, by `<`. They need no memory, and O(n log n)
+// comparisons in every case. Numbers have code of their own (sort.cpp) without branches on the
+// values. The templates here are for strings, tuples and the like, whose comparison costs more
+// than a mispredicted branch.
 #include "number.hpp"
 #include "value.hpp"
 
@@ -10,7 +10,7 @@ namespace eve {
 
 namespace detail {
 
-// An item while it is out of its place, as bytes: Eve's values may be moved so.
+// An item out of its place, as bytes: Eve's values may be moved this way.
 template <class T> struct lifted {
     alignas(T) unsigned char bytes[sizeof(T)];
     explicit lifted(const T* from) noexcept {
@@ -65,8 +65,7 @@ template <class T> const T* median_of_three(const T* a, const T* b, const T* c) 
     return first == (*b < *c) ? b : c;
 }
 
-// The middle one of a sample of 3, 9, 27.. items from all over: the more items, the
-// larger the sample.
+// The median of a sample of 3, 9, 27.. items, spread over all. More items get a larger sample.
 template <class T> const T* sample_median(const T* a, i64 n) {
     if (n < 64) return median_of_three(a, a + n / 2, a + n - 1);
     i64 eighth = n / 8;
@@ -76,8 +75,9 @@ template <class T> const T* sample_median(const T* a, i64 n) {
     return median_of_three(sample_median(a, part), sample_median(b, part), sample_median(c, part));
 }
 
-// Hoare's: brings *pivot to the index it returns, nothing greater before it, nothing less behind
-// it. Stops at equal items from both sides, so that they fall into both parts alike.
+// Hoare's partition: brings *pivot to the index that it returns, with no greater item before it
+// and no smaller one behind it. It stops at equal items from both sides, so they are spread over
+// both parts.
 template <class T> i64 split_at(T* a, i64 n, const T* pivot) {
     exchange(a, a + (pivot - a));
     i64 i = 0, j = n;
@@ -93,19 +93,19 @@ template <class T> i64 split_at(T* a, i64 n, const T* pivot) {
     return j;
 }
 
-// `chances` is how many bad cuts are left until heap sort takes over.
-template <class T> void quick_sort(T* a, i64 n, int chances) {
+// Introsort: `bad_splits_left` is how many bad splits are left before heap sort takes over.
+template <class T> void quick_sort(T* a, i64 n, int bad_splits_left) {
     while (n > 16) {
-        if (chances == 0) return heap_sort(a, n);
+        if (bad_splits_left == 0) return heap_sort(a, n);
         i64 at = split_at(a, n, sample_median(a, n));
         i64 rest = n - at - 1;
-        if (at < n / 8 || rest < n / 8) --chances;
+        if (at < n / 8 || rest < n / 8) --bad_splits_left;
         if (at < rest) {
-            quick_sort(a, at, chances);
+            quick_sort(a, at, bad_splits_left);
             a += at + 1;
             n = rest;
         } else {
-            quick_sort(a + at + 1, rest, chances);
+            quick_sort(a + at + 1, rest, bad_splits_left);
             n = at;
         }
     }
@@ -141,11 +141,11 @@ template <class T> i64 partition_any(T* items, i64 n) {
 // Sorts; not stable.
 template <class T> void sort_items(T* items, i64 n) { detail::sort_any(items, n); }
 
-// Reorders so that no item before the index that it returns is greater than any from there on. For
+// Reorders the items so that none before the returned index is greater than any from there on. For
 // n >= 2 the index is from 1 to n - 1, and an eighth of n or more away from both ends.
 template <class T> i64 partition_items(T* items, i64 n) { return detail::partition_any(items, n); }
 
-// NaN sorts behind all numbers, or, with a sign, before them; -0 before 0.
+// NaN sorts behind all numbers, or before them if its sign is set; -0 sorts before 0.
 template <> void sort_items(i8*, i64);
 template <> void sort_items(i16*, i64);
 template <> void sort_items(i32*, i64);

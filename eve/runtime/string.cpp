@@ -1,4 +1,4 @@
-// Strings beyond 15 bytes, and the methods that make new ones.
+// Strings of more than 15 bytes, and methods that make new strings.
 #include "string.hpp"
 
 #include "vector.hpp"
@@ -9,10 +9,10 @@ namespace eve {
 
 namespace {
 
-// Stands before the bytes of a counted string.
+// The head before the bytes of a counted string.
 struct alignas(16) head {
     u32 count;
-    i64 room; // bytes that fit behind it
+    i64 room; // capacity behind it, in bytes
 };
 static_assert(sizeof(head) == 16);
 
@@ -76,7 +76,7 @@ int string::compare(const string& a, const string& b) noexcept {
     return c != 0 ? c : (n > m) - (n < m);
 }
 
-// A part of a counted string or a literal without copying.
+// A part of a counted string or a literal, without copying.
 string string::share(i64 low, i64 size) const {
     string s;
     s.word_[0] = word_[0] + u64(low);
@@ -213,8 +213,8 @@ void string::shorten(i64 size) noexcept {
     *this = string(data(), size);
 }
 
-// Appends in place where this is the only string of a buffer with room; else in a buffer with room
-// for as much again, so that building a text piece by piece is linear.
+// Appends in place if this is the only string of a buffer with enough capacity. Else it makes a
+// buffer of twice the size, so that building a text piece by piece takes linear time.
 string& string::operator+=(const string& s) {
     i64 m = s.size();
     if (tag() == whole_tag) [[likely]] {
@@ -237,8 +237,8 @@ string& string::operator+=(const string& s) {
     return *this;
 }
 
-// A string of `all` bytes that begins with this one's. If nobody else has the buffer and `kept`
-// does not ask for this string to stay whole, the buffer moves over.
+// A string of `all` bytes that begins with the bytes of this one. The buffer moves over, unless
+// another string shares it or `kept` asks for this string to stay whole.
 string string::grown(i64 all, bool kept) {
     string fresh;
     if (all <= inline_max) {

@@ -1,10 +1,10 @@
 #pragma once
-// string: immutable text of 16 bytes. Up to 15 bytes stand in the string itself; longer ones in a
-// counted buffer, or, if literal, where the compiler put them. A long part of a long string
-// shares its buffer.
+// string: immutable text of 16 bytes. Up to 15 bytes are stored in the string itself; longer texts
+// in a counted buffer, or, for a literal, in constant data. A long part of a long string shares
+// its buffer.
 //
-// Sizes, indices and cuts count bytes. The bytes are UTF-8 by convention, not by check: a cut may
-// stand in the middle of a character, and joining the parts gives the whole again.
+// Sizes, indices and cuts count bytes. The bytes are UTF-8 by convention, and not checked. A cut
+// may be in the middle of a character; joining the parts gives the whole text again.
 #include "hash.hpp"
 #include "option.hpp"
 
@@ -59,12 +59,12 @@ public:
         s.word_[1] = u64(1) << 56;
         return s;
     }
-    // The text of the code point in UTF-8; U+FFFD if there is none of that number.
+    // The code point in UTF-8; U+FFFD if there is no such code point.
     static string of_rune(i64 code) noexcept;
-    // Of an empty string: makes it `size` bytes long. The caller fills them before it moves or
-    // copies the string.
+    // For an empty string: makes it `size` bytes long. The caller fills the bytes before it moves
+    // or copies the string.
     char* prepare(i64 size);
-    // Of a string that was prepared and has not been copied: keeps the first `size` bytes.
+    // For a prepared string that was not copied: keeps the first `size` bytes.
     void shorten(i64 size) noexcept;
 
     const char* data() const noexcept {
@@ -97,16 +97,16 @@ public:
     bool ends_with(const string& s) const noexcept;
     bool contains(const string& s) const noexcept { return find_from(s, 0) >= 0; }
     option<i64> find(const string& s) const noexcept;
-    // The index from `from` on, or -1.
+    // The index of the first match at or after `from`, or -1.
     i64 find_from(const string& s, i64 from) const noexcept;
-    // With every `old` replaced; an empty `old` stands nowhere.
+    // Replaces every `old`. An empty `old` never matches.
     string replace(const string& old, const string& by) const;
-    // A negative n gives as little as 0 does.
+    // A negative n counts as 0.
     string repeat(i64 n, const site* here = nullptr) const;
-    // The parts between separators, one more than there are separators; an empty separator
-    // stands nowhere.
+    // The parts between separators, one more than there are separators. An empty separator never
+    // matches.
     vector<string> split(const string& separator) const;
-    // The whole text as a decimal number: no white space, no overflow; none otherwise.
+    // Parses the whole text as a decimal number. None if it has white space or overflows.
     option<i64> to_int() const noexcept;
     option<f64> to_float() const noexcept;
 
@@ -122,14 +122,14 @@ public:
             return hash_join(word_[0], word_[1]);
         return hash_bytes(data(), u64(size()));
     }
-    // Short strings are always inline and long ones never, so that equal words settle
-    // most comparisons.
+    // Short strings are always inline and long ones never, so comparing the words decides most
+    // cases.
     friend bool operator==(const string& a, const string& b) noexcept {
         if (a.word_[0] == b.word_[0] && a.word_[1] == b.word_[1]) return true;
         if (a.tag() <= inline_max || b.tag() <= inline_max) return false;
         return equal_long(a, b);
     }
-    // By bytes: negative, 0 or positive.
+    // Compares bytes: negative, 0 or positive.
     static int compare(const string& a, const string& b) noexcept;
     friend bool operator<(const string& a, const string& b) noexcept { return compare(a, b) < 0; }
     friend bool operator>(const string& a, const string& b) noexcept { return compare(a, b) > 0; }
@@ -137,9 +137,9 @@ public:
     friend bool operator>=(const string& a, const string& b) noexcept { return compare(a, b) >= 0; }
 
 private:
-    // Kinds, in the last byte, where an inline string has its size:
+    // The kind is in the last byte, which holds the size of an inline string:
     //   literal  word 0 is the text, word 1 the size
-    //   whole    the same; 16 bytes before the text stands its buffer's head
+    //   whole    the same; the head of the buffer is 16 bytes before the text
     //   part     28 bits of word 1 are the size, 28 the distance from the buffer's text
     static constexpr u32 inline_max = 15, literal_tag = 16, whole_tag = 17, part_tag = 18,
                          niche_tag = 255;

@@ -1,4 +1,4 @@
-// What maps and sets of all types share.
+// The code that maps and sets of all types share.
 #include "table.hpp"
 
 #include <cstdlib>
@@ -8,10 +8,10 @@ namespace eve {
 
 namespace {
 
-// An index of an entry has 32 bits in a slot, a mark 31 to find the slot.
+// A slot has 32 bits for the index of its entry, and the slot is found by 31 bits of the mark.
 constexpr u64 most_slots = u64(1) << 31;
 
-// Five of eight slots may be taken: a search that fails looks at four on average.
+// At most five of eight slots are used: an unsuccessful search probes four on average.
 i64 capacity_of(u64 slots) noexcept { return i64(slots / 8 * 5); }
 
 } // namespace
@@ -52,7 +52,7 @@ void table::relink(u32 slots) noexcept {
     }
 }
 
-// Moves the entries together, over those that were removed.
+// Moves the entries together, over the removed ones.
 void table::compact(u64 stride) noexcept {
     char* entries = static_cast<char*>(entries_);
     i64 to = 0;
@@ -92,7 +92,7 @@ void table::grow(u64 stride, const site* here) {
 void table::remove_entry(i64 entry) noexcept {
     u32 slot = marks_[entry] & mask_;
     while (u32(slots_[slot]) != u32(entry) + 1) slot = (slot + 1) & mask_;
-    // Moves back what stands behind the hole and would not be found across it.
+    // Moves back the slots behind the hole whose search would stop at it.
     for (u32 next = slot;;) {
         next = (next + 1) & mask_;
         u64 s = slots_[next];

@@ -1,6 +1,6 @@
 #pragma once
 // The hash table behind map and set: entries in order of insertion, as in CPython's dict, and an
-// index of slots with open addressing. What does not depend on the types is out of line here.
+// index of slots with open addressing. The code that does not depend on the types is out of line.
 //
 //   slots   a power of two of u64: the mark of an entry above, its index + 1 below; 0 is free
 //   marks   for each entry its hash with the top bit set; 0 when the entry was removed
@@ -14,7 +14,7 @@ class table {
 public:
     i64 size() const noexcept { return live_; }
     bool empty() const noexcept { return live_ == 0; }
-    // Any thread that may read, see vector_base.
+    // Any thread that may read; see vector_base.
     void pin() const noexcept { __atomic_fetch_sub(&capacity_, pin_unit, __ATOMIC_RELAXED); }
     void unpin() const noexcept { __atomic_fetch_add(&capacity_, pin_unit, __ATOMIC_RELAXED); }
 
@@ -38,7 +38,7 @@ protected:
             if (u32(s >> 32) == mark && equal(entry)) return entry;
         }
     }
-    // The index of a new entry at the end; the caller builds it there.
+    // The index of a new entry at the end. The caller constructs it there.
     i64 add_entry(u32 mark, u64 stride, const site* here) {
         if (used_ >= capacity_) [[unlikely]]
             grow(stride, here);
@@ -47,10 +47,10 @@ protected:
         ++live_;
         return used_++;
     }
-    // The caller destroys what was in it afterwards.
+    // The caller destroys the entry afterwards.
     void remove_entry(i64 entry) noexcept;
     void reserve_entries(i64 n, u64 stride, const site* here);
-    // Frees all memory; the caller has destroyed the entries.
+    // Frees all memory. The caller has destroyed the entries.
     void free_all() noexcept;
     void forget_entries() noexcept;
 
@@ -70,7 +70,7 @@ private:
     u64* slots_ = nullptr;
 
 protected:
-    i64 used_ = 0; // entries, removed ones too
+    i64 used_ = 0; // number of entries, with removed ones
     i64 live_ = 0;
 
 private:
@@ -78,7 +78,7 @@ private:
     u32 mask_ = 0;
 };
 
-// Walks the entries that were not removed. `Of` turns an entry into what the loop sees.
+// Iterates over the entries that were not removed. `Of` converts an entry to the loop's value.
 template <class Entry, class Of> class table_iterator {
 public:
     table_iterator(Entry* entry, const u32* mark, const u32* end) noexcept

@@ -29,7 +29,7 @@ void fill(task* t, slot* slots, const grant* grants, int n) noexcept {
     t->count = count;
 }
 
-// Puts the task into all queues as one step; how many permissions it has got at once.
+// Puts the task into all queues as one step. Returns how many permissions it got at once.
 static u32 join_all_queues(task* t) noexcept {
     if (t->count == 1 && t->slots->at->take_now(t->slots->write)) {
         t->slots->granted = true;
@@ -42,8 +42,8 @@ static u32 join_all_queues(task* t) noexcept {
     return got;
 }
 
-// Takes away so many of what the task waits for. Who takes the last one makes it ready; others must
-// not touch it afterwards, since it may have run and be gone.
+// Counts off permissions that the task waited for. The caller that counts off the last one makes
+// the task ready. No other caller may touch it afterwards, since it may have run and been freed.
 static void grant_to(task* t, u32 permissions) noexcept {
     if (t->missing.fetch_sub(permissions, order::acq_rel) == permissions) make_ready(t);
 }

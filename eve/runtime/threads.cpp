@@ -14,7 +14,7 @@
 
 namespace eve {
 
-void finish_outputs() noexcept; // of output.hpp, which brings more names than are wanted here
+void finish_outputs() noexcept; // of output.hpp, which declares more names than this file wants
 
 namespace model { // in a model build, test/model.cpp defines these
 unsigned long start(void (*body)(void*), void* argument);
@@ -26,13 +26,13 @@ void wake(void* word, int threads);
 namespace {
 
 constexpr usize page = 4096;
-constexpr usize most_stack = 256ul << 20; // virtual; recursion of a million calls fits
+constexpr usize most_stack = 256ul << 20; // virtual; enough for a recursion of a million calls
 constexpr usize least_stack = 1ul << 20;
-constexpr usize alt_bytes = 64 << 10; // for the handler of faults
-constexpr int guards_max = 1024;      // two for each of at most 256 workers, and some
+constexpr usize alt_bytes = 64 << 10; // for the fault handler
+constexpr int guards_max = 1024;      // two for each of at most 256 workers, and a few more
 
 struct guarded {
-    u64 low, high; // of the range with its pages
+    u64 low, high; // of the range with its guard pages
     const char* fault;
 };
 guarded guards[guards_max];
@@ -59,7 +59,8 @@ void report_fault(int signal, siginfo_t* info, void*) {
     }
     struct sigaction usual = {};
     usual.sa_handler = SIG_DFL;
-    sigaction(signal, &usual, nullptr); // the instruction runs again and ends the process as usual
+    // the instruction faults again and ends the process as usual
+    sigaction(signal, &usual, nullptr);
 }
 
 void watch_faults() {
@@ -91,9 +92,9 @@ void* begin_thread(void* block) {
 
 } // namespace
 
-// ThreadSanitizer keeps signals back until it is safe, in a record for each thread that it makes
-// when it first needs it. A signal that comes in the middle of that makes another one, and is lost
-// with it (GCC 12). Any call that may block does.
+// ThreadSanitizer delays signals in a record for each thread, which it makes at first use. A
+// signal that arrives while the record is being made makes a second record, and is lost with it
+// (GCC 12). Any call that may block makes the record.
 void expect_signals() noexcept {
 #ifdef __SANITIZE_THREAD__
     if constexpr (!modelled) usleep(1);
@@ -107,7 +108,7 @@ void* reserve(usize& bytes, usize least) noexcept {
         if (p == MAP_FAILED) continue;
         char* start = static_cast<char*>(p) + page;
         if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0) {
-            madvise(start, bytes, MADV_NOHUGEPAGE); // the first touch is to cost 4 KiB, not 2 MiB
+            madvise(start, bytes, MADV_NOHUGEPAGE); // the first access is to cost 4 KiB, not 2 MiB
             return start;
         }
         munmap(p, bytes + 2 * page);
@@ -176,8 +177,8 @@ void wake_at(void* word, int threads) noexcept {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
-void give_way() noexcept {
-    if constexpr (modelled) return model::rest();
+void yield_thread() noexcept {
+    if constexpr (modelled) return model::yield();
     sched_yield();
 }
 

@@ -7,7 +7,7 @@ namespace eve {
 
 namespace {
 
-// The kernel wakes nobody more often than about this; a guess.
+// The kernel's timers are not more precise than about this; a guess.
 constexpr duration shortest = 50'000;
 
 } // namespace
@@ -18,7 +18,7 @@ timer::timer(i64 first_ns, duration interval) noexcept
     : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval) {}
 
 timer::timer(timer&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::other), stoppable(), alarm_node(),
+    : emitter_base(&hooks), channel(kind::other), stoppable(), timer_node(),
       first_ns_(fresh.first_ns_), interval_(fresh.interval_) {}
 
 ref<timer> timer::begin(duration first, duration interval) {
@@ -51,7 +51,7 @@ void timer::start(loop& on) {
     header_of(*this)->drop();
 }
 
-void timer::ring(loop& on, i64 now_ns) {
+void timer::expire(loop& on, i64 now_ns) {
     i64 ticks = 1;
     if (interval_ > 0) {
         ticks += (now_ns - at_ns) / interval_;
@@ -115,14 +115,14 @@ void timer::shut() noexcept {
 
 void timer::mailed(loop& on, u32) {
     bool quiet;
-    on.take_back(*this);
+    on.cancel(*this);
     leave();
     {
         locked l(guard);
         over_ = true;
         quiet = !busy_;
     }
-    if (quiet) off(); // its handlers may know who knows it
+    if (quiet) off(); // its handlers may hold a handle to it
     disarm();
     header_of(*this)->drop();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Timers: timer.every and timer.after of std/prelude.eve. Ticks that come while the handler of the
-// one before is under way are counted and told with the next.
+// Timers: timer.every and timer.after of std/prelude.eve. Ticks that come while a handler is under
+// way are counted, and the next event reports them.
 #include "emitter.hpp"
 #include "instant.hpp"
 #include "loop.hpp"
@@ -12,7 +12,7 @@ struct fired {
     instant at;
 };
 
-class timer final : public emitter_base, public channel, public stoppable, alarm_node {
+class timer final : public emitter_base, public channel, public stoppable, timer_node {
 public:
     static ref<timer> every(duration interval);
     static ref<timer> after(duration delay);
@@ -30,7 +30,7 @@ public:
 private:
     timer(i64 first_ns, duration interval) noexcept;
     static ref<timer> begin(duration first, duration interval);
-    void ring(loop& on, i64 now_ns) override;
+    void expire(loop& on, i64 now_ns) override;
     static const emitter_hooks hooks;
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
@@ -38,10 +38,10 @@ private:
 
     i64 first_ns_;
     duration interval_; // 0: once
-    i64 ticks_ = 0;     // not yet told
+    i64 ticks_ = 0;     // not yet reported
     bool busy_ = false; // its handler is under way
     bool stopped_ = false;
-    bool over_ = false; // it will never fire again; its handlers go
+    bool over_ = false; // it will not fire again; its handlers are dropped
 };
 
 } // namespace eve

@@ -1,6 +1,6 @@
-// Who holds what and who waits for what: the queues know. Roots are listed only while
-// EVE_TRACE is set.
-#include "crew.hpp"
+// Reports which root holds and which waits for which object, from the queues. Roots are listed
+// only while EVE_TRACE is set.
+#include "scheduler.hpp"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,9 @@
 namespace eve {
 namespace {
 
-constinit spin_lock listing;      // of the list and what it leads to: a listed root is not freed
-constinit task* newest = nullptr; // its neighbours are older and newer
+// guards the list and all that it refers to: a listed root is not freed
+constinit spin_lock listing;
+constinit task* newest = nullptr; // its neighbours are `older` and `newer`
 
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) noexcept {
     char line[512];
@@ -28,8 +29,8 @@ struct text {
     int size;
 };
 
-// The type's name in what g++ and clang give as the name of a function of a template: "... [with T
-// = eve::socket; ..]".
+// The name of the type in __PRETTY_FUNCTION__ of a template, as g++ and clang write it: "... [with
+// T = eve::socket; ..]".
 text type_in(const char* pretty) noexcept {
     const char* at = strstr(pretty, " = ");
     if (!at) return {pretty, int(strlen(pretty))};
@@ -37,8 +38,7 @@ text type_in(const char* pretty) noexcept {
     return {at, int(strcspn(at, ";]"))};
 }
 
-// A type as the program knows it: the runtime's own are in a namespace, and C++ calls
-// an int otherwise.
+// The name of a type in Eve: without the runtime's namespace, and `int` for C++'s long.
 text plain(text type) noexcept {
     if (type.size == 8 && memcmp(type.start, "long int", 8) == 0) return {"int", 3};
     if (type.size == 4 && memcmp(type.start, "long", 4) == 0) return {"int", 3};
@@ -81,8 +81,8 @@ void trace_held(const task* t) noexcept { say_slots(t, true, "it held"); }
 
 void trace_report() noexcept {
     locked guard(listing);
-    say("eve: %d workers, %d asleep, %ld armed\n", the_crew.count, the_crew.idle.count(),
-        the_crew.armed.load(order::relaxed));
+    say("eve: %d workers, %d asleep, %ld armed\n", the_scheduler.count, the_scheduler.idle.count(),
+        the_scheduler.armed.load(order::relaxed));
     const task* t = newest;
     while (t && t->older) t = t->older;
     for (; t; t = t->newer) {

@@ -1,5 +1,6 @@
 #pragma once
-// tuple<Ts...>: (A, B) of Eve. get<I>(t), comparison from the first element on, copy, hash_value.
+// tuple<Ts...>: Eve's (A, B). It has get<I>(t), comparison from the first element on, copy and
+// hash_value.
 #include "hash.hpp"
 
 namespace eve {
@@ -52,7 +53,7 @@ template <class... Ts> bool operator>=(const tuple<Ts...>& a, const tuple<Ts...>
     return !(a < b);
 }
 
-// The element I, counted from 0; of a temporary it may be moved.
+// Element I, from 0. That of a temporary may be moved.
 template <int I, class... Ts> constexpr auto& get(tuple<Ts...>& t) noexcept {
     if constexpr (I == 0) return t.head;
     else return get<I - 1>(t.tail);

@@ -1,11 +1,11 @@
-// The reactor by io_uring: reads are handed to the kernel beforehand and sends gathered, so that
-// one system call takes the results of many; bytes that arrive lie in buffers lent to the kernel
-// for whatever connection needs them next. By system calls alone, since a library would be one
-// more thing to link.
+// The reactor by io_uring. Reads are submitted beforehand and sends are gathered, so one system
+// call serves many connections. Input arrives in provided buffers, which the kernel uses for
+// whichever connection has data. The ring is used by system calls alone, without liburing, which
+// would be one more library to link.
 //
-// What the ring works on it keeps open, and after the end of a process that was killed it is taken
-// down late, 10 to 40 ms on a busy machine. So it does not know the listeners, whose ports the next
-// process wants at once: they are in an epoll, and the ring waits for that.
+// A ring keeps the files of its requests open, and the kernel destroys the ring of a killed
+// process late, 10 to 40 ms on a busy machine. The next process wants the ports of the listeners
+// at once, so listeners are not in the ring: they are in an epoll, which the ring polls.
 #include "fail.hpp"
 #include "loop.hpp"
 #include "memory.hpp"
@@ -33,45 +33,45 @@ namespace eve {
 
 namespace {
 
-constexpr u32 entries = 1024; // requests handed over at once; a guess
-// Lent to the kernel: numbers are powers of two. What comes in small pieces goes into small
-// buffers, in whatever order; who fills one of those is read into a few large ones, which stay in
-// the cache from one read to the next.
+constexpr u32 entries = 1024; // requests submitted at once; a guess
+// Numbers of provided buffers are powers of two. Small messages use small buffers, in any order. A
+// connection that fills one of those reads into a few large ones, which stay in the cache from one
+// read to the next.
 constexpr u32 small_buffers = 64;
 constexpr i64 small_bytes = 8192;
 constexpr u32 large_buffers = 8;
 constexpr i64 large_bytes = 65536;
 constexpr u16 small_group = 0, large_group = 1;
-constexpr int doors_a_turn = 16;    // listeners
-constexpr int accepts_a_turn = 64;  // of one; a guess
-constexpr int results_a_turn = 512; // before tasks have their turn; a guess
-constexpr i64 most_sent = 1 << 30;  // by one request: what its length has room for
+constexpr int listeners_a_turn = 16; // listeners
+constexpr int accepts_a_turn = 64;   // connections of one listener; a guess
+constexpr int results_a_turn = 512;  // before tasks have their turn; a guess
+constexpr i64 most_sent = 1 << 30;   // by one request: the limit of its length field
 
-// What a request was, in the low bits of its tag; above them its channel.
-enum op : u64 { op_read, op_doors, op_out, op_end, op_poll, op_wake, op_cancel, op_send };
+// The kind of a request, in the low bits of its user_data. The bits above are its channel.
+enum op : u64 { op_read, op_listeners, op_out, op_end, op_poll, op_wake, op_cancel, op_send };
 
 constexpr u8 each_bit[] = {io_in, io_out, io_end};
 
 u8 bit_of(op what) noexcept { return what == op_out ? io_out : what == op_end ? io_end : io_in; }
 
-// What is being sent for a socket.
-struct parcel {
-    explicit parcel(socket& s) noexcept : of(&s) {}
+// Output of a socket that the kernel is sending.
+struct outgoing {
+    explicit outgoing(socket& s) noexcept : of(&s) {}
     socket* of;
     byte_queue what;
 };
 
-// Buffers that the kernel fills in the order in which they were lent.
-class lending {
+// A ring of provided buffers. The kernel fills them in order.
+class buffer_ring {
 public:
-    lending(u16 group, u32 count, i64 bytes) noexcept
+    buffer_ring(u16 group, u32 count, i64 bytes) noexcept
         : group_(group), count_(count), bytes_(bytes) {}
-    lending(const lending&) = delete;
-    lending& operator=(const lending&) = delete;
-    ~lending();
+    buffer_ring(const buffer_ring&) = delete;
+    buffer_ring& operator=(const buffer_ring&) = delete;
+    ~buffer_ring();
     bool open(int ring) noexcept;
     u8* at(u16 number) const noexcept { return memory_ + number * bytes_; }
-    void lend(u16 number) noexcept;
+    void provide(u16 number) noexcept;
 
 private:
     const u16 group_;
@@ -100,12 +100,12 @@ public:
 private:
     bool map_rings(const io_uring_params& p) noexcept;
     io_uring_sqe* request(void* of, op what) noexcept;
-    void ask(channel& c, u8 bit) noexcept;
-    void take_back(channel& c, u8 bit) noexcept;
-    void await_wake() noexcept;
-    void await_doors() noexcept;
-    void watch_door(channel& c) noexcept;
-    void open_doors(loop& on) noexcept;
+    void submit(channel& c, u8 bit) noexcept;
+    void cancel_request(channel& c, u8 bit) noexcept;
+    void submit_wake() noexcept;
+    void submit_listeners() noexcept;
+    void watch_listener(channel& c) noexcept;
+    void accept_all(loop& on) noexcept;
     int enter(u32 least, u32 flags, const void* argument, usize size) noexcept;
     bool any() const noexcept { return *cq_head_ != __atomic_load_n(cq_tail_, __ATOMIC_ACQUIRE); }
     void dispatch(loop& on, const io_uring_cqe& result) noexcept;
@@ -113,9 +113,9 @@ private:
 
     int ring_ = -1;
     int waker_ = -1;
-    int doors_ = -1;  // an epoll of the listeners
-    u64 waken_ = 0;   // where the count of the waker is read to
-    u32 pending_ = 0; // requests not handed over yet
+    int listeners_ = -1; // an epoll of the listeners
+    u64 wake_count_ = 0; // read buffer of the eventfd
+    u32 pending_ = 0;    // requests not submitted yet
     u32 sq_entries_ = 0;
     u32 *sq_head_ = nullptr, *sq_tail_ = nullptr, *sq_mask_ = nullptr, *sq_flags_ = nullptr,
         *sq_array_ = nullptr;
@@ -124,9 +124,9 @@ private:
     io_uring_cqe* cqes_ = nullptr;
     u8* rings_ = nullptr;
     usize rings_bytes_ = 0;
-    lending small_{small_group, small_buffers, small_bytes};
-    lending large_{large_group, large_buffers, large_bytes};
-    bool looked_ = false; // since the last poll the kernel was asked for results
+    buffer_ring small_{small_group, small_buffers, small_bytes};
+    buffer_ring large_{large_group, large_buffers, large_bytes};
+    bool entered_ = false; // the kernel was entered for results since the last poll
 };
 
 void* map(usize bytes, int fd, u64 offset) noexcept {
@@ -142,13 +142,13 @@ bool uring_reactor::open() noexcept {
     ring_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &p));
     if (ring_ < 0) return false;
     waker_ = eventfd(0, EFD_CLOEXEC);
-    doors_ = epoll_create1(EPOLL_CLOEXEC);
+    listeners_ = epoll_create1(EPOLL_CLOEXEC);
     if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) ||
-        waker_ < 0 || doors_ < 0)
+        waker_ < 0 || listeners_ < 0)
         return false;
     if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_)) return false;
-    await_wake();
-    await_doors();
+    submit_wake();
+    submit_listeners();
     return true;
 }
 
@@ -174,10 +174,10 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
     return true;
 }
 
-bool lending::open(int ring) noexcept {
+bool buffer_ring::open(int ring) noexcept {
     ring_ = static_cast<io_uring_buf_ring*>(map(count_ * sizeof(io_uring_buf), -1, 0));
     memory_ = static_cast<u8*>(
-        map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages come when they are used
+        map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages are allocated at first use
     if (ring_ == nullptr || memory_ == nullptr) return false;
     io_uring_buf_reg about{};
     about.ring_addr = reinterpret_cast<u64>(ring_);
@@ -185,11 +185,11 @@ bool lending::open(int ring) noexcept {
     about.bgid = group_;
     if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
         return false;
-    for (u16 i = 0; i < count_; i++) lend(i);
+    for (u16 i = 0; i < count_; i++) provide(i);
     return true;
 }
 
-lending::~lending() {
+buffer_ring::~buffer_ring() {
     if (ring_ != nullptr) munmap(ring_, count_ * sizeof(io_uring_buf));
     if (memory_ != nullptr) munmap(memory_, count_ * static_cast<usize>(bytes_));
 }
@@ -197,13 +197,13 @@ lending::~lending() {
 uring_reactor::~uring_reactor() {
     if (ring_ >= 0) ::close(ring_);
     if (waker_ >= 0) ::close(waker_);
-    if (doors_ >= 0) ::close(doors_);
+    if (listeners_ >= 0) ::close(listeners_);
     if (rings_ != nullptr) munmap(rings_, rings_bytes_);
     if (sqes_ != nullptr) munmap(sqes_, sq_entries_ * sizeof(io_uring_sqe));
 }
 
-void lending::lend(u16 number) noexcept {
-    // Not ring_->bufs, which the kernel's header puts at another place in C++ than in C.
+void buffer_ring::provide(u16 number) noexcept {
+    // Not ring_->bufs: the kernel's header places it differently in C++ than in C.
     io_uring_buf& b = reinterpret_cast<io_uring_buf*>(ring_)[tail_ & (count_ - 1)];
     b.addr = reinterpret_cast<u64>(at(number));
     b.len = static_cast<u32>(bytes_);
@@ -211,7 +211,7 @@ void lending::lend(u16 number) noexcept {
     __atomic_store_n(&ring_->tail, ++tail_, __ATOMIC_RELEASE);
 }
 
-// Hands over what is pending, and waits for so many results.
+// Submits the pending requests, and waits for `least` results.
 int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size) noexcept {
     int n = static_cast<int>(
         syscall(SYS_io_uring_enter, ring_, pending_, least, flags, argument, size));
@@ -227,39 +227,40 @@ io_uring_sqe* uring_reactor::request(void* of, op what) noexcept {
     memset(sqe, 0, sizeof *sqe);
     sqe->user_data = reinterpret_cast<u64>(of) | what;
     sq_array_[index] = index;
-    __atomic_store_n(sq_tail_, tail + 1, __ATOMIC_RELEASE); // the kernel looks when it is entered
+    // the kernel reads it in io_uring_enter
+    __atomic_store_n(sq_tail_, tail + 1, __ATOMIC_RELEASE);
     pending_++;
     return sqe;
 }
 
-void uring_reactor::await_wake() noexcept {
+void uring_reactor::submit_wake() noexcept {
     io_uring_sqe* sqe = request(nullptr, op_wake);
     sqe->opcode = IORING_OP_READ;
     sqe->fd = waker_;
-    sqe->addr = reinterpret_cast<u64>(&waken_);
-    sqe->len = sizeof waken_;
+    sqe->addr = reinterpret_cast<u64>(&wake_count_);
+    sqe->len = sizeof wake_count_;
 }
 
-void uring_reactor::await_doors() noexcept {
-    io_uring_sqe* sqe = request(nullptr, op_doors);
+void uring_reactor::submit_listeners() noexcept {
+    io_uring_sqe* sqe = request(nullptr, op_listeners);
     sqe->opcode = IORING_OP_POLL_ADD;
-    sqe->fd = doors_;
+    sqe->fd = listeners_;
     sqe->poll32_events = POLLIN;
 }
 
-// A listener wants to be read, or not.
-void uring_reactor::watch_door(channel& c) noexcept {
+// A listener begins or ceases to want connections.
+void uring_reactor::watch_listener(channel& c) noexcept {
     u8 want = c.fd < 0 ? u8(0) : c.wanted();
     if (want == c.have) return;
     epoll_event event{.events = EPOLLIN, .data = {.ptr = &c}};
-    if (epoll_ctl(doors_, want != 0 ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, c.fd, &event) != 0)
+    if (epoll_ctl(listeners_, want != 0 ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, c.fd, &event) != 0)
         die("the kernel watches no more descriptors");
     c.have = want;
 }
 
-void uring_reactor::open_doors(loop& on) noexcept {
-    epoll_event open[doors_a_turn];
-    int n = epoll_wait(doors_, open, doors_a_turn, 0);
+void uring_reactor::accept_all(loop& on) noexcept {
+    epoll_event open[listeners_a_turn];
+    int n = epoll_wait(listeners_, open, listeners_a_turn, 0);
     for (int i = 0; i < n; i++) { // no listener is freed meanwhile: that takes mail
         auto& c = *static_cast<channel*>(open[i].data.ptr);
         for (int k = 0; k < accepts_a_turn && c.wants(io_in); k++) {
@@ -269,11 +270,11 @@ void uring_reactor::open_doors(loop& on) noexcept {
                 c.accepted(on, connection < 0 ? -errno : connection);
         }
         locked l(c.guard);
-        watch_door(c);
+        watch_listener(c);
     }
 }
 
-void uring_reactor::ask(channel& c, u8 bit) noexcept {
+void uring_reactor::submit(channel& c, u8 bit) noexcept {
     bool in = bit == io_in;
     op what = bit == io_out                    ? op_out
               : bit == io_end                  ? op_end
@@ -292,11 +293,11 @@ void uring_reactor::ask(channel& c, u8 bit) noexcept {
         sqe->poll32_events = in ? POLLIN : bit == io_out ? POLLOUT : POLLRDHUP;
     }
     c.have |= bit;
-    c.flight++;
+    c.in_flight++;
 }
 
-// The kernel shall not go on with it; that it has stopped is a result of its own.
-void uring_reactor::take_back(channel& c, u8 bit) noexcept {
+// Cancels a request. The end of the request is a result of its own.
+void uring_reactor::cancel_request(channel& c, u8 bit) noexcept {
     op what = bit == io_out                    ? op_out
               : bit == io_end                  ? op_end
               : c.how == channel::kind::stream ? op_read
@@ -304,30 +305,30 @@ void uring_reactor::take_back(channel& c, u8 bit) noexcept {
     io_uring_sqe* sqe = request(nullptr, op_cancel);
     sqe->opcode = IORING_OP_ASYNC_CANCEL;
     sqe->addr = reinterpret_cast<u64>(&c) | what;
-    c.dropping |= bit;
+    c.cancelling |= bit;
 }
 
 void uring_reactor::update(channel& c) noexcept {
-    if (c.how == channel::kind::listener) return watch_door(c);
-    if (c.fd < 0 || c.leaving) return;
+    if (c.how == channel::kind::listener) return watch_listener(c);
+    if (c.fd < 0 || c.releasing) return;
     u8 want = c.wanted();
     for (u8 bit : each_bit) {
-        if (want & ~c.have & bit) ask(c, bit);
-        else if (c.have & ~want & ~c.dropping & bit) take_back(c, bit);
+        if (want & ~c.have & bit) submit(c, bit);
+        else if (c.have & ~want & ~c.cancelling & bit) cancel_request(c, bit);
     }
 }
 
 bool uring_reactor::forget(channel& c) noexcept {
     if (c.how == channel::kind::listener) {
         locked l(c.guard);
-        if (c.have != 0) epoll_ctl(doors_, EPOLL_CTL_DEL, c.fd, nullptr);
+        if (c.have != 0) epoll_ctl(listeners_, EPOLL_CTL_DEL, c.fd, nullptr);
         c.have = 0;
         return true;
     }
-    if (c.flight == 0) return true;
-    c.leaving = true;
+    if (c.in_flight == 0) return true;
+    c.releasing = true;
     for (u8 bit : each_bit) {
-        if (c.have & ~c.dropping & bit) take_back(c, bit);
+        if (c.have & ~c.cancelling & bit) cancel_request(c, bit);
     }
     return false;
 }
@@ -337,13 +338,13 @@ void uring_reactor::wake() noexcept {
     while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-// The kernel takes what it can at once and waits for nothing, so until the next poll the socket is
-// as it was. Another loop's socket may be closed there at any moment, and its descriptor be
-// somebody else's.
+// The kernel sends what it can at once, without blocking, so the socket does not change before the
+// next poll. Only for sockets of this loop: another loop could close the socket meanwhile, and its
+// descriptor could be reused.
 bool uring_reactor::send(loop& on, socket& s) noexcept {
     if (s.home != &on) return false;
-    auto* p = create<parcel>(s);
-    if (!s.lend_output(p->what)) {
+    auto* p = create<outgoing>(s);
+    if (!s.take_output(p->what)) {
         destroy(p);
         return false;
     }
@@ -359,7 +360,7 @@ bool uring_reactor::send(loop& on, socket& s) noexcept {
 void uring_reactor::send_all() noexcept {
     if (pending_ == 0) return;
     enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
-    looked_ = true;
+    entered_ = true;
 }
 
 void uring_reactor::wait(i64 timeout_ns) noexcept {
@@ -373,9 +374,9 @@ void uring_reactor::wait(i64 timeout_ns) noexcept {
 }
 
 bool uring_reactor::poll(loop& on) noexcept {
-    // Results of what the kernel finished meanwhile come only when it is entered.
-    if (pending_ > 0 || (!any() && !looked_)) enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
-    looked_ = false;
+    // The kernel delivers finished results only when it is entered.
+    if (pending_ > 0 || (!any() && !entered_)) enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    entered_ = false;
     int n = 0;
     for (; n < results_a_turn && any(); n++) {
         io_uring_cqe result = cqes_[*cq_head_ & *cq_mask_];
@@ -389,13 +390,13 @@ bool uring_reactor::poll(loop& on) noexcept {
 void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result) noexcept {
     if (result.res > 0) {
         auto number = static_cast<u16>(result.flags >> IORING_CQE_BUFFER_SHIFT);
-        lending& from = c.in_bulk ? large_ : small_;
+        buffer_ring& from = c.in_bulk ? large_ : small_;
         c.bulk = result.res >= (c.in_bulk ? small_bytes / 2 : small_bytes);
-        if (!c.leaving) c.arrived(on, from.at(number), result.res);
-        from.lend(number);
-        if (c.bulk && !c.in_bulk && (c.have & ~c.dropping & io_in) && !c.leaving)
-            take_back(c, io_in); // it is asked for again in the other way
-    } else if (!c.leaving && result.res != -ENOBUFS && result.res != -ECANCELED &&
+        if (!c.releasing) c.arrived(on, from.at(number), result.res);
+        from.provide(number);
+        if (c.bulk && !c.in_bulk && (c.have & ~c.cancelling & io_in) && !c.releasing)
+            cancel_request(c, io_in); // it is submitted again with the other buffers
+    } else if (!c.releasing && result.res != -ENOBUFS && result.res != -ECANCELED &&
                result.res != -EINTR) {
         c.arrived(on, nullptr, result.res);
     }
@@ -405,16 +406,16 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     auto what = static_cast<op>(result.user_data & 7);
     if (what == op_cancel) return;
     if (what == op_wake) {
-        await_wake();
+        submit_wake();
         return;
     }
-    if (what == op_doors) {
-        open_doors(on);
-        await_doors();
+    if (what == op_listeners) {
+        accept_all(on);
+        submit_listeners();
         return;
     }
     if (what == op_send) {
-        auto* p = reinterpret_cast<parcel*>(result.user_data & ~u64(7));
+        auto* p = reinterpret_cast<outgoing*>(result.user_data & ~u64(7));
         p->of->sent(p->what, result.res);
         header_of(*p->of)->drop();
         destroy(p);
@@ -425,25 +426,25 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     if (ends) {
         locked l(c.guard);
         c.have = static_cast<u8>(c.have & ~bit_of(what));
-        c.dropping = static_cast<u8>(c.dropping & ~bit_of(what));
-        if (c.how == channel::kind::other) c.flight--;
+        c.cancelling = static_cast<u8>(c.cancelling & ~bit_of(what));
+        if (c.how == channel::kind::other) c.in_flight--;
     }
     bool cancelled = result.res == -ECANCELED;
     if (c.how == channel::kind::other) {
-        if (c.leaving && c.flight == 0) on.mail(c, mail_retire);
-        else if (!c.leaving) c.ready(on, bit_of(what)); // and is perhaps gone
+        if (c.releasing && c.in_flight == 0) on.mail(c, mail_retire);
+        else if (!c.releasing) c.ready(on, bit_of(what)); // which may free it
         return;
     }
-    // Until its channel has been told it counts as under way: what forgets itself meanwhile is not
-    // freed under us.
+    // The request counts as in in_flight until its channel has been called: so a channel that forgets
+    // itself meanwhile is not freed.
     if (what == op_read) read_result(on, c, result);
-    else if ((what == op_out || what == op_end) && !cancelled && !c.leaving)
+    else if ((what == op_out || what == op_end) && !cancelled && !c.releasing)
         c.ready(on, bit_of(what));
     if (ends) {
         locked l(c.guard);
-        c.flight--;
+        c.in_flight--;
     }
-    if (c.leaving && c.flight == 0) {
+    if (c.releasing && c.in_flight == 0) {
         on.mail(c, mail_retire);
         return;
     }

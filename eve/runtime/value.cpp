@@ -1,4 +1,4 @@
-// Memory of containers, and what vectors of all types share.
+// Memory of containers, and the code that vectors of all types share.
 #include "format.hpp"
 #include "vector.hpp"
 
@@ -10,7 +10,8 @@ namespace eve {
 
 namespace {
 
-// Elements of a container at most, so that their bytes fit a ptrdiff_t and counts a pin's unit.
+// The most elements of a container: their bytes must fit a ptrdiff_t, and their number must be
+// below pin_unit.
 i64 limit_of(u64 size) noexcept {
     i64 by_bytes = largest<i64> / i64(size == 0 ? 1 : size);
     return by_bytes < capacity_mask ? by_bytes : capacity_mask;
@@ -36,7 +37,7 @@ u64 low_bits(f64 x) noexcept {
 
 void vector_base::grow(u64 size, const site* here) {
     check_free(here);
-    i64 first = size >= 32 ? 4 : i64(128 / size); // two cache lines to begin with
+    i64 first = size >= 32 ? 4 : i64(128 / size); // two cache lines at first
     i64 more = capacity_ < 1024 ? capacity_ * 2 : capacity_ + capacity_ / 2;
     i64 next = more < first ? first : more;
     items_ = buffer_resize(items_, next, size);

@@ -1,14 +1,16 @@
 #pragma once
-// vector<T>: a growing array of three words that owns its elements. Moved, or copied by .copy().
+// vector<T>: a growing array of three words that owns its elements. It is moved, or copied by
+// .copy().
 //
-// Owner only, as all containers: a shared one is reached under its object's permission. Methods
-// that can fail take the place in the Eve text last.
+// Owner only, like all containers: a shared one is accessed under its object's permission. The
+// last argument of methods that can fail is the place in the Eve text.
 #include "slice.hpp"
 #include "string.hpp"
 
 namespace eve {
 
-// What does not depend on the type of the elements; `size` is that of an element in bytes.
+// The code that does not depend on the type of the elements. `size` is the size of an element in
+// bytes.
 class vector_base {
 public:
     i64 size() const noexcept { return size_; }
@@ -23,11 +25,11 @@ protected:
     vector_base(void* items, i64 size, i64 capacity) noexcept
         : items_(items), size_(size), capacity_(capacity) {}
 
-    // Makes room for one more at least.
+    // Makes capacity for at least one more element.
     [[gnu::cold, gnu::noinline]] void grow(u64 size, const site* here);
-    // Makes room for n in all, and for half more than there was room for before.
+    // Makes capacity for n elements, and at least half more than before.
     void reserve_items(i64 n, u64 size, const site* here);
-    // Opens a gap of one at index i, or closes it, by moving the bytes behind it.
+    // Opens a gap of one element at index i, or closes it, by moving the bytes behind it.
     void open_gap(i64 i, u64 size, const site* here);
     void close_gap(i64 i, u64 size) noexcept;
     void check_free(const site* here) const {
@@ -127,7 +129,7 @@ public:
         close_gap(i, sizeof(T));
         return x;
     }
-    // Copies; other may be a part of this vector.
+    // Copies. `other` may be a part of this vector.
     void append(const slice<T>& other, const site* here = nullptr) {
         check_free(here);
         const T* from = other.data();
@@ -187,11 +189,11 @@ public:
     void append_text(const string& s, const site* here = nullptr) {
         append(slice<T>(s.begin(), s.size()), here);
     }
-    // An integer of 1 to 8 bytes, the most significant first.
+    // Appends an integer of 1 to 8 bytes, the most significant first.
     void append_uint(u64 x, i64 size, const site* here = nullptr);
     u64 uint_at(i64 at, i64 size, const site* here = nullptr) const;
-    // Its elements as a C library wants them, and room for n more that it may fill; `grown` says
-    // how many it did.
+    // The elements for a C library, with capacity for n more that it may fill. `grown` says how
+    // many it filled.
     T* room(i64 n, const site* here = nullptr) {
         check_free(here);
         if (n > capacity_ - size_) reserve_items(size_ + n, sizeof(T), here);
@@ -230,7 +232,7 @@ template <> u64 vector<character>::uint_at(i64 at, i64 size, const site* here) c
 template <> void sort_items(string* items, i64 n);
 template <> i64 partition_items(string* items, i64 n);
 
-// Joined bytes: + on bytes.
+// Concatenation: + on bytes.
 inline bytes operator+(const bytes& a, const bytes& b) {
     bytes both;
     both.reserve(a.size() + b.size());

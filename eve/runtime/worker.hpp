@@ -1,9 +1,9 @@
 #pragma once
-// The workers: a fixed set of threads that run everything. Each has a ring of ready roots, a stack
-// of frames (forkjoin.hpp) and a poller; who has nothing steals from the others, and sleeps in its
-// poller if they have nothing.
+// The workers: a fixed set of threads that run all tasks. Each has a run queue of roots, a stack
+// of frames (forkjoin.hpp) and a poller. A worker without work steals from the others. If they
+// have none, it sleeps in its poller.
 #include "poller.hpp"
-#include "ready.hpp"
+#include "run_queue.hpp"
 #include "task.hpp"
 
 namespace eve {
@@ -11,50 +11,49 @@ namespace eve {
 struct frame;
 
 struct alignas(128) worker {
-    // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`. Frames from here on count as
-    // rich; `hungry` when a thief has asked. It stands first, so that a loop that looks at it needs
-    // no register beside the worker's.
+    // For fork-join; see forkjoin.hpp. Owner only, except `mark`: with frames up to here enough
+    // children are ready; steal_requested when a thief waits. It is the first field, so a loop
+    // that tests it needs no register beside the worker's.
     atomic<u64> mark{0};
     frame* split = nullptr;  // frames from here on are private
-    atomic<u8> overtime{0};  // the root has used up its time: set by the watchdog
-    frame* floor = nullptr;  // the first frame that is free where a root or closure starts
+    atomic<u8> overtime{0};  // the root has used up its time; set by the watchdog
+    frame* floor = nullptr;  // the first free frame when a root or closure starts
     frame* first = nullptr;  // of the stack of frames
-    frame* limit = nullptr;  // room(w, k) ends here
+    frame* limit = nullptr;  // room(w, k) is false from here on
     frame* end = nullptr;    // of the stack of frames
     frame* stolen = nullptr; // the stolen frame that it runs, for cancelled()
     scope* within = nullptr; // the scope whose child it runs, for cancelled()
     int id = 0;
-    int depth = 0; // of roots and frames run while waiting in a join
+    int depth = 0; // number of nested roots and frames that it runs while waiting in a join
     u32 random = 1;
-    poller* io = nullptr; // null before the worker has started
+    poller* io = nullptr; // null until the worker has started
     heap* memory = nullptr;
 
     // Owner only.
-    task* hot = nullptr; // the root to run next, whose objects are in the cache
-    u32 hot_runs = 0;    // how many in a row came that way
+    task* run_next = nullptr; // the root to run next, while its objects are in the cache
+    u32 run_next_count = 0;   // how many in a row were run_next
     u32 picks = 0;
-    u64 polled = 0;          // when it last looked at its poller, in ticks
-    bool takes_hot = false;  // the outermost root has ended and gives back
-    bool searcher = false;   // as in idle.hpp
-    int patience = 128;      // rounds of its next search
-    task* running = nullptr; // for reports
-    u64 made = 0, ended = 0; // roots. Over all workers they are equal at the end
+    u64 polled = 0;             // time of the last poll, in ticks
+    bool sets_run_next = false; // the outermost root has ended and gives back its permissions
+    bool searcher = false;      // see idle.hpp
+    int search_rounds = 128;    // rounds of the next search
+    task* running = nullptr;    // for reports
+    u64 made = 0, ended = 0;    // roots. Their sums over all workers are equal at the end
 
     // Shared: the public frames, tail << 32 | split, as indices.
     alignas(128) atomic<u64> open{0};
-    ready_ring ready;     // roots that can run
+    run_queue queue;      // roots that can run
     atomic<u64> turns{0}; // of the worker's loop: written by the owner, read by the watchdog
 
-    // Owner only. Where the frames of a root, handler or closure begin.
+    // Owner only. The first frame of a root, handler or closure.
     frame* top() const noexcept { return floor; }
 };
 
-// The worker that calls; null on other threads.
+// The worker of the calling thread; null on other threads.
 extern constinit thread_local worker* this_worker;
 [[gnu::always_inline]] inline worker* self() noexcept { return this_worker; }
 
-// While one lives, what the calling body calls without passing `top` on (closures of natives) finds
-// its frames above.
+// While it lives, calls that do not pass `top` (closures of natives) use the frames above.
 class floor_guard {
     worker* w_;
     frame* was_;
@@ -66,34 +65,33 @@ public:
     ~floor_guard() { w_->floor = was_; }
 };
 
-// Any thread. A root that can run: onto the worker's own ring, from other threads onto
-// a common list.
+// Any thread. The root can run: a worker pushes it onto its own queue, other threads onto the
+// global queue.
 void make_ready(task* t) noexcept;
 
-// Worker threads only. The process goes on while anything is armed: timers, listeners, sockets,
-// work given to a pool. Pool threads give their result to a worker (spawn, or the poller's
-// inbox), which disarms.
+// Worker threads only. The process stays alive while anything is armed: timers, listeners,
+// sockets, calls in the thread pool. Pool threads give their result to a worker (by spawn or
+// mail), which disarms.
 void arm() noexcept;
 void disarm() noexcept;
 
-// Any thread. How many workers there are, and one of them: 0 <= i < workers().
+// Any thread. The number of workers, and worker i, 0 <= i < worker_count().
 int worker_count() noexcept;
 worker* worker_at(int i) noexcept;
 
 struct site;
-// On back edges that nothing bounds: fails the body when its time is over (EVE_BUDGET seconds, 60
-// by default, 0: no end).
+// On back edges without a known bound: fails the body when its time is over (EVE_BUDGET seconds,
+// 60 by default, 0: no limit).
 [[gnu::cold, gnu::noinline]] void over_budget(worker* w, const site* at);
-[[gnu::always_inline]] inline void pulse(worker* w, const site* at) {
+[[gnu::always_inline]] inline void check_budget(worker* w, const site* at) {
     if (unlikely(w->overtime.load(order::relaxed) != 0)) over_budget(w, at);
 }
-// The same where the worker is not at hand, or may be none.
-[[gnu::always_inline]] inline void pulse(const site* at) {
-    if (worker* w = self()) pulse(w, at);
+// The same for code without a worker pointer. There may be no worker.
+[[gnu::always_inline]] inline void check_budget(const site* at) {
+    if (worker* w = self()) check_budget(w, at);
 }
 
-// Whether the scope or finish that the caller belongs to has failed, so that its result is not
-// wanted any more.
+// Whether the scope or finish of the caller has failed, so that its result is not wanted.
 bool cancelled() noexcept;
 
 } // namespace eve

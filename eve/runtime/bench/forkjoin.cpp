@@ -1,6 +1,6 @@
-// What fork and join cost: fib as the emitter writes it, with tasks only and with the
-// task-free clone, beside plain recursion. Prints nanoseconds a call, the least of some runs.
-// forkjoin [n] [runs]
+// The cost of fork and join: fib as the emitter writes it, with tasks only and with the task-free
+// clone, beside plain recursion. Prints nanoseconds a call, the least of some runs. forkjoin [n]
+// [runs]
 #include "../forkjoin.hpp"
 #include "../runtime.hpp"
 #include <stdio.h>
@@ -21,14 +21,14 @@ void tasks_thunk(worker* w, frame* top, frame* me) {
 i64 tasks(worker* w, frame* k, i64 n) {
     if (n < 2) return n;
     k->emplace<i64>(n - 1);
-    put(w, k, tasks_thunk);
+    push(w, k, tasks_thunk);
     i64 right = tasks(w, k + 1, n - 2);
-    if (take(w, k)) return tasks(w, k, n - 1) + right;
+    if (pop(w, k)) return tasks(w, k, n - 1) + right;
     if (k->failed()) rethrow(k);
     return k->as<i64>() + right;
 }
 
-// Where enough children stand ready, a few levels run without any; then it looks again.
+// If enough children are ready, a few levels run without any; then it checks again.
 i64 clone(worker* w, frame* k, i64 n);
 template <int Levels> i64 plain(worker* w, frame* k, i64 n) {
     if (n < 2) return n;
@@ -41,11 +41,11 @@ void clone_thunk(worker* w, frame* top, frame* me) {
 }
 i64 clone(worker* w, frame* k, i64 n) {
     if (n < 2) return n;
-    if (rich(w, k)) return plain<4>(w, k, n - 1) + plain<4>(w, k, n - 2);
+    if (enough_ready(w, k)) return plain<4>(w, k, n - 1) + plain<4>(w, k, n - 2);
     k->emplace<i64>(n - 1);
-    put(w, k, clone_thunk);
+    push(w, k, clone_thunk);
     i64 right = clone(w, k + 1, n - 2);
-    if (take(w, k)) return clone(w, k, n - 1) + right;
+    if (pop(w, k)) return clone(w, k, n - 1) + right;
     if (k->failed()) rethrow(k);
     return k->as<i64>() + right;
 }

@@ -1,4 +1,4 @@
-// What roots cost: nanoseconds each, the least of some runs.
+// The cost of roots: nanoseconds each, the least of some runs.
 //   free       a root on an object of its own, spawned and run
 //   chain      each root spawns the next one on the same object, which is handed over to it
 //   two        as chain, with two objects
@@ -64,7 +64,7 @@ struct alone {
     void operator()(worker*, frame*) { ++*mine; }
 };
 
-// Spawns in batches that fit the ring, each followed by itself.
+// Spawns in batches that fit the run queue. Each batch spawns itself again.
 struct batch {
     timing* t;
     i64 left;

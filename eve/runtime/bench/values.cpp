@@ -1,5 +1,5 @@
-// Containers against the STL's: nanoseconds for each element, the best of five runs, so that a
-// neighbour on the machine disturbs little. One thread.
+// Containers against the STL's: nanoseconds for each element, the best of five runs, so that other
+// load on the machine disturbs little. One thread.
 //
 //   g++ -std=c++20 -O2 -I.. values.cpp ../{fail,format,hash,instant,output,result,sort,string,table,value}.cpp -o values && ./values
 #include "../format.hpp"
@@ -17,9 +17,9 @@ using namespace eve;
 
 namespace {
 
-volatile i64 sink; // keeps what is measured from being left out
+volatile i64 sink; // keeps the compiler from removing the measured code
 
-// The best time of five for work(), in nanoseconds for each of n elements. `before` is not counted.
+// The best time of five for work(), in nanoseconds for each of n elements. `before` is not timed.
 template <class Before, class Work> double best(i64 n, Before before, Work work) {
     double least = 1e30;
     for (int i = 0; i < 5; ++i) {

@@ -33,7 +33,7 @@ void expect(bool holds, const char* text) {
     _exit(1);
 }
 
-// Used by one thread at a time: the first root, before it spawns what uses the numbers.
+// Used by one thread at a time: the first root, before it spawns the users of the numbers.
 u32 random_below(u32 n) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -41,7 +41,7 @@ u32 random_below(u32 n) {
     return u32((random_state * 0x2545F4914F6CDD1Dul) >> 33) % n;
 }
 
-void dawdle() {
+void delay() {
     static atomic<u32> nothing{0};
     for (int i = 0; i < 3; i++) nothing.load(order::relaxed);
 }

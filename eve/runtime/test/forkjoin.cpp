@@ -1,7 +1,7 @@
-// Random trees of children: every child runs once, unless a failure makes the rest unwanted;
-// no child is left when its parent goes on; and the protocol between owner and thief in all
-// orders of few steps.
-#include "../crew.hpp"
+// Random trees of children: every child runs once, unless a failure makes the others unwanted; no
+// child is left when its parent goes on; and the protocol between owner and thief in all orders of
+// few steps.
+#include "../scheduler.hpp"
 #include "../fail.hpp"
 #include "../failure.hpp"
 #include "../threads.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 atomic<i32> made{0}, ran{0}, under_way{0};
 
-// Makes the shape of a tree from a number, the same on every worker.
+// Derives the shape of a tree from a number, the same on every worker.
 u32 mix(u32 x) {
     x ^= x >> 16;
     x *= 0x7feb352du;
@@ -26,10 +26,10 @@ u32 mix(u32 x) {
 struct node {
     u32 shape;
     i32 depth;
-    i32 fails; // one of so many nodes fails; 0: none
+    i32 fails; // one of this many nodes fails; 0: none
     atomic<i32>* parent_alive;
-    i64* out =
-        nullptr; // where the result goes too: frames are used again by the children joined later
+    // the result also goes there: children that are joined later use the frame again
+    i64* out = nullptr;
 };
 
 i64 visit(worker* w, frame* top, const node& n);
@@ -46,14 +46,14 @@ struct counting {
     ~counting() { under_way.fetch_sub(1, order::relaxed); }
 };
 
-// The children of a node, joined in one of the ways that generated code has.
+// The children of a node, joined in each of the ways of generated code.
 i64 visit_children(worker* w, frame* top, const node& n, atomic<i32>* alive) {
     u32 count = mix(n.shape) % 4;
     joiner children(w, top);
     i64 sum = 0, results[4] = {};
     for (u32 i = 0; i < count; i++) {
         children.top->emplace<node>(n.shape * 5 + i + 1, n.depth - 1, n.fails, alive, &results[i]);
-        put(w, children.top++, visit_thunk);
+        push(w, children.top++, visit_thunk);
         if (mix(n.shape + i) % 3 == 0)
             sum += visit(w, children.top, node{n.shape * 7 + i, 0, 0, alive});
     }
@@ -64,7 +64,7 @@ i64 visit_children(worker* w, frame* top, const node& n, atomic<i32>* alive) {
     }
     while (children.top > top) {
         frame* k = --children.top;
-        if (take(w, k)) {
+        if (pop(w, k)) {
             if (mix(n.shape + 5) % 2 == 0) {
                 node child = k->as<node>();
                 sum += visit(w, k, child);
@@ -84,7 +84,7 @@ i64 visit(worker* w, frame* top, const node& n) {
     atomic<i32> alive{1};
     expect(n.parent_alive->load(order::relaxed) == 1, "a child outlives its parent");
     ran.fetch_add(1, order::relaxed);
-    dawdle();
+    delay();
     if (n.fails && mix(n.shape + 77) % u32(n.fails) == 0) fail(nullptr, "as the test wants");
     struct ending {
         atomic<i32>& alive;
@@ -116,9 +116,9 @@ void loop_over(worker* w, frame* top) {
     static i64 elements[count];
     for (i64& x : elements) x = 0;
     parallel_for(w, top, elements, count, [](worker* v, frame* k, i64& x) {
-        dawdle();
+        delay();
         x++;
-        if (modelled) poll(v, k);
+        if (modelled) poll_steals(v, k);
     });
     for (i64& x : elements) expect(x == 1, "an element was left out or met twice");
     bool failed = false;
@@ -133,22 +133,22 @@ void loop_over(worker* w, frame* top) {
     expect(failed, "the failure of an element did not arrive");
 }
 
-// What publishes frames does not hide from loops that the time is over; they are told once.
+// Publishing frames must not hide from a loop that its time is over. The loop is told once.
 void end_of_time(worker* w, frame* top) {
     static constexpr site here{"test", 1};
     for (int way = 0; way < 3; way++) {
         w->overtime.store(1, order::seq_cst);
-        w->mark.fetch_or(attention, order::seq_cst);
+        w->mark.fetch_or(check_bit, order::seq_cst);
         joiner children(w, top);
         for (i64 i = 0; i < 3; i++) {
-            if (way == 1) ask(w);
-            put(w, children.top++, hole);
+            if (way == 1) request_steal(w);
+            push(w, children.top++, no_op);
         }
         if (way != 2) children.join();
         int told = 0;
         for (int turn = 0; turn < 3; turn++) {
             try {
-                attend(w, children.top, &here);
+                poll_and_check(w, children.top, &here);
             } catch (const failure&) {
                 told++;
             }
@@ -168,7 +168,7 @@ thread thief;
 void steal_three(void*) {
     this_worker = &pair[1];
     for (int i = 0; i < 3; i++)
-        if (frame* k = claim(&pair[0])) run_claimed(&pair[1], stacks[1], k);
+        if (frame* k = steal(&pair[0])) run_stolen(&pair[1], stacks[1], k);
 }
 
 void count_run(worker*, frame*, frame* me) { runs[me->as<i64>()].fetch_add(1, order::relaxed); }
@@ -179,20 +179,20 @@ void put_and_take_three() {
         pair[i].id = i;
         pair[i].depth = 1 << 20; // waits without helping
         pair[i].first = pair[i].split = pair[i].floor = stacks[i];
-        pair[i].mark.store(hungry, order::relaxed);
+        pair[i].mark.store(steal_requested, order::relaxed);
     }
-    the_crew.workers = pair;
-    the_crew.count = 2;
+    the_scheduler.workers = pair;
+    the_scheduler.count = 2;
     for (atomic<i32>& r : runs) r.store(0, order::relaxed);
     this_worker = &pair[0];
     thief.start(steal_three, nullptr);
     frame* top = stacks[0];
     for (i64 i = 0; i < 3; i++) {
         top->emplace<i64>(i);
-        put(&pair[0], top++, count_run);
+        push(&pair[0], top++, count_run);
     }
     while (top > stacks[0])
-        if (take(&pair[0], --top)) runs[top->as<i64>()].fetch_add(1, order::relaxed);
+        if (pop(&pair[0], --top)) runs[top->as<i64>()].fetch_add(1, order::relaxed);
     for (atomic<i32>& r : runs)
         expect(r.load(order::relaxed) == 1, "a frame was lost or ran twice");
     thief.join();
@@ -204,8 +204,8 @@ void test_all_orders() {
     pair = new worker[2];
     u64 orders = model::explore(put_and_take_three, 3);
     printf("forkjoin: owner and thief in %lu orders\n", orders);
-    the_crew.workers = nullptr;
-    the_crew.count = 0;
+    the_scheduler.workers = nullptr;
+    the_scheduler.count = 0;
     delete[] pair;
 }
 

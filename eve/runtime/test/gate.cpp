@@ -1,7 +1,7 @@
-// A gate by itself: who gets in, in which order, and who ends an object whose last handle goes
-// while it is held.
+// A gate by itself: which slot is admitted, in which order, and who ends an object whose last
+// handle goes while it is held.
 #include "../gate.hpp"
-#include "../ready.hpp"
+#include "../run_queue.hpp"
 #include "../threads.hpp"
 #include "core_check.hpp"
 #include "model.hpp"
@@ -43,7 +43,7 @@ void first_come_first_served() {
     expect(g.take_now(false) && g.take_now(false) && !g.take_now(true), "or for many readers");
 }
 
-// The last handle goes before, while, or after the permission is given back: one of the two
+// The last handle goes before, while or after the permission is given back: exactly one of the two
 // ends the object.
 gate* contested;
 atomic<i32> ends{0};
@@ -65,8 +65,8 @@ void one_ends_it() {
     expect(ends.load(order::relaxed) == 1, "an object ends once");
 }
 
-// A ring that its owner fills and empties while a thief empties it: every task comes out once.
-ready_ring* ring;
+// A run queue that its owner pushes and pops while a thief pops: every task comes out once.
+run_queue* ring;
 char tasks[3];
 atomic<i32> popped[3];
 
@@ -77,7 +77,7 @@ void pop_some(int n) {
 }
 
 void all_come_out() {
-    ready_ring r;
+    run_queue r;
     ring = &r;
     for (atomic<i32>& p : popped) p.store(0, order::relaxed);
     other.start([](void*) { pop_some(2); }, nullptr);
@@ -91,9 +91,9 @@ void all_come_out() {
 }
 
 void full_ring() {
-    ready_ring r;
+    run_queue r;
     auto* t = reinterpret_cast<task*>(tasks);
-    for (u32 i = 0; i < ready_ring::capacity; i++) expect(r.push(t), "there is room");
+    for (u32 i = 0; i < run_queue::capacity; i++) expect(r.push(t), "there is room");
     expect(!r.push(t), "it is full");
     expect(r.pop() == t && r.push(t), "there is room for one");
 }

@@ -1,5 +1,5 @@
-// The broadcast server: what one client sends, all get. Tells how many clients there are
-// whenever one leaves.
+// The broadcast server: a message of one client goes to all. Prints the number of clients whenever
+// one leaves.
 #include "io_check.hpp"
 
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
-// What the servers under test share: they tell their driver on standard output what it
-// wants to know.
+// Helpers of the servers under test, which report to their driver on standard output.
 #include "eve.hpp"
 
 #include <stdarg.h>
@@ -29,13 +28,13 @@ struct shut_down {
     }
 };
 
-// The number given as this argument, or another one.
+// The number in this argument; else the other one.
 inline eve::i64 argument(eve::i64 i, eve::i64 otherwise) {
     eve::vector<eve::string> args = eve::process::args();
     return i < args.size() ? *args[i].to_int() : otherwise;
 }
 
-// A listener that tells its port, and stops at SIGTERM.
+// A listener that reports its port, and stops at SIGTERM.
 template <class Handler> eve::ref<eve::tcp_socket> serve(Handler handler, eve::i64 max = 0) {
     eve::ref<eve::tcp_socket> server =
         eve::tcp_socket::listen(argument(0, 0), eve::string::literal("127.0.0.1"), max);

@@ -1,5 +1,5 @@
-// The counter server: byte 1 adds one, any other byte asks; every byte is answered with a
-// line, in order.
+// The counter server: byte 1 adds one, any other byte reads; every byte is answered with a line,
+// in order.
 #include "io_check.hpp"
 
 namespace {

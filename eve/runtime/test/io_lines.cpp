@@ -1,5 +1,5 @@
-// A server that is told by lines what to do, and tells its driver each event: all that a
-// socket can emit.
+// A server that obeys lines and reports each event to its driver: all events that a socket can
+// emit.
 #include "io_check.hpp"
 
 #include <string.h>
@@ -28,7 +28,7 @@ struct register_task {
     }
 };
 
-// Keeps a worker and the socket for 300 ms.
+// Occupies a worker and the socket for 300 ms.
 struct spin_task {
     client_ref client;
     void operator()(eve::worker*, eve::frame*) {
@@ -37,8 +37,8 @@ struct spin_task {
     }
 };
 
-// Waits for the socket to be gone, then registers for its end: U15 says that it is
-// told all the same.
+// Waits until the socket has closed, then registers a handler for its end: U15 says that the
+// handler is called all the same.
 struct after_close {
     client_ref client;
     void operator()(eve::worker*, eve::frame*) {

@@ -1,4 +1,4 @@
-// The parts of io that need no server, one for each name that the driver gives.
+// The parts of io that need no server, one for each name that the driver passes.
 #include "io_check.hpp"
 
 #include <string.h>
@@ -13,8 +13,8 @@ void busy_for(eve::i64 ms) {
 
 constexpr eve::i64 tick_ns = 10'000'000;
 
-// timer: the handler is slower than the interval, so ticks are counted together: two or more a run,
-// and no more than time has had.
+// timer: the handler is slower than the interval, so ticks are counted together: two or more in
+// each event, and no more than time has passed.
 struct on_tick {
     eve::i64 since_ns;
     eve::ref<eve::i64> runs;
@@ -51,9 +51,8 @@ void start_after() {
     eve::on<eve::fired>(eve::timer::after(20'000'000), on_once{}, eve::hold::write, true);
 }
 
-// sleep: in order of their times, and one that takes too long for its awaiter. What is to
-// come later than something that begins after it does so by far: a busy machine may stop us
-// between two lines.
+// sleep: the order of the times, and one that takes too long for its awaiter. The times lie far
+// apart: a busy machine may stop the process between two lines.
 struct slept {
     int n;
     void operator()(eve::worker*, eve::frame*) { io_check::say("slept %d", n); }
@@ -77,7 +76,7 @@ void start_sleep() {
     eve::await_within(eve::sleep(120'000'000), 200'000'000, slept_within{"short"}, false);
 }
 
-// emit: an emitter of the user's: order, consumption, off, and handlers that come later.
+// emit: an emitter of the user's: order, consumption, off, and handlers that are registered later.
 struct done {
     eve::i64 n;
 };
@@ -134,7 +133,7 @@ void start_stdin() {
     eve::on<eve::close>(eve::the_stdin, on_end{count}, eve::hold::write, true, eve::read(count));
 }
 
-// connect: to a server that is there, to a port where nobody is, and to a name that is none.
+// connect: to a running server, to a port without a listener, and to an invalid name.
 struct on_echoed {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& s, eve::data&) {
         eve::bytes got = s->read_buffer();
@@ -168,8 +167,8 @@ void start_connect() {
                connected{"nobody"}, false);
 }
 
-// hang: a connection that nobody answers, given up after a while: the process does not wait
-// for the kernel to.
+// hang: a connection that nobody answers, cancelled after a while: the process does not wait for
+// the kernel's timeout.
 struct given_up {
     void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r) {
         io_check::say("%s", r.ok()                                              ? "connected"

@@ -1,4 +1,4 @@
-// Blocks that go from worker to worker keep their contents, and all come back.
+// Blocks that move from worker to worker keep their contents, and all are freed.
 #include "../memory.hpp"
 #include "../threads.hpp"
 #include "core_check.hpp"
@@ -8,22 +8,22 @@ namespace {
 
 constexpr int shelves = 64;
 
-struct parcel {
+struct outgoing {
     usize size;
     u64 stamp;
 };
 
-atomic<parcel*> shelf[shelves];
+atomic<outgoing*> shelf[shelves];
 
-// Puts new blocks on random shelves and frees what lay there, whoever it is from.
+// Puts new blocks on random shelves and frees the old ones, whichever thread made them.
 void trade(u32 random, int turns) {
     for (int i = 0; i < turns; i++) {
         random = random * 1664525 + 1013904223;
-        usize size = sizeof(parcel) + (random >> 8) % 1100;
-        auto* p = static_cast<parcel*>(allocate(size));
+        usize size = sizeof(outgoing) + (random >> 8) % 1100;
+        auto* p = static_cast<outgoing*>(allocate(size));
         p->size = size;
         p->stamp = reinterpret_cast<u64>(p) * size;
-        parcel* old = shelf[(random >> 20) % shelves].exchange(p, order::acq_rel);
+        outgoing* old = shelf[(random >> 20) % shelves].exchange(p, order::acq_rel);
         if (!old) continue;
         expect(old->stamp == reinterpret_cast<u64>(old) * old->size,
                "a block was changed by somebody else");
@@ -37,9 +37,9 @@ void trade_everywhere(worker*, frame*) {
 }
 
 void all_back() {
-    trade(5, 100); // also by a thread that is no worker
+    trade(5, 100); // also by a thread that is not a worker
     for (auto& s : shelf)
-        if (parcel* p = s.exchange(nullptr, order::acq_rel)) release(p, p->size);
+        if (outgoing* p = s.exchange(nullptr, order::acq_rel)) release(p, p->size);
     expect(small_bytes_in_use() == 0, "blocks are missing");
 }
 

@@ -19,16 +19,16 @@ void release(void* block, usize bytes);
 namespace {
 
 constexpr usize stack_bytes = 512 << 10;
-constexpr u64 most_steps = 4'000'000; // of one run; more means that somebody waits in vain
+constexpr u64 most_steps = 4'000'000; // of one run; more means that a thread waits in vain
 
 struct strand {
     ucontext_t context;
     void (*body)(void*);
     void* argument;
-    void* waits_on = nullptr; // a word, or the strand that it joins
-    bool limited = false;     // its wait may end by time
+    void* waits_on = nullptr; // a futex word, or the strand that it joins
+    bool limited = false;     // its wait may time out
     bool ended = false;
-    // What belongs to a thread of the system.
+    // Data of one thread of the system.
     worker* me = nullptr;
     unsigned char exceptions[16] = {};
 };
@@ -37,14 +37,14 @@ struct choice {
     u32 taken, options;
 };
 
-// The order of addresses decides the order of locks, so each run gets the same addresses: one
-// behind the other, from the start. What is released is not used again.
+// The order of addresses decides the order of locks. So each run gets the same addresses: they
+// ascend from the start, and released memory is not used again.
 constexpr usize arena_bytes = 64 << 20;
 alignas(64) unsigned char arena[arena_bytes];
 usize arena_used = 0;
 
 std::vector<strand*> strands;
-std::vector<void*> stacks; // of ended runs, for the next one
+std::vector<void*> stacks; // of ended runs, for reuse
 strand* current = nullptr;
 ucontext_t outside;
 u64 random_state, switch_one_in, steps, all_steps, seed_now;
@@ -67,7 +67,7 @@ u64 next_random() {
     return random_state * 0x2545F4914F6CDD1Dul >> 16;
 }
 
-// One of so many, as the seed or the path says.
+// Chooses one of the options, as the seed or the path says.
 u32 choose(u32 options) {
     if (!exploring) return u32(next_random() % options);
     if (options == 1) return 0;
@@ -86,7 +86,7 @@ void switch_to(strand* next) {
     swapcontext(&from->context, &next->context);
 }
 
-// Those that can go on; with times, also those whose wait may end by time.
+// The strands that can go on; with `times`, also those whose wait may time out.
 std::vector<strand*> ready(bool times) {
     std::vector<strand*> list;
     for (strand* s : strands)
@@ -162,7 +162,7 @@ void step() {
     switch_to(list[(self_at + taken) % list.size()]);
 }
 
-void rest() {
+void yield() {
     if (!current) return;
     count_step();
     go_on_elsewhere(true);
@@ -177,7 +177,7 @@ void* allocate(usize bytes) {
     return arena + at;
 }
 
-// Who still uses it will notice.
+// Overwrites the block, so that a use after release is noticed.
 void release(void* block, usize bytes) { __builtin_memset(block, 0xDD, bytes); }
 
 unsigned long start(void (*body)(void*), void* argument) {

@@ -1,4 +1,4 @@
-// Ends of a process, one for each argument; runtime_test.go says what each prints and its status.
+// Ends of a process, one for each argument; core_test.go says what each prints and its status.
 #include "../fail.hpp"
 #include "../failure.hpp"
 #include "../runtime.hpp"
@@ -15,21 +15,22 @@ namespace {
 
 constexpr site here = {"chat.eve", 12};
 
-struct door {
+struct file {
     int number;
     bool failed(const failure&) {
-        printf("door %d closes\n", number);
+        printf("file %d closes\n", number);
         return true;
     }
 };
 
-// Loose: the process ends. Contained: what was held to write is told, the rest goes on.
+// Not contained: the process ends. Contained: the objects held to write are told, and the process
+// goes on.
 void fail_loose(worker*, frame*) {
-    ref<door> d = make<door>(door{1});
+    ref<file> d = make<file>(file{1});
     spawn([d](worker*, frame*) { fail(&here, "no such room"); }, write(d));
 }
 void fail_contained(worker*, frame*) {
-    ref<door> a = make<door>(door{1}), b = make<door>(door{2});
+    ref<file> a = make<file>(file{1}), b = make<file>(file{2});
     spawn_contained([a, b](worker*, frame*) { fail(&here, "no such room"); }, write(a), read(b));
     spawn([a](worker*, frame*) { printf("and on with %d\n", a->number); }, write(a));
 }
@@ -41,15 +42,15 @@ void fail_contained(worker*, frame*) {
 void too_deep(worker*, frame*) { printf("%ld\n", deeper(0)); }
 
 void too_wide(worker* w, frame* top) {
-    for (frame* k = top;; k++) put(w, k, hole);
+    for (frame* k = top;; k++) push(w, k, no_op);
 }
 
 void too_long(worker*, frame*) {
-    for (;;) pulse(&here);
+    for (;;) check_budget(&here);
 }
 
-// The process is stopped for longer than the budget, after it was looked at once; the task itself
-// computes for 10 ms.
+// The process is stopped for longer than the budget, after the first check of the watchdog. The
+// task itself computes for 10 ms.
 void stopped(worker*, frame*) {
     pid_t self = getpid();
     if (fork() == 0) {
@@ -61,15 +62,15 @@ void stopped(worker*, frame*) {
     kill(self, SIGSTOP);
     timespec t;
     do {
-        pulse(&here);
+        check_budget(&here);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     } while (t.tv_sec == 0 && t.tv_nsec < 10000000);
     puts("in time");
 }
 
-// One root holds what the other waits for, until it has been seen.
+// One root holds an object that the other waits for, until that has been seen.
 void hold_and_wait(worker*, frame*) {
-    ref<door> d = make<door>(door{1});
+    ref<file> d = make<file>(file{1});
     spawn(
         [d](worker*, frame*) {
             spawn([d](worker*, frame*) { puts("done"); }, read(d));
@@ -88,10 +89,10 @@ end_hook flush{[]() noexcept {
 void leave(worker*, frame*) { end_process(7); }
 
 void inline_now(worker*, frame*) {
-    ref<door> d = make<door>(door{1}), e = make<door>(door{2});
-    auto ask = [&](worker*, frame*) { printf("door %d\n", d->number); };
+    ref<file> d = make<file>(file{1}), e = make<file>(file{2});
+    auto ask = [&](worker*, frame*) { printf("file %d\n", d->number); };
     printf("free: %d\n", run_now(ask, true, write(d), read(d), read(e)));
-    built<door> held(door{3});
+    built<file> held(file{3});
     printf("held: %d\n", run_now(ask, true, write(d), read(held)));
     printf("given back: %d\n", run_now(ask, true, write(d)));
 }

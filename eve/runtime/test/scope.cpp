@@ -1,5 +1,5 @@
-// Random children of scopes, nested, over a few objects: conflicting ones run in the order of their
-// spawns, none is left behind, and a failure skips what has not started.
+// Random children of scopes, nested, over a few objects: conflicting ones run in the order of
+// their spawns, none is lost, and a failure skips the children that have not started.
 #include "../scope.hpp"
 #include "../fail.hpp"
 #include "../failure.hpp"
@@ -22,7 +22,7 @@ struct child {
     bool write_[2];
     i32 before[2], writers_before[2];
     int depth;
-    scope* home; // to spawn into from inside; null: not
+    scope* home; // a scope to spawn into from inside; null: none
     bool fails;
     struct mark {
         mark() { alive.fetch_add(1, order::relaxed); }
@@ -56,7 +56,7 @@ struct child {
 
 grant want(const child& c, int i) { return c.write_[i] ? write(*c.what[i]) : read(*c.what[i]); }
 
-// Spawns n children that know their order, if they all stay and none spawns into the same scope.
+// Spawns n children that know their order, if none fails and none spawns into the same scope.
 void spawn_children(scope& s, int n, int depth, bool ordered, u32 seed, watched* all) {
     i32 spawned[objects] = {}, writers[objects] = {};
     for (int i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ void child::operator()(worker* w, frame* top) {
     begin(0);
     begin(1);
     ran.fetch_add(1, order::relaxed);
-    dawdle();
+    delay();
     if (fails) fail(nullptr, "as the test wants");
     if (depth > 0) {
         watched own[objects];
@@ -124,7 +124,7 @@ void all_ran() {
     expect(alive.load(order::relaxed) == 0, "captures are left");
 }
 
-// The third child on one object fails: those before it run, those behind it do not.
+// The third child on one object fails: the children before it run, those behind it do not.
 void fail_third(worker* w, frame* top) {
     watched x, y;
     ran.store(0, order::relaxed);

@@ -1,6 +1,6 @@
-// Random roots over a few objects: nothing conflicting runs at once, each object sees its roots in
-// the order of their spawns, all roots run once, and all objects end.
-#include "../crew.hpp"
+// Random roots over a few objects: conflicting roots never run at once, each object sees its roots
+// in the order of their spawns, all roots run once, and all objects end.
+#include "../scheduler.hpp"
 #include "core_check.hpp"
 
 namespace eve::test {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int objects = 4, most_roots = 60;
 
-// An object that watches its users. Its plain fields are for ThreadSanitizer.
+// An object that checks its users. Its plain fields are for ThreadSanitizer.
 struct watched {
     atomic<i32> readers{0}, writers{0};
     atomic<i32> ended{0}, writers_ended{0};
@@ -44,11 +44,12 @@ struct want {
     ref<watched> what;
     bool write = false;
     i32 before = -1,
-        writers_before = 0; // roots that were spawned earlier on the same object; -1: unknown
+        // roots that were spawned earlier on the same object; -1: unknown
+        writers_before = 0;
 };
 
-// A root with up to three objects. Those of the first root know who was spawned before; those that
-// they spawn do not.
+// A root with up to three objects. The first root's children know which roots were spawned before;
+// their own children do not.
 struct user {
     want wants[3];
     int count = 0;
@@ -65,7 +66,7 @@ struct user {
                 expect(x.what->writers_ended.load(order::relaxed) == x.writers_before,
                        "a reader out of order");
         }
-        dawdle();
+        delay();
         for (; children > 0; children--) spawn_again();
         for (int i = 0; i < count; i++) unuse(*wants[i].what, wants[i].write);
         ran.fetch_add(1, order::relaxed);
@@ -79,7 +80,7 @@ struct user {
         again.count = count < 3 ? count + 1 : 3;
         again.wants[again.count - 1] = want{mine.handle(), children % 2 == 0, -1, 0};
         start(again);
-        dawdle();
+        delay();
     }
 
     static void start(user& u) {
@@ -138,7 +139,7 @@ void spawn_odd(worker*, frame*) {
         spawn(
             [x, second](worker*, frame*) {
                 use(*x, second);
-                dawdle();
+                delay();
                 unuse(*x, second);
                 ran.fetch_add(1, order::relaxed);
             },
@@ -148,8 +149,8 @@ void spawn_odd(worker*, frame*) {
     for (int i = 0; i < (modelled ? 100 : 1000000); i++) chain = make<link>(link{move(chain)});
 }
 
-// Events from pollers: handlers run at once where they can, and as roots where they cannot, beside
-// roots on the same objects.
+// Events from pollers: handlers run at once if they can, else as roots, beside roots on the same
+// objects.
 ref<watched> shared[objects];
 atomic<i32> events{0}, handled{0};
 constexpr i32 all_events = 30;
@@ -163,12 +164,12 @@ user handler_for(u32 event) {
 }
 
 struct eventful final : poller {
-    poller* bell = new_bell();
-    ~eventful() override { delete bell; }
+    poller* waiter = new_futex_poller();
+    ~eventful() override { delete waiter; }
     void wait(i64 timeout_us) override {
-        if (events.load(order::seq_cst) <= 0) bell->wait(timeout_us);
+        if (events.load(order::seq_cst) <= 0) waiter->wait(timeout_us);
     }
-    void wake() override { bell->wake(); }
+    void wake() override { waiter->wake(); }
     bool poll() override {
         i32 event = events.fetch_sub(1, order::seq_cst);
         if (event <= 0) return false;

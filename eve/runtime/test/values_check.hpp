@@ -1,5 +1,5 @@
 #pragma once
-// The few lines that the tests of values share. They may use the STL: it is what they compare with.
+// Helpers of the tests of values. They may use the STL, which they compare with.
 #include "../failure.hpp"
 
 #include <cstdio>
@@ -29,7 +29,7 @@ inline void expect_text(const eve::string& got, std::string_view want, int line 
 
 inline constexpr eve::site here{"test.eve", 7};
 
-// What work fails with, without the place; "" when it does not fail.
+// The message of the failure of work, without the place; "" when it does not fail.
 template <class Work> std::string failure_of(Work work) {
     try {
         work();
@@ -39,7 +39,7 @@ template <class Work> std::string failure_of(Work work) {
     return "";
 }
 
-// Random numbers of the same sequence in every run; a failing test prints what it was at.
+// Random numbers, the same sequence in every run. A failing test prints its place in it.
 struct dice {
     unsigned long state = 88172645463325252ul;
     unsigned long roll() {

@@ -1,4 +1,4 @@
-// Maps and sets against std::unordered_map and a list of the order of insertion.
+// Maps and sets against std::unordered_map and a list in order of insertion.
 #include "../map.hpp"
 
 #include "../array.hpp"
@@ -96,7 +96,7 @@ void check_growth() {
     bool all = true;
     for (i64 i = 0; i < 100000; ++i) all = all && *m.find(i << 20) == i && !m.has((i << 20) + 1);
     expect(all, "100 000 keys whose low bits are equal");
-    // A queue: what is removed at the front makes room for the back, and the table stays small.
+    // A queue: removing at the front makes room at the back, and the table stays small.
     map<i64, i64> queue;
     for (i64 i = 0; i < 100000; ++i) {
         queue.set(i, i);
@@ -168,8 +168,8 @@ template <class T> void check_set(T a, T b) {
     expect(t.empty() && !t.has(a) && t.begin() == t.end(), "clear");
 }
 
-// Many keys that one seed would send to one slot must not be known in advance: the seed
-// differs between runs.
+// Nobody may know in advance many keys that one seed would send to one slot: the seed differs
+// between runs.
 void check_seed() {
     expect(hash_seed[0] != 0 && hash_seed[1] != 0 && hash_seed[0] != hash_seed[1],
            "the seed was drawn");

@@ -1,4 +1,4 @@
-// Arithmetic against the same in 128 bits, at the ends of every type.
+// Arithmetic against the same in 128 bits, at the limits of every type.
 #include "../number.hpp"
 
 #include "values_check.hpp"
@@ -34,7 +34,7 @@ template <class T> std::vector<T> samples() {
     return v;
 }
 
-// Out of range of T stays out of range when the product of two u64 does not fit either.
+// A product of two u64 that does not fit i128 stays out of the range of T.
 wide product(wide a, wide b) {
     wide r;
     (void)__builtin_mul_overflow(a, b, &r);

@@ -11,7 +11,7 @@ using namespace eve;
 
 namespace {
 
-// Counts what is alive; can be copied.
+// Counts the live instances; can be copied.
 struct counted {
     long x;
     static inline long alive = 0;

@@ -1,5 +1,5 @@
 // Outputs to files, pipes, a full disk and a reader that has gone. The cases that end the process
-// run in a child.
+// run in a child process.
 #include "../output.hpp"
 
 #include "../vector.hpp"
@@ -27,7 +27,7 @@ struct pipe_ends {
         from = ends[0];
         to = ends[1];
     }
-    // All that there is now.
+    // All bytes that are there now.
     std::string waiting() const {
         std::string all;
         pollfd p{from, POLLIN, 0};
@@ -70,7 +70,7 @@ void check_modes() {
     expect(p.waiting() == "x", "direct");
 }
 
-// More than the pipe holds, to a reader that is slow, while signals interrupt the writes.
+// More than the pipe holds, to a slow reader, while signals interrupt the writes.
 void check_long() {
     pipe_ends p;
     struct sigaction nothing {};
@@ -116,7 +116,7 @@ void check_flush_from_outside() {
            "writes and flushes do not mix");
 }
 
-// Runs work in a child whose standard error is caught; gives its wait status.
+// Runs work in a child process and captures its standard error. Returns its wait status.
 template <class Work> int in_child(Work work, std::string& errors) {
     pipe_ends p;
     pid_t child = fork();

@@ -75,7 +75,7 @@ std::vector<long> small_sizes() {
     return v;
 }
 
-// All inputs of up to 9 items of 4 values, where every way through the short runs is met.
+// All inputs of up to 9 items of 4 values, which reach every path through the short runs.
 void check_all_short() {
     for (long n = 0; n <= 8; ++n) {
         for (long code = 0; code < 1l << (2 * n); ++code) {
@@ -117,12 +117,12 @@ void check_special_floats() {
     expect(std::isnan(v.front()) && std::isnan(v.back()), "NaNs stand at the ends");
 }
 
-// McIlroy's opponent of quicksort: answers comparisons so that every pivot is bad.
-struct opponent {
+// McIlroy's adversary of quicksort: it answers comparisons so that every pivot is bad.
+struct adversary {
     long id;
     static inline std::vector<long> value;
     static inline long solid, candidate, compared;
-    friend bool operator<(const opponent& a, const opponent& b) {
+    friend bool operator<(const adversary& a, const adversary& b) {
         ++compared;
         long gas = long(value.size());
         long &x = value[std::size_t(a.id)], &y = value[std::size_t(b.id)];
@@ -135,20 +135,20 @@ struct opponent {
 
 void check_opponent() {
     long n = 20000;
-    opponent::value.assign(std::size_t(n), n);
-    opponent::solid = opponent::candidate = opponent::compared = 0;
-    std::vector<opponent> v;
+    adversary::value.assign(std::size_t(n), n);
+    adversary::solid = adversary::candidate = adversary::compared = 0;
+    std::vector<adversary> v;
     for (long i = 0; i < n; ++i) v.push_back({i});
     sort_items(v.data(), n);
-    expect(opponent::compared < 40 * n * 15, "no more than 40 n log n comparisons");
+    expect(adversary::compared < 40 * n * 15, "no more than 40 n log n comparisons");
     bool sorted = true;
     for (std::size_t i = 1; i < v.size(); ++i)
         sorted &=
-            opponent::value[std::size_t(v[i - 1].id)] <= opponent::value[std::size_t(v[i].id)];
-    expect(sorted, "sorted in spite of the opponent");
+            adversary::value[std::size_t(v[i - 1].id)] <= adversary::value[std::size_t(v[i].id)];
+    expect(sorted, "sorted in spite of the adversary");
 }
 
-// As par.sort does it.
+// As par.sort does.
 void quick(slice<i64> v) {
     if (v.size() < 1024) return v.sort();
     auto parts = v.partition();

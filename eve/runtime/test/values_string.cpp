@@ -70,7 +70,7 @@ void check_cuts() {
     expect(kept.at(1400, &here) == '!', "last byte");
 }
 
-// Appending in place must not be seen through copies and parts made before.
+// Appending in place must not change copies and parts that were made before.
 void check_appending() {
     dice d;
     std::vector<std::pair<eve::string, std::string>> pool(6);

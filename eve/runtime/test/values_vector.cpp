@@ -152,7 +152,7 @@ void check_places() {
     expect(low.to_vector() == vector<i64>::of(1, 2), "to_vector");
 }
 
-// Changing what is iterated fails, also when readers iterate it twice at once.
+// Changing an iterated container fails, also when two readers iterate it at once.
 void check_pins() {
     vector<i64> v = vector<i64>::of(1, 2, 3);
     {
@@ -177,7 +177,7 @@ void check_pins() {
     expect(nested[0].size() == 5, "elements may change in place");
 }
 
-// Readers in several threads pin one vector; when the last has gone it may change.
+// Readers in several threads pin one vector; after the last one it may change.
 void check_readers() {
     vector<i64> v = vector<i64>::of(1, 2, 3);
     std::vector<std::thread> readers;

@@ -1,4 +1,4 @@
-// Work that comes from a thread that is no worker, while the workers may just be falling asleep: no
+// Work that comes from a thread without a worker, while the workers may just be falling asleep: no
 // wake-up gets lost.
 #include "../threads.hpp"
 #include "core_check.hpp"
@@ -10,10 +10,10 @@ constexpr int sent = 3;
 atomic<i32> came{0};
 thread sender;
 
-// As a pool does: every result is a root, and the process goes on until the last one has run.
+// Like a thread pool: every result is a root, and the process goes on until the last one has run.
 void send(void*) {
     for (int i = 0; i < sent; i++) {
-        dawdle();
+        delay();
         spawn([](worker*, frame*) {
             came.fetch_add(1, order::relaxed);
             disarm();
@@ -32,7 +32,7 @@ void all_came() {
     expect(came.load(order::relaxed) == sent, "a root from outside was lost");
 }
 
-// A long chain of hand-overs beside another root: both get on.
+// A long chain of hand-overs beside another root: both make progress.
 ref<i64>* counter;
 struct step_on {
     int left;

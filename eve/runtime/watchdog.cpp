@@ -1,6 +1,6 @@
-// The thread that looks at the workers from outside: roots that take too long, and SIGQUIT while
-// EVE_TRACE is set.
-#include "crew.hpp"
+// The watchdog: a thread that checks for roots that take too long, and for SIGQUIT while EVE_TRACE
+// is set.
+#include "scheduler.hpp"
 #include "fail.hpp"
 #include "forkjoin.hpp"
 #include "threads.hpp"
@@ -11,7 +11,7 @@
 namespace eve {
 namespace {
 
-constexpr i64 look_ms = 1000; // between two looks, and at most a quarter of the budget
+constexpr i64 look_ms = 1000; // between two checks, and at most a quarter of the budget
 
 struct watched {
     u64 turn = 0;
@@ -24,26 +24,26 @@ constinit atomic<u32> ending{0};
 constinit watched seen[idle_set::most];
 
 void look(i64 passed_ms) noexcept {
-    for (int i = 0; i < the_crew.count; i++) {
-        worker& w = the_crew.workers[i];
+    for (int i = 0; i < the_scheduler.count; i++) {
+        worker& w = the_scheduler.workers[i];
         u64 turn = w.turns.load(order::relaxed);
         watched& was = seen[i];
-        if (turn != was.turn || the_crew.idle.asleep(i)) {
+        if (turn != was.turn || the_scheduler.idle.asleep(i)) {
             was = watched{turn, 0};
             continue;
         }
         was.age_ms += passed_ms;
-        if (was.age_ms < the_crew.budget_ms) continue;
+        if (was.age_ms < the_scheduler.budget_ms) continue;
         was.age_ms = 0;
         w.overtime.store(1, order::seq_cst);
-        w.mark.fetch_or(attention, order::seq_cst);
+        w.mark.fetch_or(check_bit, order::seq_cst);
     }
 }
 
-// Waits for the time, or for SIGQUIT.
+// Waits for this time, or for SIGQUIT.
 void pass(i64 ms, const sigset_t& quit) noexcept {
     timespec limit = {ms / 1000, ms % 1000 * 1000000};
-    if (!the_crew.tracing) return wait_on(ending, 0, ms * 1000);
+    if (!the_scheduler.tracing) return wait_on(ending, 0, ms * 1000);
     if (sigtimedwait(&quit, nullptr, &limit) == SIGQUIT && !ending.load(order::acquire))
         trace_report();
 }
@@ -59,16 +59,16 @@ void* watch(void*) {
     sigemptyset(&quit);
     sigaddset(&quit, SIGQUIT);
     i64 period = look_ms;
-    if (the_crew.budget_ms > 0 && the_crew.budget_ms / 4 < period)
-        period = the_crew.budget_ms / 4 + 1;
+    if (the_scheduler.budget_ms > 0 && the_scheduler.budget_ms / 4 < period)
+        period = the_scheduler.budget_ms / 4 + 1;
     for (i64 last = now_ms(); !ending.load(order::acquire);) {
         pass(period, quit);
         i64 now = now_ms();
-        // A watcher that comes late does not know whether the workers could run meanwhile: the
-        // process may have been stopped, or the machine have had no time for it. So one look counts
+        // A watchdog that wakes late does not know whether the workers could run meanwhile: the
+        // process may have been stopped, or the machine may have been busy. So one check counts
         // for one period at most.
         i64 passed = now - last < period ? now - last : period;
-        if (the_crew.budget_ms > 0) look(passed);
+        if (the_scheduler.budget_ms > 0) look(passed);
         last = now;
     }
     return nullptr;
@@ -76,29 +76,31 @@ void* watch(void*) {
 
 } // namespace
 
-void start_watch() {
+void start_watchdog() {
     if constexpr (modelled) return;
-    if (the_crew.budget_ms <= 0 && !the_crew.tracing) return;
+    if (the_scheduler.budget_ms <= 0 && !the_scheduler.tracing) return;
     ending.store(0, order::relaxed);
     for (watched& w : seen) w = watched();
     sigset_t all, was;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was); // signals are for others; SIGQUIT is waited for
+    // signals are for other threads; this one waits for SIGQUIT
+    pthread_sigmask(SIG_SETMASK, &all, &was);
     watching = pthread_create(&watcher, nullptr, watch, nullptr) == 0;
     pthread_sigmask(SIG_SETMASK, &was, nullptr);
 }
 
-void stop_watch() {
+void stop_watchdog() {
     if (!watching) return;
     ending.store(1, order::release);
     wake_on(ending, 1);
-    if (the_crew.tracing) pthread_kill(watcher, SIGQUIT);
+    if (the_scheduler.tracing) pthread_kill(watcher, SIGQUIT);
     pthread_join(watcher, nullptr);
     watching = false;
 }
 
 void over_budget(worker* w, const site* at) {
-    w->overtime.store(0, order::relaxed); // what cleans up after the failure has its time again
+    // the code that cleans up after the failure has the full time again
+    w->overtime.store(0, order::relaxed);
     fail(at, "the time budget of the task is used up");
 }
 
