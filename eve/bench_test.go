@@ -13,8 +13,8 @@ import (
 	"interleave/eve/emit"
 )
 
-// BenchmarkRuntime runs the programs of runtime/bench, which measure by themselves: their tables
-// are the result.
+// BenchmarkRuntime runs the programs of runtime/bench. They measure themselves and print tables,
+// which are the result.
 func BenchmarkRuntime(b *testing.B) {
 	if !build.Available() {
 		b.Skip("no C++ compiler: apt-get install g++")

@@ -1,6 +1,6 @@
-// Package eve holds the C++ runtime of Eve as text, which package build compiles on the machine of
-// the user. It stands in runtime, and what generated code may use of it in runtime/api.md. A folder
-// with C++ in it can be no Go package, hence this one above it.
+// Package eve holds the C++ runtime of Eve as text, which package build compiles on the user's
+// machine. The files are in runtime; runtime/api.md says what generated code may use. A folder
+// with C++ files cannot be a Go package, so this package is in the folder above.
 package eve
 
 import (
@@ -20,7 +20,7 @@ func RuntimeFiles() map[string][]byte {
 	all := map[string][]byte{}
 	entries, err := fs.ReadDir(files, "runtime")
 	if err != nil {
-		panic(err) // embedded at build time: it is there
+		panic(err) // it is embedded at build time
 	}
 	for _, e := range entries {
 		text, err := files.ReadFile("runtime/" + e.Name())
@@ -44,7 +44,7 @@ func RuntimeSources() []string {
 	return names
 }
 
-// RuntimeHash tells this runtime from every other.
+// RuntimeHash is a hash of all files of the runtime.
 func RuntimeHash() string {
 	all := RuntimeFiles()
 	names := make([]string, 0, len(all))

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestEcho holds conversations with the echo server that a server for TCP must stand.
+// TestEcho holds conversations that a TCP server must handle.
 func TestEcho(t *testing.T) {
 	conversations := []struct {
 		name string
@@ -50,7 +50,7 @@ func TestEcho(t *testing.T) {
 	})
 }
 
-// talkHalfClose sends and says at once that no more comes: the replies come all the same.
+// talkHalfClose sends and closes its side at once. The replies must come all the same.
 func talkHalfClose(t *testing.T, s *server) {
 	for i := range 50 {
 		c := s.dial()
@@ -108,7 +108,7 @@ func talkMany(t *testing.T, s *server) {
 	}
 }
 
-// talkResets leaves by resets, with data under way in both directions.
+// talkResets ends connections by resets, with data under way in both directions.
 func talkResets(t *testing.T, s *server) {
 	for range 200 {
 		c := s.dial()
@@ -122,7 +122,7 @@ func talkResets(t *testing.T, s *server) {
 	mustRead(t, c, "still there")
 }
 
-// talkSlowly has clients that write on and on and do not read: the server stops to read them.
+// talkSlowly has clients that write without reading: the server must stop reading them.
 func talkSlowly(t *testing.T, s *server) {
 	before := s.residentKiB()
 	for range 8 {
@@ -139,13 +139,12 @@ func talkSlowly(t *testing.T, s *server) {
 	mustRead(t, c, "quick")
 }
 
-// stall writes until the server takes no more, since nobody reads what it says: not a byte comes
-// through and the server sleeps, twice in succession. A server that only has no processor at the
-// moment does not sleep.
+// stall writes until the server takes no more, since the client does not read the replies. It
+// waits until not a byte gets through and the server sleeps, twice in succession. A server that
+// merely has no processor at the moment does not sleep.
 func (s *server) stall(c *net.TCPConn) {
 	s.t.Helper()
-	// bytes: many times what the kernel keeps, 6 + 4 MB at most on each way by
-	// tcp_rmem and tcp_wmem
+	// bytes: many times the kernel's buffers, 6 + 4 MB at most each way by tcp_rmem and tcp_wmem
 	const most = 64 << 20
 	block := make([]byte, 1<<20)
 	for taken, asleep := 0, 0; asleep < 2; {
@@ -165,8 +164,8 @@ func (s *server) stall(c *net.TCPConn) {
 	c.SetDeadline(time.Now().Add(patience))
 }
 
-// TestShutdown has a client that reads nothing of what waits for it: the server gives it its second
-// of grace, and everybody else their output.
+// TestShutdown has a client that does not read its output: the server gives it the grace of a
+// second, and everybody else gets their output.
 func TestShutdown(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		t.Parallel()
@@ -186,7 +185,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// TestChurn opens and closes 20 000 connections: memory and descriptors stay as they were.
+// TestChurn opens and closes 20 000 connections: memory and descriptors must not grow.
 func TestChurn(t *testing.T) {
 	needSanitize(t, "")
 	for _, m := range ioModes(t) {
@@ -225,7 +224,7 @@ func churn(t *testing.T, s *server, n int) {
 				if _, err := io.ReadFull(c, got); err != nil {
 					t.Error(err)
 				}
-				c.(*net.TCPConn).SetLinger(0) // no port is kept waiting
+				c.(*net.TCPConn).SetLinger(0) // so that no port stays in TIME-WAIT
 				c.Close()
 			}
 		}()
@@ -266,8 +265,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestOutOfDescriptors lets a server run out of descriptors: it serves whom it has, does not spin,
-// and goes on when some are free again.
+// TestOutOfDescriptors lets a server run out of descriptors: it serves the clients that it has,
+// does not spin, and goes on when descriptors are free again.
 func TestOutOfDescriptors(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		s := serve(t, "sh", m.env, "-c", "ulimit -n 40; exec "+path+" 0")
@@ -289,8 +288,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	})
 }
 
-// TestKilled kills a server with clients: its port is free for the next one at once, whatever the
-// kernel still takes down of the first.
+// TestKilled kills a server with clients: its port must be free for the next server at once, even
+// while the kernel still destroys the first one's ring.
 func TestKilled(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		for range 10 {

@@ -57,8 +57,8 @@ func TestCounter(t *testing.T) {
 	})
 }
 
-// TestBroadcast holds that everybody gets the messages of one client in their order, and that
-// clients that leave are forgotten.
+// TestBroadcast holds that every client gets the messages of one client in their order, and that
+// the server forgets clients that leave.
 func TestBroadcast(t *testing.T) {
 	eachMode(t, "io_broadcast", func(t *testing.T, m ioMode, path string) {
 		s := serve(t, path, m.env)
@@ -68,10 +68,10 @@ func TestBroadcast(t *testing.T) {
 			c := s.dial()
 			defer c.Close()
 			all = append(all, c)
-			mustWrite(t, c, "hello.") // who has heard itself is registered
+			mustWrite(t, c, "hello.") // a client that gets its own message is registered
 			mustRead(t, c, "hello.")
 		}
-		for i, c := range all { // and hears those that came later
+		for i, c := range all { // and gets the messages of later ones
 			mustRead(t, c, strings.Repeat("hello.", clients-1-i))
 		}
 		var text strings.Builder
@@ -94,7 +94,7 @@ func TestBroadcast(t *testing.T) {
 	})
 }
 
-// TestSocketEvents plays what a socket can emit, told by lines.
+// TestSocketEvents plays all events that a socket can emit, driven by lines.
 func TestSocketEvents(t *testing.T) {
 	plays := []struct {
 		name string
@@ -181,7 +181,7 @@ func TestSocketEvents(t *testing.T) {
 		{"nothing spins while a handler waits", nil, func(t *testing.T, s *server, c *net.TCPConn) {
 			before := s.busy()
 			mustWrite(t, c, "spin\n")
-			for range 100 { // more and more to read, and no handler may run
+			for range 100 { // more and more input while no handler may run
 				mustWrite(t, c, "x\n")
 				time.Sleep(time.Millisecond)
 			}
@@ -223,7 +223,8 @@ func TestSocketEvents(t *testing.T) {
 	})
 }
 
-// TestParts runs what needs no server: timers, sleeps, users' emitters, failure, standard input.
+// TestParts runs the parts that need no server: timers, sleeps, users' emitters, failure, standard
+// input.
 func TestParts(t *testing.T) {
 	many := filepath.Join(t.TempDir(), "many")
 	if err := os.WriteFile(many, []byte("1\n2\n3\n4\n"+strings.Repeat("more\n", 30000)),
@@ -290,7 +291,7 @@ func TestPipedInput(t *testing.T) {
 	})
 }
 
-// TestConnect connects to a server, to a port where nobody is, and to a name that is none.
+// TestConnect connects to a server, to a port without a listener, and to an invalid name.
 func TestConnect(t *testing.T) {
 	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -317,7 +318,7 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// TestConnectGivesUp connects to a listener that accepts nobody: the awaiter's time is up
+// TestConnectGivesUp connects to a listener that does not accept: the awaiter's time limit ends
 // before the kernel's.
 func TestConnectGivesUp(t *testing.T) {
 	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
@@ -367,7 +368,7 @@ func TestConnectGivesUp(t *testing.T) {
 	})
 }
 
-// TestDealt counts what each loop watches: connections are dealt evenly.
+// TestDealt counts the descriptors of each loop: connections are spread evenly.
 func TestDealt(t *testing.T) {
 	needSanitize(t, "")
 	ioModes(t)
@@ -390,7 +391,8 @@ func TestDealt(t *testing.T) {
 			continue
 		}
 		loops++
-		if watched < 50 || watched > 54 { // with the listener, the signals and the loop's own
+		// with the listener, the signals and the loop's own descriptors
+		if watched < 50 || watched > 54 {
 			t.Errorf("a loop watches %d descriptors of 100 connections", watched)
 		}
 	}
@@ -399,7 +401,7 @@ func TestDealt(t *testing.T) {
 	}
 }
 
-// TestSignals sends an interrupt that is handled, and one that is not any more.
+// TestSignals sends an interrupt with a handler, and one without.
 func TestSignals(t *testing.T) {
 	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
 		s := start(t, path, m.env, "signal")

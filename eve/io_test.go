@@ -28,10 +28,10 @@ type server struct {
 	said  chan string
 	err   words
 	addr  string
-	exact bool // its memory is that of the program, not of a sanitizer
+	exact bool // its memory use is not changed by a sanitizer
 }
 
-// words are what a program writes to standard error.
+// words collects the standard error of a program.
 type words struct {
 	mu   sync.Mutex
 	text []byte
@@ -44,15 +44,15 @@ func (w *words) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the end of them.
+// last is the end of it.
 func (w *words) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return fmt.Sprintf("%q", w.text[max(0, len(w.text)-3000):])
 }
 
-// buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not
-// changed is taken from the cache.
+// buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled. Files that
+// have not changed come from the cache.
 func buildProgram(t *testing.T, name, sanitize string) string {
 	t.Helper()
 	check, err := os.ReadFile("runtime/test/io_check.hpp")
@@ -74,7 +74,7 @@ func buildProgram(t *testing.T, name, sanitize string) string {
 	return program
 }
 
-// start runs a program; it is gone when the test ends.
+// start runs a program, which is ended with the test.
 func start(t *testing.T, program string, env []string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, cmd: exec.Command(program, args...), said: make(chan string, 100000)}
@@ -118,7 +118,7 @@ func serve(t *testing.T, program string, env []string, args ...string) *server {
 	return s
 }
 
-// next is the next line that the program says; "" at its end.
+// next is the next line of the program's output; "" at its end.
 func (s *server) next() string {
 	s.t.Helper()
 	select {
@@ -147,7 +147,7 @@ func (s *server) dial() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// terminate asks the server to end and holds that it does so with status 0.
+// terminate sends SIGTERM to the server and holds that it ends with status 0.
 func (s *server) terminate() {
 	s.t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -174,7 +174,7 @@ func (s *server) exit(want int) {
 	}
 }
 
-// descriptors is how many the server has open.
+// descriptors is the number of open descriptors of the server.
 func (s *server) descriptors() int {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *server) descriptors() int {
 	return len(entries)
 }
 
-// residentKiB is the server's memory.
+// residentKiB is the resident memory of the server.
 func (s *server) residentKiB() int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *server) residentKiB() int {
 	return 0
 }
 
-// busy is how much processor time the server has used.
+// busy is the processor time that the server has used.
 func (s *server) busy() time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *server) mustNotSpin(when string) {
 	}
 }
 
-// sleeps says whether no thread of the server runs or wants to.
+// sleeps says whether no thread of the server is running or runnable.
 func (s *server) sleeps() bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *server) sleeps() bool {
 	return true
 }
 
-// eventually waits until what it asks for is so.
+// eventually waits until the condition holds.
 func (s *server) eventually(what string, so func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
@@ -267,7 +267,7 @@ func mustRead(t *testing.T, r io.Reader, want string) {
 	}
 }
 
-// mustEnd holds that nothing more comes, and the end does.
+// mustEnd holds that the input ends without further bytes.
 func mustEnd(t *testing.T, r io.Reader) {
 	t.Helper()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
@@ -282,7 +282,8 @@ type ioMode struct {
 	env      []string
 }
 
-// ioModes are all of them: each reactor on two workers, and on one if no sanitizer was asked for.
+// ioModes returns all modes: each reactor on two workers, and on one if no sanitizer was asked
+// for.
 func ioModes(t *testing.T) []ioMode {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("the runtime's tests are C++, and there is no g++ here")
@@ -308,7 +309,7 @@ func ioModes(t *testing.T) []ioMode {
 	return modes
 }
 
-// haveRing says whether programs can have an io_uring here.
+// haveRing says whether io_uring is available.
 func haveRing(t *testing.T) bool {
 	cmd := exec.Command(buildProgram(t, "io_parts", ""), "after")
 	cmd.Env = append(os.Environ(), "EVE_IO=uring")
@@ -319,7 +320,7 @@ func haveRing(t *testing.T) bool {
 	return true
 }
 
-// eachMode runs body in all modes, with the program built for them.
+// eachMode runs body in all modes, with the program built for each.
 func eachMode(t *testing.T, program string, body func(t *testing.T, m ioMode, path string)) {
 	for _, m := range ioModes(t) {
 		t.Run(m.name, func(t *testing.T) { body(t, m, buildProgram(t, program, m.sanitize)) })

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sanitize chooses the builds to test. Each kind finds mistakes of its own and costs minutes of
+// sanitize chooses the builds to test. Each kind finds errors of its own and costs minutes of
 // compiling, so `make test` takes the first and `make sanitize` the others.
 var sanitize = flag.String("sanitize", "",
 	"test builds with this sanitizer, address or thread, instead of those that users make")
@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needSanitize skips a test that builds its programs in one way only, unless that was asked for.
+// needSanitize skips a test that builds its programs in one way only, unless that kind was asked
+// for.
 func needSanitize(t *testing.T, kind string) {
 	t.Helper()
 	switch kind {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// valuesSources are the parts of the runtime that stand on their own: values need
-// neither tasks nor IO.
+// valuesSources are the parts of the runtime that need neither tasks nor IO.
 var valuesSources = strings.Fields(`buffer fail format hash instant output result sort string table value`)
 
 var strict = []string{"-std=c++20", "-g", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror",
@@ -27,8 +26,7 @@ func TestValues(t *testing.T) {
 		name, sanitize string
 		flags, tests   []string
 	}{
-		// g++ 12 guesses wrong about what is uninitialised or out of bounds once the
-		// tests are inlined.
+		// g++ 12 warns wrongly of uninitialised and out-of-bounds uses once the tests are inlined.
 		{"plain", "", plain, []string{"-Wno-maybe-uninitialized", "-Wno-array-bounds"}},
 		{"address", "address", addressed, nil},
 	}
@@ -52,8 +50,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestHeadersAreThin holds every header to the rules that keep compiling fast and names apart: none
-// of the STL, no macros.
+// TestHeadersAreThin checks two rules for every header, which keep compiling fast and names apart:
+// nothing of the STL, and no macros.
 func TestHeadersAreThin(t *testing.T) {
 	headers, err := filepath.Glob("runtime/*.hpp")
 	if err != nil || len(headers) == 0 {

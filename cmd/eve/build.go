@@ -82,8 +82,7 @@ func runBuild(c *call) error {
 	return err
 }
 
-// outOf gives the name of the program that is made of file, and sees to it that it
-// overwrites no source.
+// outOf returns the name of the program for file, and ensures that it overwrites no source.
 func outOf(file, out string) (string, error) {
 	if out == "" && file == "-" {
 		return "", usage("name the program with -o")
@@ -102,7 +101,7 @@ func outOf(file, out string) (string, error) {
 	return out, nil
 }
 
-// writeUnits shows the C++ of a program.
+// writeUnits writes the C++ of a program.
 func (c *call) writeUnits(units []emit.Unit, dir string) error {
 	if dir == "" {
 		for _, u := range units {
@@ -121,7 +120,7 @@ func (c *call) writeUnits(units []emit.Unit, dir string) error {
 	return nil
 }
 
-// writeTree shows the syntax tree of a file.
+// writeTree writes the syntax tree of a file.
 func (c *call) writeTree(name string) error {
 	main, err := c.readMain(name)
 	if err != nil {
@@ -137,7 +136,7 @@ func (c *call) writeTree(name string) error {
 	return err
 }
 
-// note tells people, not scripts, what takes long.
+// note returns a function that tells a user at a terminal about steps that take long.
 func (c *call) note() func(string) {
 	if width(c.stderr) == 0 {
 		return nil
@@ -145,7 +144,7 @@ func (c *call) note() func(string) {
 	return func(text string) { fmt.Fprintf(c.stderr, "eve: %s\n", text) }
 }
 
-// withoutLines leaves out what only the debugger reads.
+// withoutLines removes lines that only the debugger reads.
 func withoutLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -164,7 +163,7 @@ func runRun(c *call) error {
 	return execute(program, c.args)
 }
 
-// runGdb gives the program to gdb, with leave to run the script that it carries.
+// runGdb starts gdb with the program, and allows the script in the program to run.
 func runGdb(c *call) error {
 	program, err := c.ready(build.Options{Debug: true})
 	if err != nil {
@@ -178,8 +177,7 @@ func runGdb(c *call) error {
 		"--args", program}, c.args[1:]...))
 }
 
-// ready makes the program of the file that the command names: with overflow checks, and
-// somewhere in the cache.
+// ready builds the program of the command's file: with overflow checks, in the cache.
 func (c *call) ready(o build.Options) (string, error) {
 	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
 		return "", err

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// execute becomes the program: its exit status is ours, and Ctrl-C reaches it.
+// execute replaces this process by the program: its exit status is ours, and Ctrl-C reaches it.
 func execute(program string, args []string) error {
 	err := syscall.Exec(program, args, os.Environ())
 	return fmt.Errorf("running %s: %w", program, err)

@@ -66,7 +66,7 @@ func (c *call) formatOne(name string, write, check bool) (same bool, err error) 
 	return same, nil
 }
 
-// replace writes a file in one step: it is never half there.
+// replace writes a file in one step: it is never half written.
 func replace(name, text string) error {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"interleave/eve/source"
 )
 
-// readMain reads the main file of a program, or standard input for -. The usual mistakes get a
-// sentence of their own.
+// readMain reads the main file of a program, or standard input for -. Common errors get a message
+// of their own.
 func (c *call) readMain(name string) (*source.File, error) {
 	if name == "-" {
 		text, err := io.ReadAll(c.stdin)
@@ -66,7 +66,7 @@ func loader(main string) check.Loader {
 	}
 }
 
-// load reads and checks one program; what is wrong is said on standard error.
+// load reads and checks one program. It writes errors to standard error.
 func (c *call) load(name string) (*ir.Program, error) {
 	main, err := c.readMain(name)
 	if err != nil {
@@ -89,13 +89,13 @@ func wrong(diags []diag.Diagnostic) bool {
 	return false
 }
 
-// show writes diagnostics for people.
+// show writes diagnostics for a user.
 func (c *call) show(w io.Writer, diags []diag.Diagnostic) {
-	// A terminal that has gone cannot be told so.
+	// If the terminal has gone there is nowhere to report that.
 	_ = diag.Render(w, diags, diag.Options{Color: colour(w), Width: width(w)})
 }
 
-// needMain says what to do when a program has no main.
+// needMain explains how to add a main to a program without one.
 func needMain(p *ir.Program, name string) error {
 	if p.Main != nil {
 		return nil

@@ -16,11 +16,11 @@ import (
 	"interleave/internal/version"
 )
 
-// The exit codes. A program that is run passes its own on.
+// The exit codes. `eve run` passes on the exit code of the program.
 const (
-	// the program, or a test, is wrong; or something failed, and standard error says what
+	// the program or a test has an error, or the command failed; standard error has the reason
 	exitWrong = 1
-	exitUsage = 2 // wrong words on the command line
+	exitUsage = 2 // wrong command line
 )
 
 // A command is one word behind eve.
@@ -31,7 +31,8 @@ type command struct {
 	run   func(c *call) error
 }
 
-// commands are in the order in which a newcomer meets them. Filled by init: help lists them.
+// commands are in the order in which a newcomer meets them. init fills them, since help lists
+// them.
 var commands []command
 
 func init() {
@@ -49,7 +50,7 @@ func init() {
 	}
 }
 
-// A call is one run of a command, with its edges passed in.
+// A call is one run of a command, with its input and output passed in.
 type call struct {
 	ctx    context.Context
 	cmd    command
@@ -60,12 +61,12 @@ type call struct {
 	args   []string
 }
 
-// A status is an error that has been said already: only the exit code is left.
+// A status is an error that was reported already: only the exit code is left.
 type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// A usage is a mistake on the command line.
+// A usage is an error on the command line.
 type usage string
 
 func (u usage) Error() string { return string(u) }
@@ -106,7 +107,7 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// meant says what to write instead of a word that is no command.
+// meant suggests a command for an unknown word.
 func meant(word string) string {
 	if strings.HasSuffix(word, ".eve") {
 		return "`eve run " + word + "` runs a program"
@@ -124,7 +125,7 @@ func meant(word string) string {
 	return "`eve help` lists them"
 }
 
-// finish says what err is and gives the exit code.
+// finish reports err and returns the exit code.
 func (c *call) finish(err error) int {
 	var s status
 	var u usage
@@ -138,7 +139,7 @@ func (c *call) finish(err error) int {
 			c.cmd.name)
 		return exitUsage
 	case errors.Is(err, context.Canceled):
-		return 130 // as a shell says of a command that Ctrl-C ended
+		return 130 // the status of a shell for a command that Ctrl-C ended
 	}
 	fmt.Fprintf(c.stderr, "eve: %v\n", err)
 	return exitWrong
@@ -155,7 +156,7 @@ func help(w io.Writer) {
 		"\nA FILE - is standard input. `eve COMMAND --help` lists the flags of a command.\n")
 }
 
-// parse reads the flags that define has defined.
+// parse parses the flags that define declares.
 func (c *call) parse(define func(*flag.FlagSet)) error {
 	c.flags = flag.NewFlagSet(c.cmd.name, flag.ContinueOnError)
 	c.flags.SetOutput(io.Discard)
@@ -194,7 +195,7 @@ func after(name string) string {
 
 func sentence(s string) string { return string(s[0]-'a'+'A') + s[1:] }
 
-// spread parses flags that stand behind the files too: `eve build a.eve -o a`.
+// spread parses flags behind the files too: `eve build a.eve -o a`.
 func (c *call) spread(define func(*flag.FlagSet)) error {
 	var files []string
 	for {

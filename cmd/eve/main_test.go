@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"eve": main})
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed. The scripts
-// that need a C++ compiler say so and are skipped without one. The compiled runtime is that
-// of the user's cache.
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed. Scripts that need a
+// C++ compiler say so and are skipped without one. The compiled runtime comes from the user's
+// cache.
 func TestScripts(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// colour says whether w is a terminal and its user has nothing against colour (no-color.org).
+// colour says whether w is a terminal whose user allows colour (no-color.org).
 func colour(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && width(w) > 0
 }
@@ -27,7 +27,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// page breaks the lines of a page's paragraphs for a terminal; its programs stay as they are.
+// page wraps the paragraphs of a page for a terminal; its programs stay as they are.
 func page(text string, columns int) string {
 	if columns == 0 {
 		return text
@@ -57,7 +57,7 @@ func page(text string, columns int) string {
 	return b.String()
 }
 
-// width is the number of columns of the terminal w; 0 when it is none.
+// width is the number of columns of the terminal w; 0 if it is not a terminal.
 func width(w io.Writer) int {
 	if o, ok := w.(*output); ok {
 		w = o.w

@@ -19,10 +19,11 @@ import (
 	"interleave/eve/ir"
 )
 
-// testTimeout is how long one test may take. A test that needs a minute is no unit test any more.
+// testTimeout is the time limit of one test. A test that needs a minute is not a unit test any
+// more.
 const testTimeout = time.Minute
 
-// A result is what became of one test.
+// A result is the outcome of one test.
 type result struct {
 	output string
 	err    error
@@ -110,7 +111,8 @@ func (c *call) testFile(name string, wanted *regexp.Regexp,
 	return len(t.pick), failed, err
 }
 
-// native compiles the program and starts it once for each test, so that no test can spoil another.
+// native compiles the program and starts it once for each test, so that no test can affect
+// another.
 func (t *tester) native() (failed int, err error) {
 	units, err := emit.Program(t.program, emit.Options{Checked: true, Test: true, Debug: true})
 	if err != nil {
@@ -139,8 +141,8 @@ func (t *tester) native() (failed int, err error) {
 	return failed, t.c.ctx.Err()
 }
 
-// explore runs each test in the interpreter under the schedules. The one that fails is named, so
-// that it can be looked at again.
+// explore runs each test in the interpreter under the schedules. It names the failing schedule, so
+// that it can be repeated.
 func (t *tester) explore(schedules []uint64) (failed int) {
 	for _, n := range t.pick {
 		test := t.program.Tests[n]
@@ -175,7 +177,7 @@ func runOne(ctx context.Context, program string, n int) result {
 	return result{string(out), err}
 }
 
-// report writes one line for a test that passed, and what a failed one said.
+// report writes one line for a test that passed, and the output of one that failed.
 func (t *tester) report(name string, r result) bool {
 	if r.err == nil {
 		fmt.Fprintf(t.c.stdout, "ok    %s\n", name)

@@ -14,8 +14,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// What the checker accepts, g++ accepts: every program of testdata/ok becomes C++ that
-// compiles and links.
+// Programs that the checker accepts are accepted by g++: every program of testdata/ok becomes C++
+// that compiles and links.
 func TestAccepted(t *testing.T) {
 	trial.NeedCompiler(t)
 	if testing.Short() {

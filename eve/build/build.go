@@ -1,5 +1,5 @@
-// Package build makes a program of C++ texts: it finds the compiler, compiles the runtime once and
-// each text when it has changed, and links.
+// Package build makes a program from C++ texts: it finds the compiler, compiles the runtime once
+// and each text when it has changed, and links.
 package build
 
 import (
@@ -17,20 +17,20 @@ import (
 	"interleave/eve/emit"
 )
 
-// Options say what is made.
+// Options say which program is built.
 type Options struct {
-	Out      string // the program; empty: one in the cache, made only when something has changed
+	Out      string // the program; empty: one in the cache, built only when something has changed
 	Optimise bool
 	Sanitize string            // "", "address" or "thread"
-	Debug    bool              // everything that gdb needs
-	Jobs     int               // compilers at one time; 0: as many as there are processors
-	Note     func(text string) // told what takes long; nil: nobody
+	Debug    bool              // debugging information for gdb
+	Jobs     int               // most compilers at one time; 0: one for each processor
+	Note     func(text string) // is told of steps that take long; may be nil
 }
 
-// A Mistake is a complaint of the C++ compiler about generated code: the Eve compiler is wrong,
-// whatever the program is.
+// A Mistake is an error of the C++ compiler in generated code: a bug of the Eve compiler, whatever
+// the program is.
 type Mistake struct {
-	File string // where the text was kept
+	File string // a copy of the text
 	Said string
 }
 
@@ -46,10 +46,10 @@ type builder struct {
 	cache cache
 	// with Debug: the working directory, from which gdb looks for the sources
 	place string
-	heads map[string]string // what the C headers of a unit say, by the unit's name
+	heads map[string]string // the C headers of a unit as one text, by the unit's name
 }
 
-// Build compiles and links units and gives the path of the program.
+// Build compiles and links units and returns the path of the program.
 func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 	tools, err := findToolchain()
 	if err != nil {
@@ -89,7 +89,7 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 	return program, b.link(ctx, program, append(objects, libraries(units)...), lib)
 }
 
-// programPath is where the program of these units lies in the cache.
+// programPath is the place of the program of these units in the cache.
 func (b *builder) programPath(units []emit.Unit) string {
 	parts := []string{b.runtimeKey(), b.tools.linker, b.place, os.Getenv("LDLIBS")}
 	parts = append(parts, b.o.flags(b.tools)...)
@@ -99,7 +99,7 @@ func (b *builder) programPath(units []emit.Unit) string {
 	return filepath.Join(b.cache.dir, "programs", key(parts...))
 }
 
-// objects compiles what is not in the cache.
+// objects compiles the units that are not in the cache.
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
@@ -142,8 +142,8 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	return nil
 }
 
-// libraries are the linker's arguments for the headers that units include. Others than these few
-// come with LDLIBS, as for make.
+// libraries are the linker's arguments for the headers that units include. Other libraries are
+// given by LDLIBS, as for make.
 func libraries(units []emit.Unit) []string {
 	known := map[string]string{"zlib.h": "-lz", "math.h": "-lm", "sqlite3.h": "-lsqlite3",
 		"curl/curl.h": "-lcurl"}
@@ -199,7 +199,7 @@ func (b *builder) link(ctx context.Context, program string, objects []string, li
 	})
 }
 
-// parallel calls do for 0 to n-1, Jobs at a time, and gives the first error.
+// parallel calls do for 0 to n-1, Jobs at a time, and returns the first error.
 func (b *builder) parallel(ctx context.Context, n int, do func(ctx context.Context,
 	i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)

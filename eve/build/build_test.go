@@ -16,7 +16,7 @@ import (
 
 const empty = "#include \"eve.hpp\"\nint main() { return 0; }\n"
 
-// A text that g++ does not take is the compiler's own mistake, and is kept to be looked at.
+// A text that g++ rejects is a bug of the Eve compiler, and is kept for examination.
 func TestMistake(t *testing.T) {
 	trial.NeedCompiler(t)
 	units := []emit.Unit{{Module: "bad", Name: "bad.cpp", Text: "int main() { return nothing; }\n"}}
@@ -48,7 +48,7 @@ func TestNoCompiler(t *testing.T) {
 	}
 }
 
-// Builds at the same time do not disturb each other, and the same program is made once.
+// Concurrent builds do not disturb each other, and the same program is built once.
 func TestTogether(t *testing.T) {
 	trial.NeedCompiler(t)
 	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "// " + t.TempDir() + "\n" + empty}}
@@ -93,7 +93,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A header of the user's own that changes makes a new program.
+// A change in a header of the user's makes a new program.
 func TestHeadersCount(t *testing.T) {
 	trial.NeedCompiler(t)
 	dir := filepath.Join(t.TempDir(), "with a blank")

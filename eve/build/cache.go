@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// A cache is the folder of everything that need not be made twice:
+// A cache is a folder of files that need not be made twice:
 //
 //	<key>/libeve.a, <key>/include   the runtime, for one compiler and set of flags
 //	objects/<key>.o                 a compiled module
 //	programs/<key>                  a linked program, for eve run
-//	locks/<two digits>              held by whoever makes an object or a program whose key begins so
+//	locks/<two digits>              held while an object or a program whose key begins so is made
 //
-// Everything is written beside its place and renamed to it, so that runs at the same
-// time do not meet.
+// Every file is written beside its place and renamed to it, so that concurrent builds do not
+// conflict.
 type cache struct{ dir string }
 
-// What is kept: nothing that nobody asked for in two weeks, and of the rest what was asked for
-// last, up to a size. What may be in use at this moment is never removed. All three are guesses: a
-// project is looked at again within two weeks, its programs of one day take less than a gigabyte,
-// and no build takes two hours.
+// Files that were not used for two weeks are removed, and then the least recently used ones, down
+// to a size. Files that may be in use now are never removed. All three limits are guesses: a
+// project is built again within two weeks, its programs of one day take less than a gigabyte, and
+// no build takes two hours.
 const (
 	unused  = 14 * 24 * time.Hour
 	maxSize = 1 << 30 // bytes
 	inUse   = 2 * time.Hour
-	// how exactly it is known when something was asked for, and how often is looked
+	// the precision of the time of last use, and the time between two clean-ups
 	noted = time.Hour
 )
 
@@ -75,8 +75,8 @@ func (c cache) writable() bool {
 		syscall.Access(c.dir, write) == nil
 }
 
-// ownTemporary gives the folder for users without a home that can be written. What is in it is run,
-// so it must be nobody else's.
+// ownTemporary returns the folder for users without a writable home. Its programs are run, so
+// nobody else may be able to write there.
 func ownTemporary() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("eve-cache-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -93,7 +93,7 @@ func ownTemporary() (string, error) {
 	return dir, nil
 }
 
-// key makes one name of many texts.
+// key makes one name from many texts.
 func key(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -102,14 +102,14 @@ func key(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// has says whether the file is there, and notes that it was wanted.
+// has says whether the file is there, and updates its time of last use.
 func (c cache) has(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > noted {
-		// If the note fails the file is only made again one day.
+		// If this fails, the file is only removed too early.
 		_ = os.Chtimes(path, now, now)
 	}
 	return true
@@ -132,8 +132,8 @@ func (c cache) create(path string, write func(tmp string) error) error {
 	return nil
 }
 
-// once makes a file that is not there. When others make the same at this moment, it waits
-// and takes theirs.
+// once makes a file that is not there. If another process is making it, once waits and uses that
+// file.
 func (c cache) once(ctx context.Context, path string, write func(tmp string) error) error {
 	if c.has(path) {
 		return nil
@@ -149,7 +149,7 @@ func (c cache) once(ctx context.Context, path string, write func(tmp string) err
 	return c.create(path, write)
 }
 
-// cause is what went wrong without the temporary name that it happened to.
+// cause removes the temporary name from an error.
 func cause(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -162,7 +162,8 @@ func cause(err error) error {
 	return err
 }
 
-// lock waits until nobody else makes what belongs at path. A process that dies gives the lock back.
+// lock waits until no other process makes the file at path. The lock of a process that dies is
+// released.
 func (c cache) lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -181,12 +182,12 @@ func (c cache) lock(ctx context.Context, path string) (unlock func(), err error)
 		case <-ctx.Done():
 			f.Close()
 			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond): // Flock cannot be waited for together with ctx
+		case <-time.After(20 * time.Millisecond): // Flock cannot wait for ctx at the same time
 		}
 	}
 }
 
-// trim removes what is not kept. It looks once in a while.
+// trim removes old files, once in a while.
 func (c cache) trim() {
 	mark := filepath.Join(c.dir, "trimmed")
 	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < noted {
@@ -200,8 +201,8 @@ func (c cache) trim() {
 	c.shrink(now, maxSize)
 }
 
-// shrink removes what was not asked for in a long time, and then the oldest until the
-// rest fits in size.
+// shrink removes files that were not used for long, and then the least recently used ones, until
+// the others fit in size.
 func (c cache) shrink(now time.Time, size int64) {
 	entries := c.entries()
 	slices.SortFunc(entries, func(a, b cached) int { return b.asked.Compare(a.asked) })
@@ -216,17 +217,17 @@ func (c cache) shrink(now time.Time, size int64) {
 	}
 }
 
-// A cached is one thing that can be made again: a file, or the folder of a runtime.
+// A cached is one entry that can be made again: a file, or the folder of a runtime.
 type cached struct {
 	path  string
 	size  int64
 	asked time.Time
 }
 
-// ownNames are the cache's own, which stay.
+// ownNames are entries of the cache itself, which stay.
 var ownNames = []string{"objects", "programs", "locks", "trimmed"}
 
-// entries lists what is in the cache.
+// entries lists the contents of the cache.
 func (c cache) entries() []cached {
 	var all []cached
 	for _, dir := range []string{c.dir, filepath.Join(c.dir, "objects"),
@@ -248,7 +249,7 @@ func (c cache) entries() []cached {
 	return all
 }
 
-// runtimeEntry measures the folder of a runtime, of which its library says when it was asked for.
+// runtimeEntry measures the folder of a runtime. Its time of last use is that of its library.
 func runtimeEntry(path string, info fs.FileInfo) cached {
 	e := cached{path: path, asked: info.ModTime()}
 	if lib, err := os.Stat(filepath.Join(path, "libeve.a")); err == nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What nobody asked for in two weeks goes, then the oldest until the rest fits; what may
-// be in use stays.
+// Files that were not used for two weeks go, then the least recently used ones, until the others
+// fit; files that may be in use stay.
 func TestShrink(t *testing.T) {
 	c := cache{t.TempDir()}
 	if err := c.makeFolders(); err != nil {
@@ -51,15 +51,15 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// A user whose cache cannot be written has one among the temporary files, if nobody else
-// can write there.
+// A user without a writable cache gets one among the temporary files, if nobody else can write
+// there.
 func TestCacheElsewhere(t *testing.T) {
 	temp := t.TempDir()
 	file := filepath.Join(temp, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CACHE_HOME", file) // no folder can be made in a file, not even by root
+	t.Setenv("XDG_CACHE_HOME", file) // no folder can be made inside a file, not even by root
 	t.Setenv("TMPDIR", temp)
 	c, err := openCache()
 	mine := filepath.Join(temp, fmt.Sprintf("eve-cache-%d", os.Getuid()))

@@ -19,8 +19,8 @@ func needClang(t *testing.T) {
 	t.Setenv("CXX", "clang++")
 }
 
-// clang++ takes what g++ takes: programs with every kind of finish, events, sockets and
-// containers do the same.
+// clang++ accepts the same programs as g++: programs with every kind of finish, events, sockets
+// and containers behave alike.
 func TestClang(t *testing.T) {
 	needClang(t)
 	programs := []string{"callbacks", "containers", "events", "fib", "finish", "sockets", "text"}
@@ -40,7 +40,8 @@ func TestClangWarnings(t *testing.T) {
 	needClang(t)
 	args := []string{"-std=c++20", "-fno-rtti", "-pthread", "-Wall", "-Wextra", "-Wshadow",
 		"-Wconversion", "-Werror",
-		"-fsyntax-only", "-Wno-unused-command-line-argument"} // it takes -c for one
+		// clang takes the headers' -c for one
+		"-fsyntax-only", "-Wno-unused-command-line-argument"}
 	p := build.Parts{Compiler: "clang++", Dir: "../runtime"}
 	if _, err := p.Objects(t.Context(), args, eve.RuntimeSources()...); err != nil {
 		t.Error(err)

@@ -10,8 +10,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// A program that fails says where and why on standard error, runs what it deferred, and ends with
-// status 1. All cases are one program, which is told which one to run.
+// A program that fails prints the place and the reason on standard error, runs its deferred
+// blocks, and ends with status 1. All cases are one program, whose argument selects one.
 func TestFailures(t *testing.T) {
 	trial.NeedCompiler(t)
 	cases := []struct{ name, body, want string }{
@@ -79,7 +79,7 @@ main: [+stdout] () void:
 	}
 }
 
-// What a stolen child was given stays until it is done, also when its finish fails meanwhile.
+// The arguments of a stolen child stay until it is done, even if its finish fails meanwhile.
 func TestFailureWaitsForStolenChildren(t *testing.T) {
 	trial.NeedCompiler(t)
 	const text = `work: (v: vector<int>, n: int) int:
@@ -113,8 +113,8 @@ main: [+stdout] () void:
 	}
 }
 
-// A frame larger than the guard page below a stack meets it all the same: it does not step over it,
-// into the stack of another worker.
+// A frame larger than the guard page still hits the guard page: it does not skip it, into the
+// stack of another worker.
 func TestBigFramesMeetTheGuard(t *testing.T) {
 	trial.NeedCompiler(t)
 	const text = `deep: (n: int) int:

@@ -10,14 +10,14 @@ import (
 	"interleave/eve"
 )
 
-// The script reaches gdb in two ways. Every program with debugging information carries it in its
+// The script reaches gdb in two ways. Every program with debugging information has it in its
 // section .debug_gdb_scripts, which gdb runs by itself for programs in its auto-load safe-path;
-// `eve gdb` puts the program there. And it lies in the cache as gdb.py, for `gdb -iex "source
-// ~/.cache/eve/gdb.py"`.
+// `eve gdb` adds the program to that path. The script is also in the cache as gdb.py, for `gdb
+// -iex "source ~/.cache/eve/gdb.py"`.
 
 const gdbObject = "gdb.o"
 
-// compileGdb makes the object with the section, and puts the script where users can name it.
+// compileGdb makes the object with the section, and writes the script to the cache.
 func (b *builder) compileGdb(ctx context.Context, dir string) error {
 	script := eve.RuntimeFiles()["gdb.py"]
 	source := filepath.Join(dir, "gdb_script.cpp")
@@ -43,7 +43,7 @@ func gdbSection(script string) string {
 	for line := range strings.Lines("eve\n" + script) {
 		b.WriteString(`    ".ascii \"`)
 		for i := 0; i < len(line); i++ {
-			// Octal for the assembler, behind one backslash for C++.
+			// Octal for the assembler, with one backslash escaped for C++.
 			fmt.Fprintf(&b, `\\%03o`, line[i])
 		}
 		b.WriteString(`\"\n"` + "\n")

@@ -59,7 +59,7 @@ main: [+stdout] () void:
     show([item("book", 12), item("cup", 3)], "some")
 `
 
-// gdb stops at a line of the Eve text, and shows values, calls and steps as Eve means them.
+// gdb stops at a line of the Eve text, and shows values, calls and steps in terms of Eve.
 func TestGdb(t *testing.T) {
 	trial.NeedCompiler(t)
 	gdb, err := exec.LookPath("gdb")
@@ -95,7 +95,7 @@ func TestGdb(t *testing.T) {
 	}
 	for _, want := range []string{
 		"items=vector of 2 = {...}, note=some(\"some\")) at",
-		// not into the runtime, nor what copies and ends an item
+		// it steps neither into the runtime nor into copying and destroying an item
 		"23\t        prices.set(i.name, i.price)\n22\t",
 		"24\t    long: string",
 		"\nprices = map of 2 = {[\"book\"] = 12, [\"cup\"] = 3}\n",

@@ -8,9 +8,9 @@ import (
 	"interleave/eve/emit"
 )
 
-// readHeaders gives, for each unit that calls C, one text of all the headers that it sees and that
-// are not the system's: a program is made again when one of them has changed. Only such units pay
-// for asking the compiler.
+// readHeaders returns, for each unit that calls C, one text of all the headers that it includes
+// and that are not the system's: a program is built again when one of them changes. Only these
+// units cost a call of the compiler.
 func readHeaders(ctx context.Context, tools *toolchain,
 	units []emit.Unit) (map[string]string, error) {
 	said := map[string]string{}
@@ -27,7 +27,7 @@ func readHeaders(ctx context.Context, tools *toolchain,
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			continue // the compiler says it again, of the program
+			continue // the compiler will report it for the program
 		}
 		var all strings.Builder
 		for _, file := range prerequisites(rule) {
@@ -42,8 +42,8 @@ func readHeaders(ctx context.Context, tools *toolchain,
 	return said, nil
 }
 
-// prerequisites are the files of a rule for make: "x: a.h b.h \\", where a blank in a name
-// is written "\\ ".
+// prerequisites parses the files of a make rule: "x: a.h b.h \\". A blank in a name is written "\\
+// ".
 func prerequisites(rule string) (files []string) {
 	_, list, _ := strings.Cut(rule, ":")
 	list = strings.ReplaceAll(list, "\\\n", " ")

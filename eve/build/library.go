@@ -10,7 +10,7 @@ import (
 	"interleave/eve"
 )
 
-// library gives the folder of the runtime for these options, which it makes the first time: the
+// library returns the folder of the runtime for these options, which it makes at first use: the
 // headers in include, and libeve.a.
 func (b *builder) library(ctx context.Context) (string, error) {
 	dir := filepath.Join(b.cache.dir, b.runtimeKey())

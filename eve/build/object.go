@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// Parts compiles single files of C++ with any flags, and links them. Tests of the runtime are built
-// so: they need builds that no user makes, with a mistake in them or with a seeded scheduler. What
-// has not changed is taken from the cache.
+// Parts compiles single C++ files with any flags, and links them. Tests of the runtime use it:
+// they need builds that no user makes, with an error in them or with a seeded scheduler. Files
+// that have not changed come from the cache.
 type Parts struct {
 	Compiler string // "g++" or "clang++"
-	// the working directory of the compiler; its headers belong to the key of each object
+	// the working directory of the compiler; its headers are part of the key of each object
 	Dir  string
-	Jobs int // compilers at one time; 0: as many as there are processors
+	Jobs int // most compilers at one time; 0: one for each processor
 }
 
-// Objects compiles sources, which are files below Dir, with these flags, and gives the object of
-// each. With -fsyntax-only an object is empty, and says only that the compiler took the source.
+// Objects compiles sources, which are files below Dir, with these flags, and returns the object of
+// each. With -fsyntax-only an object is empty, and only shows that the compiler accepted the
+// source.
 func (p Parts) Objects(ctx context.Context, flags []string,
 	sources ...string) (map[string]string, error) {
 	b, err := p.builder()
@@ -57,7 +58,7 @@ func (p Parts) Objects(ctx context.Context, flags []string,
 	return made, nil
 }
 
-// Program links objects that Objects made, and gives the path of the program.
+// Program links objects that Objects made, and returns the path of the program.
 func (p Parts) Program(ctx context.Context, flags []string, objects ...string) (string, error) {
 	b, err := p.builder()
 	if err != nil {
@@ -67,7 +68,7 @@ func (p Parts) Program(ctx context.Context, flags []string, objects ...string) (
 	if b.tools.linker != "" {
 		flags = append(slices.Clone(flags), "-fuse-ld="+b.tools.linker)
 	}
-	// The name of an object in the cache says what is in it.
+	// The name of an object in the cache is a hash of its contents.
 	name := key(slices.Concat([]string{"part", b.tools.id}, flags, objects)...)
 	program := filepath.Join(b.cache.dir, "programs", name)
 	err = b.cache.once(ctx, program, func(tmp string) error {
@@ -96,7 +97,7 @@ func (p Parts) builder() (*builder, error) {
 	return &builder{o: Options{Jobs: jobs}, tools: tools, cache: c}, nil
 }
 
-// say runs the compiler in a folder; its complaints are the error.
+// say runs the compiler in a folder. Its error messages are the error.
 func (b *builder) say(ctx context.Context, dir, what string, args []string) error {
 	said, err := b.tools.runIn(ctx, dir, args...)
 	if err != nil && ctx.Err() == nil {
@@ -106,7 +107,7 @@ func (b *builder) say(ctx context.Context, dir, what string, args []string) erro
 	return err
 }
 
-// headersBelow is one name for all headers of a folder and of those in it.
+// headersBelow is one hash of all headers of a folder and its subfolders.
 func headersBelow(dir string) (string, error) {
 	var parts []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

@@ -12,7 +12,7 @@ import (
 	"interleave/eve/trial"
 )
 
-// needParts gives a folder with a program of two files and a header.
+// needParts makes a folder with a program of two files and a header.
 func needParts(t *testing.T) (p build.Parts, write func(name, text string)) {
 	t.Helper()
 	trial.NeedCompiler(t)
@@ -32,7 +32,7 @@ func needParts(t *testing.T) (p build.Parts, write func(name, text string)) {
 	return p, write
 }
 
-// An object is made anew when its text, a header or a flag has changed, and only then.
+// An object is made again when its text, a header or a flag has changed, and only then.
 func TestPartsKnowWhatChanged(t *testing.T) {
 	p, write := needParts(t)
 	seen := map[string]string{}
@@ -70,7 +70,7 @@ func TestPartsKnowWhatChanged(t *testing.T) {
 	}
 }
 
-// Programs are told apart by their objects, and a complaint is an error each time.
+// Programs with different objects are distinct, and an error is reported each time.
 func TestPartsLink(t *testing.T) {
 	p, write := needParts(t)
 	for _, number := range []string{"3", "4", "3"} {

@@ -10,12 +10,11 @@ import (
 	"interleave/eve/trial"
 )
 
-// A program that the checker accepts and ThreadSanitizer does not is the best witness
-// against the checker.
+// A program that the checker accepts and ThreadSanitizer rejects shows a bug of the checker.
 var sanitize = flag.String("sanitize", "",
 	"build the programs with this sanitizer: address or thread")
 
-// The programs of the tour print what stands below them, natively too.
+// The programs of the tour print the output below them, as compiled programs too.
 func TestTour(t *testing.T) {
 	trial.NeedCompiler(t)
 	for _, e := range trial.Tour(t) {
@@ -26,7 +25,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// Every program of testdata/run prints what stands beside it: as `eve run` makes it and as `eve
+// Every program of testdata/run prints the output beside it: as `eve run` builds it and as `eve
 // build` does, on one worker and on two.
 func TestRun(t *testing.T) {
 	trial.NeedCompiler(t)
@@ -35,7 +34,8 @@ func TestRun(t *testing.T) {
 			t.Parallel()
 			expect(t, e, emit.Options{Checked: true, Debug: true},
 				build.Options{Sanitize: *sanitize})
-			if strings.Contains(e.Text, "finish") { // then -O2 writes other code, not only faster
+			// then -O2 generates different code, not only faster code
+			if strings.Contains(e.Text, "finish") {
 				expect(t, e, emit.Options{}, build.Options{Optimise: true, Sanitize: *sanitize})
 			}
 		})

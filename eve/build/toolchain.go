@@ -12,19 +12,19 @@ import (
 	"syscall"
 )
 
-// ErrNoCompiler says that neither g++ nor clang++ is there.
+// ErrNoCompiler says that there is neither g++ nor clang++.
 var ErrNoCompiler = errors.New("no C++ compiler found: apt-get install g++ (or set CXX)")
 
 // A toolchain is a C++ compiler with its linker.
 type toolchain struct {
 	path   string
 	gcc    bool
-	args   []string // of $CXX behind the name
-	id     string   // different for every two compilers
+	args   []string // of $CXX, behind the name
+	id     string   // distinct for every compiler
 	linker string   // the argument of -fuse-ld; empty for the compiler's own choice
 }
 
-// findToolchain takes $CXX, which may have arguments as in make, else g++, else clang++.
+// findToolchain uses $CXX, which may have arguments as in make, else g++, else clang++.
 func findToolchain() (*toolchain, error) {
 	names := []string{"g++", "clang++"}
 	var args []string
@@ -39,15 +39,15 @@ func findToolchain() (*toolchain, error) {
 	return nil, ErrNoCompiler
 }
 
-// toolchainOf is that of one compiler; nil if it is not there.
+// toolchainOf returns the toolchain of one compiler; nil if it is not there.
 func toolchainOf(name string, args []string) *toolchain {
 	p, err := exec.LookPath(name)
 	if err != nil {
 		return nil
 	}
 	t := &toolchain{path: p, args: args, linker: findLinker()}
-	// Path, size and time of the binary tell compilers apart without a process for --version. The
-	// name is one too: g++ and clang++ of ccache are links to one file.
+	// Path, size and time of the binary identify a compiler without a process for --version. The
+	// name is part of it too: g++ and clang++ of ccache are links to one file.
 	real, err := filepath.EvalSymlinks(p)
 	if err != nil {
 		real = p
@@ -68,8 +68,8 @@ func Available() bool {
 	return err == nil
 }
 
-// findLinker prefers the fastest: a small program links in 19 ms with mold, 30 with lld, 70 with
-// gold, 140 with bfd (2 cores, g++ 12).
+// findLinker prefers the fastest linker: a small program links in 19 ms with mold, 30 with lld, 70
+// with gold, 140 with bfd (2 cores, g++ 12).
 func findLinker() string {
 	for _, l := range [][2]string{{"mold", "mold"}, {"ld.lld", "lld"}, {"ld.gold", "gold"}} {
 		if _, err := exec.LookPath(l[0]); err == nil {
@@ -79,8 +79,7 @@ func findLinker() string {
 	return ""
 }
 
-// commonFlags are those of the runtime and of all units. Signed arithmetic wraps: Eve
-// defines it so.
+// commonFlags are for the runtime and all units. Signed arithmetic wraps: Eve defines it so.
 var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread",
 	"-fstack-clash-protection"}
 
@@ -92,10 +91,10 @@ func (o Options) flags(t *toolchain) []string {
 	case o.Sanitize != "":
 		f = append(f, "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize="+o.Sanitize)
 	case o.Optimise:
-		// Where a loop of few instructions happens to lie costs up to a third: fib takes .23 or
-		// .27 s by chance.
+		// The alignment of a short loop can cost up to a third: fib takes .23 or .27 s by chance.
 		f = append(f, "-O2", "-falign-functions=64")
-		// its -O2 makes vectors only of loops whose number of turns it knows; clang's of others too
+		// its -O2 vectorises only loops with a known number of turns; clang's vectorises others
+		// too
 		if t.gcc {
 			f = append(f, "-fvect-cost-model=cheap")
 		}
@@ -110,7 +109,7 @@ func (o Options) flags(t *toolchain) []string {
 	return f
 }
 
-// runtimeFlags are those of libeve.a: always optimised, with the same sanitizer.
+// runtimeFlags are for libeve.a: always optimised, with the same sanitizer.
 func (o Options) runtimeFlags() []string {
 	f := append([]string{}, commonFlags...)
 	f = append(f, "-O2", "-g1", "-fno-omit-frame-pointer")
@@ -120,8 +119,8 @@ func (o Options) runtimeFlags() []string {
 	return f
 }
 
-// interrupted says whether Ctrl-C ended a command: the terminal tells the compiler at the
-// same moment as us.
+// interrupted says whether Ctrl-C ended a command: the terminal signals the compiler at the same
+// moment as us.
 func interrupted(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -131,7 +130,7 @@ func interrupted(err error) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
-// run runs the compiler and gives what it said.
+// run runs the compiler and returns its output.
 func (t *toolchain) run(ctx context.Context, args ...string) (string, error) {
 	return t.runIn(ctx, "", args...)
 }

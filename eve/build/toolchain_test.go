@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The cache tells two compilers apart that are links to one file, as those of ccache are, and one
-// with other arguments.
+// The cache distinguishes two compilers that are links to one file, as those of ccache are, and
+// one with other arguments.
 func TestToolchainsDiffer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ccache"), []byte("#!/bin/sh\n"), 0o755); err != nil {

@@ -10,14 +10,14 @@ import (
 	"interleave/eve/types"
 )
 
-// givenArgs is how the arguments of a call fall to the parameters.
+// givenArgs holds the arguments of a call, by parameter.
 type givenArgs struct {
-	args   []*syntax.Arg // for each parameter; nil: its default
-	values []ir.Expr     // of a generic: lowered already, to infer from
+	args   []*syntax.Arg // for each parameter; nil: use its default
+	values []ir.Expr     // of a generic: lowered early, to infer types from
 	extra  []*syntax.Arg // behind `format`
 }
 
-// paramsOf is a function's parameters without self.
+// paramsOf returns a function's parameters without self.
 func paramsOf(f *function) []*syntax.Param {
 	ps := f.tree.Params
 	if f.owner != nil && len(ps) > 0 && ps[0].Name != nil && ps[0].Name.Text == "self" {
@@ -35,11 +35,11 @@ func takesFormat(ps []*syntax.Param) bool {
 	return ok && len(t.Path) == 1 && t.Path[0].Text == "string"
 }
 
-// invoke calls a declared function.
+// invoke lowers a call of a declared function.
 func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 	f := t.f
 	if f.tree.Broken {
-		return l.giveUp(x) // its head could not be read, and that was said
+		return l.giveUp(x) // its head could not be parsed, which was reported
 	}
 	slow := f.tree.Async || f.extern != nil && f.extern.Slow
 	if slow && l.awaiting != x.Call {
@@ -63,7 +63,7 @@ func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 	return bad(x.Span)
 }
 
-// invoked makes the call, awaited or not; nil after an error.
+// invoked makes the call, awaited or not. It is nil after an error.
 func (l *lowerer) invoked(t target, x *callExpr, want *types.Type) *ir.Call {
 	f := t.f
 	given, ok := l.deal(f, x)
@@ -98,15 +98,15 @@ func (l *lowerer) invoked(t target, x *callExpr, want *types.Type) *ir.Call {
 	return n
 }
 
-// unrunnable keeps the type of a call with a wrong argument: what is made of its result
-// can be checked.
+// unrunnable keeps the type of a call with a wrong argument, so that uses of the result can be
+// checked.
 func (l *lowerer) unrunnable(n *ir.Call) *ir.Call {
 	n.Fn = &ir.Func{Name: "?", Result: n.T, Module: l.m.ir}
 	return n
 }
 
-// typeArgs finds the type arguments. Arguments are lowered for it before it is known what the
-// parameters want, so only a generic's are.
+// typeArgs finds the type arguments. It lowers the arguments before the types of the parameters
+// are known, so it does that for generics only.
 func (l *lowerer) typeArgs(t target, x *callExpr, given *givenArgs,
 	want *types.Type) ([]*types.Type, bool) {
 	f, own := t.f, t.f.typeParams()
@@ -137,7 +137,7 @@ func (l *lowerer) typeArgs(t target, x *callExpr, given *givenArgs,
 	return l.infer(f, t.recv, explicit, known, want, t.at)
 }
 
-// shapeOf tells a closure whether the generic parameter that it is for is a callback.
+// shapeOf tells a closure whether its generic parameter is a callback.
 func (l *lowerer) shapeOf(p *syntax.Param) *types.Type {
 	if s, ok := p.Type.(*syntax.SuffixType); ok && s.Suffix == '@' {
 		if _, ok := s.X.(*syntax.FuncType); ok {
@@ -150,7 +150,8 @@ func (l *lowerer) shapeOf(p *syntax.Param) *types.Type {
 	return nil
 }
 
-// deal gives each argument its parameter. Named callbacks that are no parameters become events.
+// deal assigns each argument to its parameter. A named callback without a parameter becomes an
+// event.
 func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 	ps := paramsOf(f)
 	g, ok := &givenArgs{args: make([]*syntax.Arg, len(ps))}, true
@@ -213,7 +214,7 @@ func (l *lowerer) dealNamed(f *function, ps []*syntax.Param, g *givenArgs, a *sy
 	return true
 }
 
-// complete reports parameters that have neither argument nor default.
+// complete reports parameters without an argument or a default.
 func (l *lowerer) complete(f *function, ps []*syntax.Param, g *givenArgs, x *callExpr) bool {
 	for i, p := range ps {
 		if g.args[i] == nil && p.Default == nil && p.Name != nil {
@@ -235,7 +236,7 @@ func paramNamed(ps []*syntax.Param, name string) int {
 	return -1
 }
 
-// receiver is the place that a method is called on.
+// receiver is the place on which a method is called.
 func (l *lowerer) receiver(t target) ir.Expr {
 	changes := false
 	if t.f.tree.Perms != nil {
@@ -256,7 +257,7 @@ func (l *lowerer) receiver(t target) ir.Expr {
 	return t.self
 }
 
-// paramValue is what parameter i gets: its argument, or its default.
+// paramValue is the value of parameter i: its argument or its default.
 func (l *lowerer) paramValue(f *function, sig *signature, i int, p param, g *givenArgs) ir.Expr {
 	a := g.args[i]
 	if a == nil {
@@ -284,8 +285,8 @@ func (l *lowerer) paramValue(f *function, sig *signature, i int, p param, g *giv
 	return got
 }
 
-// argument makes v fit a parameter: a place for T&, a view for slices, a handle for
-// T@, else a value.
+// argument makes v fit a parameter: a place for T&, a view for slices, a handle for T@, else a
+// value.
 func (l *lowerer) argument(v ir.Expr, t *types.Type, what string) ir.Expr {
 	if broken(v) || t == nil || t == types.InvalidT {
 		return v
@@ -312,7 +313,7 @@ func (l *lowerer) argument(v ir.Expr, t *types.Type, what string) ir.Expr {
 	return l.coerce(v, t)
 }
 
-// makeError is error(text) or error(code, text).
+// makeError lowers error(text) or error(code, text).
 func (l *lowerer) makeError(x *callExpr, at source.Span) ir.Expr {
 	f, ok := l.lookup(l.m, "make_error").(*function)
 	if !ok {

@@ -54,7 +54,7 @@ func (l *lowerer) owned(x syntax.Expr, t *types.Type) ir.Expr {
 	return l.fitted(x, t)
 }
 
-// handle makes x a handle: what is one names its object, a plain value builds one.
+// handle converts x to a handle. A handle is returned as it is; a plain value builds an object.
 func (l *lowerer) handle(x ir.Expr, t *types.Type) ir.Expr {
 	if broken(x) {
 		return x
@@ -69,8 +69,8 @@ func (l *lowerer) handle(x ir.Expr, t *types.Type) ir.Expr {
 	return &ir.Box{Place: place(t, x.At()), X: v}
 }
 
-// boxable says whether the value behind a handle of another type fits: `a: float@ = b`
-// for b: float<32>@.
+// boxable says whether the value of a handle of another type can be boxed: `a: float@ = b` for b:
+// float<32>@.
 func (l *lowerer) boxable(got, t *types.Type) bool {
 	return got != t && got.Elem.IsNumber() && t.Elem.IsNumber()
 }
@@ -86,8 +86,8 @@ func (l *lowerer) declareLocal(s *syntax.DeclStmt, n *syntax.Name, t *types.Type
 	l.registerOn(v)
 }
 
-// unpack declares several variables of the elements of a tuple. A constant may stand
-// for each of them.
+// unpack declares several variables with the elements of a tuple. A constant may stand in place of
+// each element.
 func (l *lowerer) unpack(s *syntax.DeclStmt, t *types.Type) {
 	d := s.Var
 	x := l.expr(d.Init, nil)
@@ -137,7 +137,7 @@ func (l *lowerer) unpackTuple(s *syntax.DeclStmt, t *types.Type, x ir.Expr) {
 		}
 		return
 	}
-	// The elements have to be converted or boxed: the tuple is held by a variable without a name.
+	// The elements must be converted or boxed, so a hidden variable holds the tuple.
 	all := l.hidden(x.Type(), x.At())
 	l.emit(&ir.Declare{Mark: mark(s), Var: all, Init: x})
 	for i, name := range names {
@@ -152,8 +152,8 @@ func (l *lowerer) unpackTuple(s *syntax.DeclStmt, t *types.Type, x ir.Expr) {
 	}
 }
 
-// assignStmt stores. A variable of type T@ always stores in its object; a field or element of type
-// T@ takes another handle.
+// assignStmt lowers an assignment. A variable of type T@ always stores in its object; a field or
+// element of type T@ takes another handle.
 func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 	if s.Target == nil || s.Value == nil {
 		return
@@ -195,7 +195,7 @@ func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 	l.emit(n)
 }
 
-// undeclared reports an assignment to a name that nothing has: a declaration without its type.
+// undeclared reports an assignment to an unknown name: a declaration without its type.
 func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
 	id, ok := bare(s.Target).(*syntax.Ident)
 	if !ok || s.Op != "=" || id.Name == "self" || l.scope.find(id.Name) != nil ||
@@ -219,7 +219,8 @@ func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
 	return true
 }
 
-// repoints says whether a place of type T@ is one that may name another object: not a variable.
+// repoints says whether an assignment to a place of type T@ makes it name another object: any
+// place but a variable.
 func repoints(target ir.Expr) bool {
 	if target.Type().Kind != types.Shared {
 		return false
@@ -233,7 +234,7 @@ func repoints(target ir.Expr) bool {
 	return false
 }
 
-// storable reports what cannot be assigned to.
+// storable reports targets that cannot be assigned to.
 func (l *lowerer) storable(to ir.Expr, s *syntax.AssignStmt) bool {
 	if !isPlace(to) {
 		l.errorf("E0336", s.Target.Place(), "this is a value, not a place that can be assigned to")
@@ -253,7 +254,7 @@ func (l *lowerer) storable(to ir.Expr, s *syntax.AssignStmt) bool {
 	return l.changeable(to, s.Target.Place())
 }
 
-// operand is the right side of +=: what the operator takes beside the target.
+// operand is the right side of +=, converted for the operator.
 func (l *lowerer) operand(to ir.Expr, op string, s *syntax.AssignStmt) ir.Expr {
 	y := l.expr(s.Value, to.Type())
 	if broken(y) {

@@ -10,41 +10,42 @@ import (
 	"interleave/eve/types"
 )
 
-// A lowerer makes the statements and expressions of one function, or of one initial value.
+// A lowerer lowers the statements and expressions of one function, or of one initial value.
 type lowerer struct {
 	*checker
 	m   *module
 	env *env
 	fn  *ir.Func // nil for initial values
 	frame
-	// events are the named callbacks of the call just made that are no parameters of it: the
-	// statement that the call is part of registers them.
+	// events are the named callbacks of the last call that are not parameters of it. The statement
+	// around the call registers them.
 	events []*syntax.Arg
-	// patterned holds the variables that patterns of match bound: parts of what is matched.
+	// patterned holds the variables that patterns of match have bound. They are parts of the
+	// matched value.
 	patterned map[*ir.Var]bool
-	// partial holds the matches that do not cover everything: their end may be reached after all.
+	// partial holds the matches that do not cover every case: control may pass their end.
 	partial map[*ir.Match]bool
-	// awaiting is the call behind <- that is being lowered: the only one that may take time.
+	// awaiting is the call behind <- that is being lowered. Only this call may be asynchronous.
 	awaiting *syntax.Call
-	// ended has the variables of blocks that are behind, and where they are declared.
+	// ended holds the variables of blocks that have ended, and where they are declared.
 	ended map[string]source.Span
 }
 
-// A frame is what a statement needs to know of the place where it stands.
+// A frame is the context of a statement.
 type frame struct {
 	cur    *ir.Body    // the innermost body
-	scope  *scope      // the innermost block's names
-	out    *ir.Block   // where statements go
-	result *types.Type // what return gives here
-	loops  int         // how many loops of this body are around
-	joined bool        // a task started here is a child of a finish
+	scope  *scope      // names of the innermost block
+	out    *ir.Block   // where statements are appended
+	result *types.Type // the type that return takes here
+	loops  int         // number of loops around, in this body
+	joined bool        // a task that starts here is a child of a finish
 	last   bool        // this is the last statement of the body
-	// held names the statement of this body ("finish", "defer") that return must not leave;
-	// empty for none.
+	// held names the statement of this body ("finish", "defer") that return must not leave; empty
+	// if there is none.
 	held string
 }
 
-// body makes f's body of its declaration. Natives and methods of interfaces have none.
+// body makes f's body from its declaration. Natives and methods of interfaces have none.
 func (c *checker) body(f *ir.Func, decl *function, e *env) {
 	t := decl.tree
 	if t.Body == nil {
@@ -82,8 +83,8 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 	l.fill(t.Body)
 }
 
-// initExpr makes the initial value of a global, a constant, a field or a parameter: it sees the
-// names of its module only.
+// initExpr lowers the initial value of a global, a constant, a field or a parameter. It sees only
+// the names of its module.
 func (c *checker) initExpr(m *module, e *env, x syntax.Expr, want *types.Type) ir.Expr {
 	l := &lowerer{checker: c, m: m, env: e, ended: map[string]source.Span{}}
 	l.result = types.VoidT
@@ -105,12 +106,12 @@ func (l *lowerer) fill(b *syntax.Block) {
 	l.stmts(b.Stmts)
 }
 
-// checkEnd reports a body that has a result but can reach its end without return.
+// checkEnd reports a body with a result whose end can be reached without return.
 func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who string) {
 	if result == types.VoidT || result == types.InvalidT || l.ends(b) {
 		return
 	}
-	if nothing(result) { // the end of a void! is its success
+	if nothing(result) { // reaching the end of a void! function is success
 		end := pointAfter(b.Span)
 		b.Stmts = append(b.Stmts, &ir.Return{Mark: ir.Mark{Span: end},
 			X: &ir.Zero{Place: place(result, end)}})
@@ -128,11 +129,11 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 	}
 }
 
-// nothing says whether t is void!: success has no value.
+// nothing says whether t is void!, whose success has no value.
 func nothing(t *types.Type) bool { return t.Kind == types.Result && t.Elem == types.VoidT }
 
-// headOf is the line that opens a body: from the start of the declaration or statement
-// to its colon.
+// headOf is the line that opens a body: from the start of the declaration or statement to its
+// colon.
 func headOf(at source.Span, body *syntax.Block) source.Span {
 	if at.File == nil {
 		return at
@@ -153,7 +154,7 @@ func headOf(at source.Span, body *syntax.Block) source.Span {
 	return source.Span{File: at.File, Start: at.Start, End: at.Start + len(text)}
 }
 
-// functionList is where a function's permission list stands, or where it would be written.
+// functionList is the place of a function's permission list, or where it would be written.
 func functionList(t *syntax.Func) source.Span {
 	if t.Perms != nil {
 		return t.Perms.Span
@@ -189,10 +190,10 @@ func (l *lowerer) errorf(code diag.Code, at source.Span, format string,
 // bad stands for an expression with a reported error.
 func bad(at source.Span) ir.Expr { return &ir.Zero{Place: ir.Place{T: types.InvalidT, Span: at}} }
 
-// broken says whether x has a reported error: nothing more is said of it.
+// broken says whether x has a reported error, so that no more errors are reported for it.
 func broken(x ir.Expr) bool { return x == nil || x.Type() == nil || x.Type() == types.InvalidT }
 
-// place makes what expressions embed.
+// place makes the ir.Place that expressions embed.
 func place(t *types.Type, at source.Span) ir.Place { return ir.Place{T: t, Span: at} }
 
 // article puts a or an before a type's name.

@@ -55,7 +55,7 @@ func TestNoCascade(t *testing.T) {
 	}
 }
 
-// bodyOf checks the body of a main and gives its statements.
+// bodyOf checks the body of a main and returns its statements.
 func bodyOf(t *testing.T, text string) []ir.Stmt {
 	t.Helper()
 	diags := &diag.List{}
@@ -67,7 +67,7 @@ func bodyOf(t *testing.T, text string) []ir.Stmt {
 	return p.Main.Body.Block.Stmts
 }
 
-// TestCounted holds which loops are proved to end.
+// TestCounted holds which loops are proved to terminate.
 func TestCounted(t *testing.T) {
 	tests := []struct {
 		loop string
@@ -77,7 +77,7 @@ func TestCounted(t *testing.T) {
 		{"for (i: int = 10; i > 0; i -= 1): pass", true},
 		{"for (i: int = 0; i <= 10; i += 2): pass", true},
 		{"for (i: int = 0; i < n; i += 1): pass", true},
-		// v is changed: its size might be
+		// v is changed, so its size might change
 		{"for (i: int = 0; i < v.size(); i += 1): v[i] = 0", false},
 		{"for (i: int = 0; i < v.size(); i += 1): n += v[i]", true},
 		{"for (i: int = 0; n > i; i = i + 1): pass", true},
@@ -87,7 +87,7 @@ func TestCounted(t *testing.T) {
 		{"for (i: int = 0; i < 10; i -= 1): pass", false},
 		{"for (i: int = 0; i < 10; n += 1): pass", false},
 		{"for (i: int = 0; i < v.size(); i += 1): v.push(1)", false},
-		{"for (i: int = 0; i < s; i += 1): pass", false}, // others may change s
+		{"for (i: int = 0; i < s; i += 1): pass", false}, // other tasks may change s
 	}
 	for _, tt := range tests {
 		stmts := bodyOf(t, "n: int = 5\nv: vector<int>\ns: int@\n"+tt.loop)
@@ -98,7 +98,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestLiterals holds what literals are worth.
+// TestLiterals holds the values of literals.
 func TestLiterals(t *testing.T) {
 	tests := []struct {
 		decl string
@@ -135,7 +135,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestOffsets holds that what is wrong in a format is found where it stands, behind escapes too.
+// TestOffsets holds that errors in a format are reported at the right place, behind escapes too.
 func TestOffsets(t *testing.T) {
 	for _, tt := range []struct{ format, want string }{
 		{`a\tb%d`, "%d"}, {`\x41\n%s`, "%s"}, {`\u{1F600} %5d`, "%5d"}, {`é%d`, "%d"},
@@ -148,7 +148,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestTranslated holds which name is offered for that of another language.
+// TestTranslated holds which name is suggested for a name of another language.
 func TestTranslated(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -167,7 +167,7 @@ func TestTranslated(t *testing.T) {
 	}
 }
 
-// TestNearest holds which name is offered for a misspelt one.
+// TestNearest holds which name is suggested for a misspelt one.
 func TestNearest(t *testing.T) {
 	names := []string{"push", "pop", "size", "insert", "remove"}
 	for _, tt := range []struct{ name, want string }{

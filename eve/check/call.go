@@ -9,21 +9,21 @@ import (
 	"interleave/eve/types"
 )
 
-// A target is a function that is being called, with what stands before its dot.
+// A target is the function of a call, with the part before its dot.
 type target struct {
 	f    *function
 	recv *types.Type // of methods and static functions of types
-	self ir.Expr     // of methods: what they are called on
+	self ir.Expr     // of methods: the receiver
 	at   source.Span // of the name
 }
 
-// A callExpr is a call with the type arguments that stand behind the function's name.
+// A callExpr is a call with the type arguments behind the function's name.
 type callExpr struct {
 	*syntax.Call
 	TypeArgs []syntax.Type
 }
 
-// call lowers a call, a conversion or a construction: they look alike.
+// call lowers a call, a conversion or a construction, which have one syntax.
 func (l *lowerer) call(c *syntax.Call, want *types.Type) ir.Expr {
 	x := &callExpr{Call: c}
 	fun := bare(c.Fun)
@@ -49,7 +49,7 @@ func (l *lowerer) call(c *syntax.Call, want *types.Type) ir.Expr {
 	return l.giveUp(x)
 }
 
-// named is the expression that a dotted name is.
+// named converts a dotted name to an expression.
 func named(path []*syntax.Name) syntax.Expr {
 	var x syntax.Expr = &syntax.Ident{At: path[0].At, Name: path[0].Text}
 	for _, n := range path[1:] {
@@ -58,7 +58,7 @@ func named(path []*syntax.Name) syntax.Expr {
 	return x
 }
 
-// giveUp lowers the arguments of a call that makes no sense, for their own errors.
+// giveUp lowers the arguments of an invalid call, to report their own errors.
 func (l *lowerer) giveUp(x *callExpr) ir.Expr {
 	for _, a := range x.Args {
 		if a != nil && a.X != nil {
@@ -83,7 +83,7 @@ func (l *lowerer) callName(fun *syntax.Ident, x *callExpr, want *types.Type) ir.
 	return l.callObject(o, fun, x, want)
 }
 
-// callObject calls what a name of a module stands for.
+// callObject calls the object that a module's name stands for.
 func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types.Type) ir.Expr {
 	switch o := o.(type) {
 	case *function:
@@ -100,8 +100,8 @@ func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types
 	return l.giveUp(x)
 }
 
-// calledType is the type that a call constructs or converts to. The arguments of a generic one may
-// come from the type that is wanted.
+// calledType is the type that a call constructs or converts to. The arguments of a generic type
+// may come from the wanted type.
 func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr,
 	want *types.Type) *types.Type {
 	if len(x.TypeArgs) > 0 {
@@ -115,7 +115,7 @@ func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr,
 	return l.bareType(tn, fun.Place(), want)
 }
 
-// bareType is the type that a name without arguments stands for.
+// bareType is the type of a name without arguments.
 func (l *lowerer) bareType(tn *typeName, at source.Span, want *types.Type) *types.Type {
 	if l.hinted(tn, want) {
 		return hint(want)
@@ -123,14 +123,14 @@ func (l *lowerer) bareType(tn *typeName, at source.Span, want *types.Type) *type
 	return l.namedType(tn, nil, at)
 }
 
-// hinted says whether the type wanted is one that tn declares.
+// hinted says whether tn declares the wanted type.
 func (l *lowerer) hinted(tn *typeName, want *types.Type) bool {
 	h := hint(want)
 	return h != types.InvalidT && slices.Contains(l.owners(h), tn)
 }
 
-// inferred finds the arguments of a generic struct from the values of its fields, as if a function
-// of its name made it.
+// inferred finds the arguments of a generic struct from the values of its fields, as for a generic
+// function with these parameters.
 func (l *lowerer) inferred(tn *typeName, x *callExpr, at source.Span) *types.Type {
 	tree := tn.structure
 	f := &function{module: tn.module, tree: &syntax.Func{At: tree.At, Name: tree.Name,
@@ -162,7 +162,7 @@ func (l *lowerer) inferred(tn *typeName, x *callExpr, at source.Span) *types.Typ
 	return l.namedType(tn, targs, at)
 }
 
-// pathOf is the dotted name that an expression is.
+// pathOf returns an expression as a dotted name.
 func pathOf(x syntax.Expr) []*syntax.Name {
 	switch x := bare(x).(type) {
 	case *syntax.Ident:
@@ -195,7 +195,7 @@ func (l *lowerer) callMember(fun *syntax.Selector, x *callExpr, want *types.Type
 	return l.callMethod(v, fun, x, want)
 }
 
-// callStatic calls a function of a type, or makes a case of a union.
+// callStatic calls a static function of a type, or makes a case of a union.
 func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 	want *types.Type) ir.Expr {
 	if t == types.InvalidT {
@@ -259,7 +259,7 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr,
 	return l.giveUp(x)
 }
 
-// copyOf is the method that every type has whose values can be doubled.
+// copyOf lowers x.copy(), which every copyable type has.
 func (l *lowerer) copyOf(v ir.Expr, x *callExpr) ir.Expr {
 	t := v.Type()
 	if !l.isOpen(t) && !canCopy(t, nil) {
@@ -272,7 +272,7 @@ func (l *lowerer) copyOf(v ir.Expr, x *callExpr) ir.Expr {
 	return &ir.Copy{Place: place(t, x.Span), X: v}
 }
 
-// canCopy says whether there is a copy of t. seen holds the types around it.
+// canCopy says whether t has a copy method. seen holds the types around it.
 func canCopy(t *types.Type, seen map[*types.Type]bool) bool {
 	switch t.Kind {
 	case types.Vector, types.Set, types.Array, types.Option, types.Result:
@@ -343,7 +343,7 @@ func (l *lowerer) callValue(v ir.Expr, x *callExpr) ir.Expr {
 	return l.giveUp(x)
 }
 
-// valueArgs makes the arguments of a closure, which has no names for them.
+// valueArgs lowers the arguments of a closure, whose parameters have no names.
 func (l *lowerer) valueArgs(t *types.Type, x *callExpr) ([]ir.Expr, bool) {
 	if len(x.Args) != len(t.Elems) {
 		l.errorf("E0333", x.Span, "%s takes %s, and here %s", t, count(len(t.Elems), "argument"),

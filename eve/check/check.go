@@ -1,10 +1,11 @@
-// Package check makes the typed program (package ir) of the trees of its modules: it resolves
-// names, types every expression, instantiates generics and reports what does not fit. Permissions
-// are not its business: package perm judges what it makes.
+// Package check turns the trees of modules into the typed program (package ir): it resolves names,
+// types every expression, instantiates generics and reports type errors. It does not check
+// permissions: package perm does.
 //
-// It works in two steps. Declarations come first: program.go reads modules, decl.go notes their
-// names, and what a name means (its type, its signature) is found when somebody asks. Bodies wait
-// in a queue, for they may ask for new instances of generics, whose bodies join the queue.
+// It works in two steps. The declarations come first: program.go reads modules, and decl.go
+// records their names. The meaning of a name (its type, its signature) is determined at its first
+// use. Bodies wait in a queue, since a body may need new instances of generics, whose bodies join
+// the queue.
 package check
 
 import (
@@ -15,12 +16,12 @@ import (
 	"interleave/eve/types"
 )
 
-// A Loader gives the file of a module by its dotted name, false when there is none. It is asked for
-// modules that std does not have.
+// A Loader returns the file of a module by its dotted name; false when there is none. It is called
+// for modules that std does not have.
 type Loader func(module string) (*source.File, bool)
 
-// Program checks main and all that it imports. The program is always there; it is only to be run
-// when diags has no errors.
+// Program checks main and all its imports. It always returns a program, which must not be run if
+// diags has errors.
 func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 	c := &checker{
 		universe: types.NewUniverse(), diags: diags, load: load,
@@ -47,19 +48,19 @@ type checker struct {
 	queue     []func()            // bodies still to be checked
 
 	decls       map[*types.Type]*typeName   // of named types
-	constraints map[*types.Type]*types.Type // of type parameters that have one
+	constraints map[*types.Type]*types.Type // of type parameters with a constraint
 	opaque      map[*types.Type]bool        // named types with a type parameter in their arguments
 	signatures  map[string]*signature       // by the ID of the instance
-	// variables whose value needs itself, which was reported
+	// variables whose value needs itself; reported already
 	circles  map[*ir.Var]bool
-	circular map[*typeName]bool // types that hold themselves, which was reported
-	checked  map[*ir.Func]bool  // generics checked for their own sake
-	counted  map[whole]int      // the parts of types
-	depth    int                // of named types being filled
-	late     []func()           // what waits until no named type is being filled
+	circular map[*typeName]bool // types that contain themselves; reported already
+	checked  map[*ir.Func]bool  // generics that were checked as such, not as an instance
+	counted  map[whole]int      // number of parts, by type
+	depth    int                // of nested named types being filled
+	late     []func()           // run when no named type is being filled
 	current  *site              // of the generic instance whose body is being checked
-	base     *diag.List         // diags, but while an instance is checked
-	loading  []*module          // being read, the innermost last
+	base     *diag.List         // the diagnostics; another list while an instance is checked
+	loading  []*module          // modules being read, the innermost last
 	started  bool               // all that main imports has been read
 }
 
@@ -67,25 +68,25 @@ type checker struct {
 type module struct {
 	ir       *ir.Module
 	tree     *syntax.File
-	id       string // tells modules apart: a project's module "math" is not std's
+	id       string // distinguishes modules: a project's module "math" is not std's
 	std      bool
 	loading  bool
 	resolved bool
-	partial  bool                   // an import that brings names failed
+	partial  bool                   // an import of names failed
 	names    map[string]object      // declared here
-	imports  map[string]object      // module names: of `import a.b` and `import a.b as x`
+	imports  map[string]object      // module names of `import a.b` and `import a.b as x`
 	opened   []*module              // by `import a.b.*`
-	uses     []*module              // all that must be initialised before it
-	pub      map[string]bool        // of names
+	uses     []*module              // modules that must be initialised before it
+	pub      map[string]bool        // public names
 	places   map[string]source.Span // where names are declared
-	pending  map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
+	pending  map[*ir.Var]*global    // globals and constants whose type is not determined yet
 	tests    []*ir.Func
-	unknown  map[unknownName]source.Span // names reported, where first
-	// words of lines that could not be read: they may declare what is missed
+	unknown  map[unknownName]source.Span // names reported as unknown, where first
+	// words of lines that could not be parsed: they may declare a missing name
 	torn map[string]bool
 }
 
-// An object is what a name of a module stands for: *function, *typeName, *ir.Var (global or
+// An object is the meaning of a name in a module: *function, *typeName, *ir.Var (global or
 // constant), *module.
 type object interface{}
 
@@ -97,9 +98,9 @@ type function struct {
 	extern *ir.Extern // of a function of an extern block
 }
 
-// A typeName is the declaration of a type: one of structure and union is set, none for the types
-// that have no declaration (int, float, void). The types of the prelude that are built in (string,
-// vector) have a structure, which only gives their methods.
+// A typeName is the declaration of a type. One of structure and union is set; neither is for the
+// types without a declaration (int, float, void). The built-in types of the prelude (string,
+// vector) have a structure, which only declares their methods.
 type typeName struct {
 	module    *module
 	name      string
@@ -109,14 +110,15 @@ type typeName struct {
 	methods   map[string]*function
 }
 
-// An env is what type names mean in a declaration: its type parameters.
+// An env is the meaning of type names in a declaration: its type parameters.
 type env struct {
 	module *module
 	params map[string]*types.Type
-	// opaque says that the parameters stand for themselves: a generic is checked for its own sake.
+	// opaque says that the parameters are types of their own: the generic itself is checked, not
+	// an instance.
 	opaque bool
-	// iface, when set, is the interface whose declaration is read, and self what it
-	// stands for there.
+	// iface, when set, is the interface whose declaration is being read. self is the meaning of
+	// its name there.
 	iface *typeName
 	self  *types.Type
 }

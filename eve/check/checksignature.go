@@ -7,7 +7,7 @@ import (
 	"interleave/eve/types"
 )
 
-// judge checks what a declaration says of itself: names, type parameters, views in the result.
+// checkSignature checks a declaration by itself: names, type parameters, views in the result.
 func (c *checker) checkSignature(f *function) {
 	t := f.tree
 	c.params(t.Params)
@@ -41,7 +41,7 @@ func isView(t syntax.Type) bool {
 	return false
 }
 
-// judgeResult reports results that are views of nothing that the caller has (R8).
+// checkResult reports results that are views of storage that the caller does not have (R8).
 func (c *checker) checkResult(f *function) {
 	if f.tree.Result == nil || f.module.std && f.tree.Body == nil {
 		return
@@ -79,7 +79,7 @@ func (c *checker) checkResult(f *function) {
 		"a vector can be returned: to_vector() copies a view"
 }
 
-// holdsRef says whether t has a T& or a closure in it that is no slice.
+// holdsRef says whether t contains a T& or a closure that is not a slice.
 func holdsRef(t *types.Type) bool {
 	switch t.Kind {
 	case types.Ref, types.Func:
@@ -96,7 +96,7 @@ func holdsRef(t *types.Type) bool {
 	return false
 }
 
-// judgeDefaults checks default values once, where they stand.
+// checkDefaults checks default values once, at the declaration.
 func (c *checker) checkDefaults(f *function) {
 	optional := false
 	for _, p := range f.tree.Params {
@@ -121,7 +121,7 @@ func (c *checker) checkDefaults(f *function) {
 	}
 }
 
-// judgeExtern reports parameters and results that C cannot have.
+// checkExtern reports parameters and results of types that C does not have.
 func (c *checker) checkExtern(f *function) {
 	s := c.signature(f, nil, c.ownParams(f))
 	if len(f.tree.TypeParams) > 0 {
@@ -155,7 +155,7 @@ func crosses(t *types.Type) bool {
 	return t.IsNumber()
 }
 
-// judgeTypeParams reports type parameters that are declared twice or not mentioned.
+// checkTypeParams reports type parameters that are declared twice or never used.
 func (c *checker) checkTypeParams(m *module, params []*syntax.TypeParam, within source.Span) {
 	seen := map[string]*syntax.Name{}
 	for _, p := range params {
@@ -173,7 +173,7 @@ func (c *checker) checkTypeParams(m *module, params []*syntax.TypeParam, within 
 	}
 }
 
-// mentions says whether a name stands anywhere else in a part of the module than at n.
+// mentions says whether a name occurs in a part of the module in another place than n.
 func (m *module) mentions(n *syntax.Name, within source.Span) bool {
 	for _, t := range m.tree.Tokens {
 		if t.Kind == syntax.Identifier && t.Span.Start >= within.Start &&
@@ -185,12 +185,12 @@ func (m *module) mentions(n *syntax.Name, within source.Span) bool {
 	return false
 }
 
-// zeroOf is the zero value of t, standing where x does.
+// zeroOf is the zero value of t, at the place of x.
 func (c *checker) zeroOf(t *types.Type, x syntax.Expr) ir.Expr {
 	return &ir.Zero{Place: ir.Place{T: t, Span: x.Place()}}
 }
 
-// boxed gives x as a value of t: a new object when t is shared.
+// boxed converts x to a value of t: a new object when t is shared.
 func (c *checker) boxed(x ir.Expr, t *types.Type) ir.Expr {
 	if t.Kind == types.Shared && x.Type().Kind != types.Shared {
 		return &ir.Box{Place: ir.Place{T: t, Span: x.At()}, X: x}

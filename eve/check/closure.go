@@ -8,7 +8,7 @@ import (
 	"interleave/eve/types"
 )
 
-// lambda makes a closure: a Callback where a T@ is wanted, else one that lives within the call.
+// lambda makes a closure: a Callback if the wanted type is a T@, else a Lambda.
 func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
 	if l.cur == nil {
 		l.errorf("E0354", x.Span, "a closure is made by code that runs, not by an initial value")
@@ -49,7 +49,7 @@ func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
 	return &ir.Closure{Place: place(t, x.Span), Body: b}
 }
 
-// lambdaBody lowers what a closure or handler does.
+// lambdaBody lowers the body of a closure or handler.
 func (l *lowerer) lambdaBody(x *syntax.Lambda, b *ir.Body) {
 	l.result = b.Result
 	l.joined = false
@@ -117,7 +117,7 @@ func (l *lowerer) lambdaHead(x *syntax.Lambda) source.Span {
 	return x.Span
 }
 
-// listOf is where a list stands, or where it would be written.
+// listOf is the place of a list, or where it would be written.
 func listOf(perms *syntax.Perms, at source.Span) source.Span {
 	if perms != nil {
 		return perms.Span
@@ -125,7 +125,7 @@ func listOf(perms *syntax.Perms, at source.Span) source.Span {
 	return pointAt(at)
 }
 
-// functionValue makes a closure that calls a declared function, where one is wanted.
+// functionValue makes a closure that calls a declared function, where a closure is wanted.
 func (l *lowerer) functionValue(f *function, x *syntax.Ident, want *types.Type) ir.Expr {
 	if want == nil || l.cur == nil || want.Kind != types.Func || f.tree.Async ||
 		len(want.Elems) != len(paramsOf(f)) || len(f.typeParams()) > 0 {
@@ -161,7 +161,7 @@ func (l *lowerer) functionValue(f *function, x *syntax.Ident, want *types.Type) 
 	return &ir.Closure{Place: place(want, x.Span), Body: b}
 }
 
-// passed hands a parameter on: what is behind a T& as a place.
+// passed makes an argument from a parameter: for a T&, the place behind it.
 func passed(v *ir.Var) ir.Expr {
 	r := &ir.Ref{Place: place(v.Type, v.Span), Var: v}
 	if v.Type.Kind == types.Ref {
@@ -181,7 +181,7 @@ func (l *lowerer) rejectEvents() {
 	l.events = nil
 }
 
-// registerEvents handles the named callbacks of a call that is a statement: its result is an
+// registerEvents registers the named callbacks of a call that is a statement. Its result is an
 // emitter without a name.
 func (l *lowerer) registerEvents(x ir.Expr, at source.Span) bool {
 	if len(l.events) == 0 {
@@ -214,7 +214,7 @@ func (l *lowerer) registerOn(v *ir.Var) {
 	}
 }
 
-// emitterOf gives the emitter type behind x, which must be a handle; nil after an error.
+// emitterOf returns the emitter type of x, which must be a handle. It is nil after an error.
 func (l *lowerer) emitterOf(x ir.Expr, event, at source.Span) *types.Type {
 	t := x.Type()
 	switch {

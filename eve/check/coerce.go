@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// coerce makes x fit the type by the conversions that nobody has to write. It reports what does not
-// fit and gives an expression of the type in any case: for T& that is a place of type T.
+// coerce makes x fit the type by implicit conversions. It reports an x that does not fit. The
+// result always has the type; for T& it is a place of type T.
 func (c *checker) coerce(x ir.Expr, to *types.Type) ir.Expr {
 	from := x.Type()
 	if to == nil || to.Kind == types.Invalid {
@@ -27,7 +27,7 @@ func (c *checker) coerce(x ir.Expr, to *types.Type) ir.Expr {
 	return &ir.Zero{Place: ir.Place{T: to, Span: x.At()}}
 }
 
-// convert is coerce without a word: false when x does not fit.
+// convert is coerce without a report: false when x does not fit.
 func (c *checker) convert(x ir.Expr, to *types.Type) (ir.Expr, bool) {
 	from := x.Type()
 	switch {
@@ -60,7 +60,7 @@ func (c *checker) convert(x ir.Expr, to *types.Type) (ir.Expr, bool) {
 	return x, false
 }
 
-// convertConst gives a number without a type the type wanted.
+// convertConst gives an untyped number the wanted type.
 func (c *checker) convertConst(x ir.Expr, to *types.Type) (ir.Expr, bool) {
 	from := x.Type()
 	switch {
@@ -78,12 +78,12 @@ func (c *checker) convertConst(x ir.Expr, to *types.Type) (ir.Expr, bool) {
 	}
 	k := c.fold(x)
 	if k == nil {
-		return &ir.Zero{Place: ir.Place{T: to, Span: x.At()}}, true // the fold was reported
+		return &ir.Zero{Place: ir.Place{T: to, Span: x.At()}}, true // fold has reported the error
 	}
 	return c.constTo(k, to), true
 }
 
-// constTo gives a constant another type; it reports what does not fit.
+// constTo converts a constant to another type. It reports a constant that does not fit.
 func (c *checker) constTo(k *ir.Const, to *types.Type) *ir.Const {
 	r := &ir.Const{Place: ir.Place{T: to, Span: k.Span}, Value: k.Value}
 	if to.IsFloat() {
@@ -140,7 +140,7 @@ func (c *checker) convertTuple(x ir.Expr, to *types.Type) (ir.Expr, bool) {
 	return &ir.MakeTuple{Place: ir.Place{T: to, Span: x.At()}, Elems: elems}, true
 }
 
-// widens says whether every number of from is one of to.
+// widens says whether `to` has every number of `from`.
 func widens(from, to *types.Type) bool {
 	switch {
 	case from == types.Float32T:
@@ -154,7 +154,7 @@ func widens(from, to *types.Type) bool {
 	return from.IsUnsigned() || !to.IsUnsigned()
 }
 
-// mismatch reports x where a value of another type is wanted, with the edit that converts it.
+// mismatch reports x where a value of another type is wanted. The fix converts it.
 func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	from := x.Type()
 	d := c.diags.Errorf("E0300", x.At(), "expected %s, found %s", to, kindText(from))
@@ -194,7 +194,7 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	}
 }
 
-// fromString says how an integer is made of the string x.
+// fromString explains how to convert the string x to an integer.
 func fromString(d *diag.Diagnostic, to *types.Type, x ir.Expr, text string) {
 	k, literal := x.(*ir.Const)
 	inner := strings.Trim(text, "\"")
@@ -210,7 +210,7 @@ func fromString(d *diag.Diagnostic, to *types.Type, x ir.Expr, text string) {
 	}
 }
 
-// divided gives the division of integers that x is; nil when it is none.
+// divided returns x if it is a division of integers, else nil.
 func divided(x ir.Expr) *ir.Binary {
 	b, ok := x.(*ir.Binary)
 	if !ok || b.Op != "/" || !b.T.IsInteger() || b.T.Kind == types.Duration ||
@@ -220,7 +220,7 @@ func divided(x ir.Expr) *ir.Binary {
 	return b
 }
 
-// kindText names a type, also those that only literals have.
+// kindText names a type, also the types that only literals have.
 func kindText(t *types.Type) string {
 	switch t.Kind {
 	case types.UntypedInt:
@@ -231,12 +231,12 @@ func kindText(t *types.Type) string {
 	return t.String()
 }
 
-// edit hangs the text that x should be on d.
+// edit adds a fix to d that replaces x by text.
 func edit(d *diag.Diagnostic, text string) {
 	d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
 }
 
-// value reads x: what stands behind T@ and T& becomes a Deref.
+// value reads x: a T@ or T& becomes a Deref.
 func (c *checker) value(x ir.Expr) ir.Expr {
 	for t := x.Type(); t.Kind == types.Shared || t.Kind == types.Ref; t = t.Elem {
 		x = &ir.Deref{Place: ir.Place{T: t.Elem, Span: x.At()}, X: x}
@@ -244,8 +244,8 @@ func (c *checker) value(x ir.Expr) ir.Expr {
 	return x
 }
 
-// defaultType gives a constant without a type its default: int or float. Others are
-// left as they are.
+// defaultType gives an untyped constant its default type, int or float. Other expressions are
+// returned as they are.
 func (c *checker) defaultType(x ir.Expr) ir.Expr {
 	switch x.Type().Kind {
 	case types.UntypedInt:
@@ -256,9 +256,10 @@ func (c *checker) defaultType(x ir.Expr) ir.Expr {
 	return x
 }
 
-// common makes the operands of an operator of one type: untyped constants take the other's, handles
-// and references are read, the narrower number is widened. When that cannot be they are left as
-// they are, and the type is nil; InvalidT when one of them is invalid.
+// common gives the operands of an operator one type: an untyped constant takes the other's type,
+// handles and references are read, and the narrower number is widened. If there is no such type
+// the operands are returned as they are, and the type is nil. It is InvalidT when one of them is
+// invalid.
 func (c *checker) common(x, y ir.Expr) (ir.Expr, ir.Expr, *types.Type) {
 	x, y = c.value(x), c.value(y)
 	a, b := x.Type(), y.Type()

@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// fold gives the value of x when it is known in the text: constants and arithmetic on them. It is
-// nil otherwise. Overflow and division by zero are reported.
+// fold computes a constant expression: constants and arithmetic on them. For other expressions it
+// returns nil. It reports overflow and division by zero.
 func (c *checker) fold(x ir.Expr) *ir.Const {
 	switch x := x.(type) {
 	case *ir.Const:
@@ -164,7 +164,7 @@ func foldFloats(at ir.Place, op ir.Op, v, w float64) *ir.Const {
 	return &ir.Const{Place: at, Value: rounded(r, at.T)}
 }
 
-// compared gives the value of a comparison whose sides are in the order given.
+// compared is the value of a comparison whose sides compare as `order` says.
 func compared(at ir.Place, op ir.Op, order int) *ir.Const {
 	var r bool
 	switch op {
@@ -213,7 +213,7 @@ func (c *checker) foldInts(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const {
 			c.diags.Errorf("E0309", x.Span, "the power does not fit in %s", at.T)
 			return nil
 		}
-		// of 0, 1 and -1 only whether the exponent is odd counts
+		// for 0, 1 and -1 only the parity of the exponent matters
 		if n.BitLen() <= 1 && m.BitLen() > 1 {
 			m = big.NewInt(2 + int64(m.Bit(0)))
 		}
@@ -229,7 +229,7 @@ func (c *checker) foldInts(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const {
 	default:
 		return compared(at, x.Op, n.Cmp(m))
 	}
-	// what has no width has nothing to wrap
+	// an untyped number has no width at which to wrap
 	if strings.HasSuffix(string(x.Op), "%") && x.Op != "%" && !untyped(at.T) {
 		r = wrapped(r, at.T)
 	}
@@ -246,13 +246,13 @@ func (c *checker) foldShift(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const 
 		return c.whole(at, n.Rsh(n, by), x.Span)
 	}
 	n.Lsh(n, by)
-	if !untyped(at.T) { // bits that leave are lost, as at run time
+	if !untyped(at.T) { // bits shifted out are lost, as at run time
 		n = wrapped(n, at.T)
 	}
 	return c.whole(at, n, x.Span)
 }
 
-// whole gives an integer constant; it reports one that its type does not have.
+// whole makes an integer constant. It reports one that does not fit its type.
 func (c *checker) whole(at ir.Place, n *big.Int, span source.Span) *ir.Const {
 	if !inRange(n, at.T) {
 		c.diags.Errorf("E0309", span, "%s does not fit in %s", n, at.T)
@@ -264,7 +264,7 @@ func (c *checker) whole(at ir.Place, n *big.Int, span source.Span) *ir.Const {
 	return &ir.Const{Place: at, Value: n.Uint64()}
 }
 
-// toBig gives an integer's value, nil when it is none.
+// toBig returns the value of an integer, and nil for other values.
 func toBig(v any) *big.Int {
 	switch v := v.(type) {
 	case int64:

@@ -6,17 +6,17 @@ import (
 	"interleave/eve/types"
 )
 
-// satisfies says whether t has what the constraint asks for. A type parameter without a constraint
-// satisfies all: whether it really does is seen at each instance.
+// satisfies says whether t satisfies the constraint. A type parameter without a constraint
+// satisfies all: the check is then made at each instance.
 func (c *checker) satisfies(t, constraint *types.Type) bool { return c.lack(t, constraint) == "" }
 
-// isOpen says whether t is a type parameter without a constraint: operators and methods on it are
-// not judged in the generic body but at each instance.
+// isOpen says whether t is a type parameter without a constraint. Operators and methods on it are
+// checked at each instance, not in the generic body.
 func (c *checker) isOpen(t *types.Type) bool {
 	return t.Kind == types.Param && c.constraints[t] == nil
 }
 
-// lack says what t lacks of the constraint; nothing when it satisfies it.
+// lack describes what t lacks of the constraint; empty if t satisfies it.
 func (c *checker) lack(t, constraint *types.Type) string {
 	if t.Kind == types.Invalid || constraint.Kind != types.Named || c.isOpen(t) {
 		return ""
@@ -54,7 +54,7 @@ func (c *checker) lack(t, constraint *types.Type) string {
 	return ""
 }
 
-// implied says whether a constraint of the prelude gives the one wanted too.
+// implied says whether a constraint of the prelude implies the wanted one.
 func implied(have *typeName, want string) bool {
 	if have == nil || have.module == nil || have.module.ir.Name != "prelude" {
 		return false
@@ -70,7 +70,7 @@ func implied(have *typeName, want string) bool {
 	return false
 }
 
-// what says what a type lacks; seen are the types being looked at.
+// A what finds out which requirement a type lacks. seen holds the types being examined.
 type what struct {
 	c    *checker
 	seen map[*types.Type]bool
@@ -93,7 +93,7 @@ func (w what) ordered(t *types.Type) string {
 	return fmt.Sprintf("%s has no <", t)
 }
 
-// equal says what keeps t from being compared by ==, or from being hashed.
+// equal describes why t cannot be compared by ==, or hashed; empty if it can.
 func (w what) equal(t *types.Type, hashed bool) string {
 	if w.seen[t] {
 		return ""
@@ -146,7 +146,7 @@ func (w what) named(t *types.Type, hashed bool) string {
 	return ""
 }
 
-// lackMethods says which method of an interface t lacks.
+// lackMethods describes which method of an interface t lacks.
 func (c *checker) lackMethods(t, constraint *types.Type, tn *typeName) string {
 	if t.Kind == types.Param && c.constraints[t] == constraint {
 		return ""
@@ -169,7 +169,7 @@ func (c *checker) lackMethods(t, constraint *types.Type, tn *typeName) string {
 	return ""
 }
 
-// differ says how t's method differs from the interface's, whose types e gives a meaning.
+// differ describes how t's method differs from the interface's method, in the types of e.
 func (c *checker) differ(have, want *function, t *types.Type, e *env) string {
 	name := want.tree.Name.Text
 	own := c.ownParams(want)

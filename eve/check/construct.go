@@ -7,8 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// construct makes a value of type t of a call's arguments: a struct of its fields, a
-// number of another.
+// construct makes a value of type t from a call's arguments: a struct from its fields, or a number
+// from another one.
 func (l *lowerer) construct(t *types.Type, x *callExpr, at source.Span) ir.Expr {
 	l.events = append(l.events, x.Named...)
 	switch t.Kind {
@@ -71,7 +71,7 @@ func (l *lowerer) makeStruct(t *types.Type, x *callExpr) ir.Expr {
 	return n
 }
 
-// dealFields gives each argument its field, by place or by name.
+// dealFields assigns each argument to its field, by position or by name.
 func (l *lowerer) dealFields(name string, fields []types.Field, x *callExpr) ([]*syntax.Arg, bool) {
 	given, next := make([]*syntax.Arg, len(fields)), 0
 	for _, a := range x.Args {
@@ -127,7 +127,7 @@ func fieldNames(fields []types.Field) []string {
 	return all
 }
 
-// fieldValue is what one field starts with. A plain value for a T@ builds its object.
+// fieldValue is the initial value of one field. A plain value for a T@ builds its object.
 func (l *lowerer) fieldValue(f types.Field, a *syntax.Arg, at source.Span, t *types.Type) ir.Expr {
 	if a != nil {
 		return l.owned(a.X, f.Type)
@@ -143,8 +143,8 @@ func (l *lowerer) fieldValue(f types.Field, a *syntax.Arg, at source.Span, t *ty
 	return l.zero(f.Type, at)
 }
 
-// unionCase makes a value of a union: x is nil for a case without parentheses. It is nil when t is
-// no union or has no such case.
+// unionCase makes a value of a union; x is nil for a case without parentheses. The result is nil
+// when t is not a union or has no such case.
 func (l *lowerer) unionCase(t *types.Type, name *syntax.Name, x *callExpr, at source.Span) ir.Expr {
 	if t.Def == nil || t.Def.Form != types.Union {
 		return nil
@@ -186,7 +186,7 @@ func (l *lowerer) oneArg(t *types.Type, x *callExpr) ir.Expr {
 	return l.checker.value(l.expr(x.Args[0].X, nil))
 }
 
-// conversion is int<8>(x) and the like. A constant is checked to fit.
+// conversion lowers int<8>(x) and the like. A constant is checked to fit.
 func (l *lowerer) conversion(t *types.Type, x *callExpr) ir.Expr {
 	v := l.oneArg(t, x)
 	from := v.Type()
@@ -217,7 +217,7 @@ func (l *lowerer) conversion(t *types.Type, x *callExpr) ir.Expr {
 	return &ir.Convert{Place: place(t, x.Span), X: v}
 }
 
-// toString is string(x): a char by conversion, all else as it is printed.
+// toString lowers string(x): a char is converted, and any other value is formatted.
 func (l *lowerer) toString(x *callExpr) ir.Expr {
 	v := l.defaultType(l.oneArg(types.StringT, x))
 	t := v.Type()
@@ -239,7 +239,7 @@ func (l *lowerer) toString(x *callExpr) ir.Expr {
 	return &ir.Format{Place: place(types.StringT, x.Span), Parts: []ir.FormatPart{part}}
 }
 
-// zero is what a variable of type t starts with when nothing is said: defaults of fields hold.
+// zero is the initial value of a variable of type t without one. The defaults of fields apply.
 func (l *lowerer) zero(t *types.Type, at source.Span) ir.Expr {
 	if t == types.InvalidT {
 		return bad(at)
@@ -270,8 +270,8 @@ func (l *lowerer) zeroOf(t *types.Type, at source.Span) ir.Expr {
 	return &ir.Zero{Place: place(t, at)}
 }
 
-// startsOwn says whether a struct starts with something else than zeros: defaults,
-// objects of its own.
+// startsOwn says whether a struct does not start as all zeros: it has defaults or objects of its
+// own.
 func startsOwn(t *types.Type) bool {
 	for _, f := range t.Def.Fields {
 		inner := f.Type
@@ -286,8 +286,8 @@ func startsOwn(t *types.Type) bool {
 	return false
 }
 
-// noZero says why a type has no zero value; empty when it has one. within holds the types around it
-// as true, and those that are known to have one as false.
+// noZero describes why a type has no zero value; empty when it has one. `within` maps the types
+// around it to true, and types that are known to have one to false.
 func (l *lowerer) noZero(t *types.Type, within map[*types.Type]bool) string {
 	switch t.Kind {
 	case types.Ref, types.Slice:

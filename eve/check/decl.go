@@ -20,7 +20,7 @@ type global struct {
 	busy  bool
 }
 
-// declare notes the names that a module declares; what they mean is found out when somebody asks.
+// declare records the names that a module declares. Their meaning is determined at first use.
 func (c *checker) declare(m *module) {
 	tests := map[string]source.Span{}
 	for _, d := range m.tree.Decls {
@@ -90,7 +90,7 @@ func (c *checker) twice(n *syntax.Name, first source.Span) *diag.Diagnostic {
 	})
 }
 
-// structure notes the methods of a type declaration.
+// structure records the methods of a type declaration.
 func (c *checker) structure(m *module, d *syntax.TypeDecl) *typeName {
 	tn := &typeName{module: m, name: d.Name.Text, structure: d, methods: map[string]*function{}}
 	tn.builtin = c.prelude == nil && builtinOwners[tn.name]
@@ -171,12 +171,12 @@ func (c *checker) resolveFunc(m *module, n *syntax.Name) {
 		c.diags.Errorf("E0207", n.Span, "function '%s' has no body", n.Text)
 	}
 	if m.std && f.tree.Body == nil {
-		return // made when it is used
+		return // made at each use
 	}
 	c.instanceOf(f, nil, c.ownParams(f), n.Span, true)
 }
 
-// unread says whether the parser found fault with the line on which a declaration starts.
+// unread says whether the parser reported the line on which a declaration starts.
 func (c *checker) unread(at source.Span) bool {
 	for _, d := range c.base.Sorted() {
 		if d.Span.File == at.File && d.Span.Line() == at.Line() &&

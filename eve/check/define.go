@@ -7,8 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// opaqueArgs gives type parameters that stand for themselves, with the constraints of the
-// declaration of tn, and those of its method f (may be nil) in their place where it narrows them.
+// opaqueArgs returns type parameters as types of their own, with the constraints of the
+// declaration of tn. A constraint that its method f (may be nil) narrows is f's.
 func (c *checker) opaqueArgs(tn *typeName, f *function) []*types.Type {
 	var args []*types.Type
 	e := &env{module: tn.module, params: map[string]*types.Type{}, opaque: true}
@@ -24,7 +24,7 @@ func (c *checker) opaqueArgs(tn *typeName, f *function) []*types.Type {
 	return args
 }
 
-// opaqueParam gives the type parameter n of the declaration id, which e then knows.
+// opaqueParam returns the type parameter n of the declaration id, and adds it to e.
 func (c *checker) opaqueParam(e *env, id string, n *syntax.Name,
 	constraint syntax.Type) *types.Type {
 	t := c.universe.Param(id, n.Text)
@@ -37,7 +37,8 @@ func (c *checker) opaqueParam(e *env, id string, n *syntax.Name,
 	return t
 }
 
-// constraint gives the interface that t names; it reports and gives nil when it is none.
+// constraint returns the interface that t names. If it is not one, constraint reports that and
+// returns nil.
 func (c *checker) constraint(e *env, t syntax.Type) *types.Type {
 	n, ok := t.(*syntax.NamedType)
 	if !ok || len(n.Path) == 0 {
@@ -66,7 +67,7 @@ func (c *checker) constraint(e *env, t syntax.Type) *types.Type {
 	return k
 }
 
-// envOf gives the meaning of type names in the declaration of tn for its arguments.
+// envOf returns the meaning of type names in the declaration of tn for its arguments.
 func (c *checker) envOf(tn *typeName, args []*types.Type) *env {
 	e := &env{module: tn.module, params: map[string]*types.Type{}}
 	for i, p := range tn.typeParams() {
@@ -78,8 +79,8 @@ func (c *checker) envOf(tn *typeName, args []*types.Type) *env {
 	return e
 }
 
-// fits says whether the arguments satisfy the constraints of tn's type parameters; it
-// reports what does not.
+// fits says whether the arguments satisfy the constraints of tn's type parameters. It reports
+// those that do not.
 func (c *checker) fits(tn *typeName, args []*types.Type, at source.Span) bool {
 	e := c.envOf(tn, args)
 	for i, p := range tn.typeParams() {
@@ -95,8 +96,8 @@ func (c *checker) fits(tn *typeName, args []*types.Type, at source.Span) bool {
 	return true
 }
 
-// fillInstance is fillDef for an instance of a generic type. What does not work in it is said where
-// the instance is asked for.
+// fillInstance is fillDef for an instance of a generic type. Its errors are reported at the place
+// that uses the instance.
 func (c *checker) fillInstance(tn *typeName, t *types.Type, at source.Span) {
 	diags := c.diags
 	mine := &diag.List{}
@@ -109,7 +110,7 @@ func (c *checker) fillInstance(tn *typeName, t *types.Type, at source.Span) {
 	c.runLate()
 }
 
-// runLate does what waited until no named type was being filled.
+// runLate runs the functions that waited until no named type was being filled.
 func (c *checker) runLate() {
 	for c.depth == 0 && len(c.late) > 0 {
 		next := c.late[0]
@@ -212,7 +213,7 @@ func (c *checker) fieldDefault(def *types.Def, i int, v *syntax.VarDecl, e *env)
 	})
 }
 
-// event gives what an emitter emits.
+// event returns the event that an emitter emits.
 func (c *checker) event(def *types.Def, e *env, x syntax.Type) *types.Event {
 	t := c.typeOf(e, x)
 	if t.Kind == types.Invalid {
@@ -236,7 +237,7 @@ func (c *checker) event(def *types.Def, e *env, x syntax.Type) *types.Event {
 	return &types.Event{Name: name, Type: t}
 }
 
-// cases reports union cases and fields of them that are declared twice.
+// cases reports union cases, and fields of cases, that are declared twice.
 func (c *checker) cases(tn *typeName) {
 	if tn.union == nil {
 		return
@@ -267,21 +268,21 @@ func (c *checker) params(params []*syntax.Param) {
 	}
 }
 
-// unsatisfied reports a type argument that lacks what its constraint asks for.
+// unsatisfied reports a type argument that does not satisfy its constraint.
 func (c *checker) unsatisfied(param string, t, constraint *types.Type, at source.Span) {
 	d := c.diags.Errorf("E0501", at, "%s = %s is not %s: %s", param, t, constraint,
 		c.lack(t, constraint))
 	oneConstraint(d, t)
 }
 
-// oneConstraint says what to do about a type parameter whose constraint promises something else.
+// oneConstraint explains how to change a type parameter that has another constraint.
 func oneConstraint(d *diag.Diagnostic, t *types.Type) {
 	if t.Kind == types.Param {
 		d.Label = "leave out the constraint of " + t.Name + ": each use is checked then"
 	}
 }
 
-// quiet runs f without its diagnostics.
+// quiet runs f and drops its diagnostics.
 func (c *checker) quiet(f func() *types.Type) *types.Type {
 	diags := c.diags
 	c.diags = &diag.List{}

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into testdata")
 
-// TestDump holds what is made of whole programs: captures, boxes, reads, handlers, loans.
+// TestDump holds the ir of whole programs: captures, boxes, reads, handlers, loans.
 func TestDump(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.eve")
 	if err != nil || len(paths) == 0 {

@@ -9,11 +9,11 @@ import (
 	"interleave/eve/source"
 )
 
-// heading opens another module in a block of a page that shows several: "# bank.eve".
-// The first is main.
+// heading starts another module in a block of a page that has several: "# bank.eve". The first
+// module is main.
 var heading = regexp.MustCompile(`(?m)^# (\w+\.eve)\n`)
 
-// checkBlock checks a block of a page and gives the codes of its errors.
+// checkBlock checks a block of a page and returns the codes of its errors.
 func checkBlock(text string) map[diag.Code]string {
 	files := map[string]string{}
 	parts := heading.FindAllStringSubmatchIndex(text, -1)
@@ -39,7 +39,7 @@ func checkBlock(text string) map[diag.Code]string {
 	return codes
 }
 
-// block gives the text of a page's block: "eve wrong", "eve right".
+// block returns the text of a page's block: "eve wrong", "eve right".
 func block(page, kind string) string {
 	_, rest, found := strings.Cut(page, "```"+kind+"\n")
 	if !found {
@@ -49,7 +49,7 @@ func block(page, kind string) string {
 	return text
 }
 
-// explained says whether a code is one of this package.
+// explained says whether this package reports the code.
 func explained(code string) bool {
 	for _, family := range []string{"E02", "E03", "E05", "E06", "W043"} {
 		if strings.HasPrefix(code, family) {

@@ -11,8 +11,8 @@ import (
 	"interleave/eve/types"
 )
 
-// expr lowers x. want is the type that is hoped for, nil when nothing is: literals and closures
-// take it, but nothing is converted. Handles and references are not read yet.
+// expr lowers x. want is a hint, nil for none: literals and closures take this type, but nothing
+// is converted to it. Handles and references are not read yet.
 func (l *lowerer) expr(x syntax.Expr, want *types.Type) ir.Expr {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -56,7 +56,7 @@ func (l *lowerer) expr(x syntax.Expr, want *types.Type) ir.Expr {
 	return bad(x.Place())
 }
 
-// fitted lowers x and makes it a value of the type.
+// fitted lowers x and converts it to the type.
 func (l *lowerer) fitted(x syntax.Expr, t *types.Type) ir.Expr {
 	got := l.expr(x, t)
 	if broken(got) || t == nil || t == types.InvalidT {
@@ -69,7 +69,7 @@ func (l *lowerer) fitted(x syntax.Expr, t *types.Type) ir.Expr {
 	return l.coerce(got, t)
 }
 
-// plain lowers x and reads it: never a handle, never an untyped constant.
+// plain lowers x and reads it: the result is never a handle or an untyped constant.
 func (l *lowerer) plain(x syntax.Expr) ir.Expr {
 	return l.defaultType(l.checker.value(l.expr(x, nil)))
 }
@@ -93,7 +93,7 @@ func (l *lowerer) ident(x *syntax.Ident, want *types.Type) ir.Expr {
 	return bad(x.Span)
 }
 
-// moduleVar refers to a global or constant, whose type may still be unknown after an error.
+// moduleVar makes a reference to a global or constant, whose type may be unknown after an error.
 func (l *lowerer) moduleVar(v *ir.Var, at source.Span) ir.Expr {
 	if v.Type == nil {
 		return bad(at)
@@ -101,7 +101,7 @@ func (l *lowerer) moduleVar(v *ir.Var, at source.Span) ir.Expr {
 	return &ir.Ref{Place: place(v.Type, at), Var: v}
 }
 
-// undefined reports a name that nothing has. In a method it may be a field or method of self.
+// undefined reports an unknown name. In a method it may be a field or method of self.
 func (l *lowerer) undefined(x *syntax.Ident) {
 	if l.env != nil && l.env.params[x.Name] != nil {
 		l.errorf("E0330", x.Span, "'%s' is a type, not a value", x.Name)
@@ -137,9 +137,9 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 	}
 }
 
-// static gives what x names when it names no value: *module, *typeName, *function, *types.Type (a
-// type parameter or a type with arguments), or the *ir.Var of a module. It reports nothing unless a
-// module has no such member.
+// static returns the object that x names, if x is not a value: *module, *typeName, *function,
+// *types.Type (a type parameter or a type with arguments), or the *ir.Var of a module. It reports
+// only that a module has no such member.
 func (l *lowerer) static(x syntax.Expr) object {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -157,7 +157,7 @@ func (l *lowerer) static(x syntax.Expr) object {
 			return t
 		}
 	case *syntax.Selector:
-		// no module has modules for members, so a longer chain names a value
+		// a module has no modules as members, so a longer chain names a value
 		id, ok := x.X.(*syntax.Ident)
 		if !ok || x.Name == nil {
 			return nil
@@ -209,7 +209,7 @@ func (l *lowerer) moduleMember(x *syntax.Selector, o object) ir.Expr {
 	return bad(x.Span)
 }
 
-// typeMember is what stands behind a type's name without a call: a case without fields.
+// typeMember is the member of a type without a call: a case without fields.
 func (l *lowerer) typeMember(x *syntax.Selector, t *types.Type) ir.Expr {
 	if t == types.InvalidT {
 		return bad(x.Span)
@@ -362,7 +362,7 @@ func (l *lowerer) elseExpr(x *syntax.ElseExpr, want *types.Type) ir.Expr {
 	return &ir.Else{Place: place(t.Elem, x.Span), X: v, Default: d}
 }
 
-// propagate is `e?`: the value, or return with what there is instead.
+// propagate lowers `e?`: the value, or else a return with the none or the error.
 func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 	if x.X == nil {
 		return bad(x.Span)
@@ -397,8 +397,8 @@ func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 	return &ir.Propagate{Place: place(t.Elem, x.Span), X: v}
 }
 
-// propagateError is `error(..)?`: it returns the error in any case, and stands where any
-// type is wanted.
+// propagateError lowers `error(..)?`. It always returns the error, and may stand where any type is
+// wanted.
 func (l *lowerer) propagateError(v ir.Expr, x *syntax.Propagate, want *types.Type) ir.Expr {
 	if want == nil || want.Kind == types.Ref || want.Kind == types.Slice || want == types.VoidT {
 		want = l.result.Elem

@@ -7,11 +7,11 @@ import (
 	"interleave/eve/types"
 )
 
-// finite reports a type that holds itself by value, or starts as an object that starts as another
-// of its kind without end.
+// finite reports a type that contains itself by value, or whose new objects contain new objects of
+// the same type without end.
 //
-// A field that does so loses its type, so that nobody else walks in circles. Instances of generics
-// are looked at only when the generic itself is at fault: else the fault is with the type argument.
+// The field at fault loses its type, so that no other code recurses forever. Instances of generics
+// are checked only if the generic itself is at fault: else the type argument is.
 func (c *checker) finite(tn *typeName, t *types.Type) {
 	if len(t.Args) > 0 && !c.opaque[t] && !c.circular[tn] {
 		return
@@ -57,8 +57,8 @@ func (c *checker) endless(tn *typeName, f *types.Field, at syntax.Type, how stri
 	c.diags.Errorf("E0306", at.Place(), "'%s' %s", tn.name, strings.ReplaceAll(how, "T", tn.name))
 }
 
-// holds says whether a value of t has a value of part in it; with objects, also whether a zero
-// value of t builds one.
+// holds says whether a value of t contains a value of `part`. With `objects` it also counts the
+// objects that a zero value of t builds.
 func holds(t, part *types.Type, seen map[*types.Type]bool, objects bool) bool {
 	if t == part {
 		return true

@@ -9,7 +9,7 @@ import (
 	"interleave/eve/source"
 )
 
-// TestFold holds what constants are worth; a code stands for an error.
+// TestFold holds the values of constant expressions; a code stands for an error.
 func TestFold(t *testing.T) {
 	tests := []struct {
 		typ, text string

@@ -11,14 +11,14 @@ import (
 	"interleave/eve/types"
 )
 
-// A directive is one % of a format, or what follows the colon in an f-string.
+// A directive is one % of a format, or the part behind the colon in an f-string.
 type directive struct {
 	part ir.FormatPart
 	at   source.Span
 }
 
-// formatArg makes the last argument of a function with the printf rule: of the format, which is
-// checked against what follows it, one Format.
+// formatArg lowers the last argument of a function with the printf rule. It checks the format
+// against the values behind it, and makes one Format of them.
 func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 	lit, ok := bare(x).(*syntax.Lit)
 	if !ok || lit.Kind != syntax.StringLit {
@@ -54,7 +54,7 @@ func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 	return l.format(parts, lit.Span)
 }
 
-// tooMany reports values that no directive of the format takes, the first of them.
+// tooMany reports values for which the format has no directive, from the first one on.
 func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
 	if len(extra) == 0 {
 		return
@@ -68,7 +68,8 @@ func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
 	l.fixDirectives(d, lit.Span, values)
 }
 
-// formatValue is a format that is no literal: a string. What is none is meant to be printed.
+// formatValue lowers a format that is not a literal. If it is not a string, a value to print was
+// meant.
 func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
 	v := l.plain(x)
 	t := v.Type()
@@ -82,7 +83,7 @@ func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
 	return bad(x.Place())
 }
 
-// format makes a constant of a format without values.
+// format makes a constant from a format without values.
 func (l *lowerer) format(parts []directive, at source.Span) ir.Expr {
 	n := &ir.Format{Place: place(types.StringT, at)}
 	text, only := "", true
@@ -97,7 +98,7 @@ func (l *lowerer) format(parts []directive, at source.Span) ir.Expr {
 	return n
 }
 
-// parseFormat cuts a literal at its directives; those have a Verb.
+// parseFormat splits a literal at its directives, which have a Verb.
 func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 	at, v := offsets(lit), lit.Value
 	span := func(from, to int) source.Span {
@@ -150,7 +151,7 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 	return parts, n
 }
 
-// verbs are the letters that a directive may end in.
+// verbs are the letters that end a directive.
 const verbs = "dxobcsfegv"
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
@@ -179,14 +180,13 @@ func parseSpec(s string, p *ir.FormatPart) bool {
 	return ok
 }
 
-// small reads a width or precision. 999 bounds what one directive can make the program write.
+// small reads a width or precision. 999 bounds the output of one directive.
 func small(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && n <= 999
 }
 
-// offsets gives for each byte of a literal's value, and for its end, where in the file
-// it is written.
+// offsets returns the place in the file of each byte of a literal's value, and of its end.
 func offsets(lit *syntax.Lit) []int {
 	raw := lit.Span.Text()
 	all := make([]int, len(lit.Value)+1)
@@ -194,7 +194,7 @@ func offsets(lit *syntax.Lit) []int {
 	for j, r := range lit.Value {
 		all[j] = lit.Span.Start + min(i, len(raw))
 		size := utf8.RuneLen(r)
-		if r == utf8.RuneError { // of one byte when it stands for a byte that is no text
+		if r == utf8.RuneError { // one byte if it stands for a byte that is not text
 			_, size = utf8.DecodeRuneInString(lit.Value[j:])
 		}
 		for k := 1; k < size && j+k < len(all); k++ {
@@ -210,7 +210,7 @@ func offsets(lit *syntax.Lit) []int {
 	return all
 }
 
-// escapeLen is how many bytes an escape sequence has.
+// escapeLen is the length of an escape sequence in bytes.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -255,7 +255,7 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 	return v
 }
 
-// verbNeeds says what a directive prints when t is not it; empty when it is.
+// verbNeeds names the types that a directive prints, if t is not one of them; else it is empty.
 func verbNeeds(verb byte, t *types.Type) string {
 	switch verb {
 	case 'd', 'o', 'b':
@@ -282,7 +282,7 @@ func verbNeeds(verb byte, t *types.Type) string {
 	return ""
 }
 
-// verbFor replaces a directive's letter by one that fits.
+// verbFor replaces a directive's letter by one that fits t.
 func verbFor(text string, t *types.Type) string {
 	verb := "v"
 	switch {
@@ -294,13 +294,12 @@ func verbFor(text string, t *types.Type) string {
 		verb = "d"
 	}
 	if width, _, cut := strings.Cut(text, "."); cut && verb != "f" && verb != "s" {
-		return width + verb // a precision means nothing for it
+		return width + verb // without the precision, which it does not have
 	}
 	return text[:max(len(text)-1, 0)] + verb
 }
 
-// printable says whether values of the type have a text: closures and what the runtime
-// makes have none.
+// printable says whether values of the type have a text. Closures and runtime types have none.
 func (l *lowerer) printable(t *types.Type) bool {
 	switch t.Kind {
 	case types.Func, types.Void, types.Shared:
@@ -322,7 +321,7 @@ func (l *lowerer) printable(t *types.Type) bool {
 	return true
 }
 
-// fstring is f"{x} {y:.2}".
+// fstring lowers f"{x} {y:.2}".
 func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
 	var parts []directive
 	for _, p := range x.Parts {
@@ -342,7 +341,8 @@ func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
 	return l.format(parts, x.Span)
 }
 
-// specPlace is where the format behind a part's colon stands; the part itself when there is none.
+// specPlace is the place of the format behind a part's colon, or of the part itself if there is
+// none.
 func specPlace(x *syntax.FString, p syntax.FPart) source.Span {
 	at := p.X.Place()
 	if p.Format == "" || at.File == nil || at.End > x.Span.End {

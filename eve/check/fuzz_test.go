@@ -24,7 +24,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4096 {
-			return // long texts only cost time
+			return // long texts only take time
 		}
 		checkText(text)
 	})

@@ -65,7 +65,7 @@ func (c *checker) typeConst(m *module, v *ir.Var, d *syntax.ConstDecl) {
 	v.Init = init
 }
 
-// noHandle reports a constant that would name a shared object.
+// noHandle reports a constant that would hold a handle.
 func (c *checker) noHandle(v *ir.Var, at source.Span) {
 	c.diags.Errorf("E0211", at,
 		"a constant cannot hold a shared object; declare a module variable of type T@")
@@ -121,7 +121,7 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 	c.closed(v.Init)
 }
 
-// objectType strips the @ of a type as written.
+// objectType removes the @ of a type in the text.
 func objectType(t syntax.Type) syntax.Type {
 	if s, ok := t.(*syntax.SuffixType); ok && s.Suffix == '@' {
 		return s.X
@@ -129,8 +129,8 @@ func objectType(t syntax.Type) syntax.Type {
 	return t
 }
 
-// closed reports what an initial value must not use: module variables, which may not be there yet
-// and on which nobody has a permission.
+// closed reports uses that an initial value must not make: of module variables, which may not
+// exist yet and on which nobody has a permission.
 func (c *checker) closed(x ir.Expr) {
 	eachExpr(x, func(x ir.Expr) {
 		switch x := x.(type) {

@@ -27,7 +27,7 @@ func expectations(f *source.File) []string {
 	return all
 }
 
-// found writes diagnostics like expectations.
+// found writes diagnostics in the form of the expectations.
 func found(diags *diag.List) []string {
 	var all []string
 	for _, d := range diags.Sorted() {
@@ -42,7 +42,7 @@ func found(diags *diag.List) []string {
 	return all
 }
 
-// goldens gives the programs of ../testdata/kind whose names start like those of this package:
+// goldens returns the programs of ../testdata/kind whose names start like those of this package:
 // files, and folders with a main.eve.
 func goldens(t *testing.T, kind string) []string {
 	t.Helper()
@@ -60,7 +60,7 @@ func goldens(t *testing.T, kind string) []string {
 	return all
 }
 
-// checkPath checks a golden program and gives what was expected and what was found.
+// checkPath checks a golden program and returns the expected and the found diagnostics.
 func checkPath(t *testing.T, path string) (want, got []string, diags *diag.List) {
 	t.Helper()
 	folder, main := filepath.Dir(path), filepath.Base(path)

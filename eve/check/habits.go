@@ -12,10 +12,10 @@ import (
 	"interleave/eve/types"
 )
 
-// What is said to those who look for something under the name or in the place that another
-// language gave it.
+// Advice for users who look for a feature under the name or in the place that another language
+// gives it.
 
-// advice is for names of other languages that no one name of Eve stands for.
+// advice is for names of other languages that have no single counterpart in Eve.
 var advice = map[string]string{
 	"time":      "clock() and now() tell the time, _ <- sleep(1s) lets it pass",
 	"thread":    "a task is started by @ [list]: ..",
@@ -35,7 +35,7 @@ var advice = map[string]string{
 	"enumerate": "for (i in 0..v.size()): v[i]",
 }
 
-// A rewrite is how Eve writes a call of another language.
+// A rewrite is Eve's form of a call of another language.
 type rewrite struct {
 	from *regexp.Regexp
 	to   string
@@ -51,10 +51,10 @@ var rewrites = map[string][]rewrite{
 	"float64": {{regexp.MustCompile(`^float64\b`), "float"}},
 }
 
-// sized are the names that most languages give to int<32> and its like.
+// sized matches the names that most languages give to int<32> and the like.
 var sized = regexp.MustCompile(`^(u?int|float)(8|16|32|64)(_t)?$`)
 
-// habit answers an unknown name by what its writer wants; false if nothing is known about it.
+// habit suggests Eve's form for an unknown name of another language. It is false if it knows none.
 func (c *checker) habit(m *module, name string, at source.Span) bool {
 	line := at.File.Text[at.Start:]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
@@ -87,8 +87,8 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 	return c.elsewhereDeclared(m, name, at)
 }
 
-// elsewhereDeclared finds the name among the cases of unions, in modules that are imported by their
-// name, and in those of the library that are not imported.
+// elsewhereDeclared looks for the name among the cases of unions, in modules that are imported by
+// their name, and in modules of the library that are not imported.
 func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool {
 	full := ""
 	for _, owner := range sortedNames(m.names) {
@@ -132,8 +132,8 @@ func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool
 	return true
 }
 
-// unlistable reports a variable in a list that a module has whose names were not brought: a list
-// has no place for the module's name.
+// unlistable reports a variable in a list whose module was imported by name only: a list cannot
+// say the module's name.
 func (l *lowerer) unlistable(name string, at source.Span) bool {
 	for _, i := range l.m.tree.Imports {
 		if i.All || len(i.Path) == 0 {
@@ -157,8 +157,8 @@ func (l *lowerer) unlistable(name string, at source.Span) bool {
 	return false
 }
 
-// commentAbove is where the comment starts that stands right above a declaration; the declaration
-// if there is none.
+// commentAbove is the start of the comment right above a declaration, or of the declaration if
+// there is none.
 func commentAbove(text string, at int) int {
 	for at > 0 {
 		line := strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -170,7 +170,7 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// noModule reports an import of nothing, with the module of the library that is most like it.
+// noModule reports an import of an unknown module, and suggests the nearest name in the library.
 func (c *checker) noModule(name string, at source.Span) {
 	d := c.diags.Errorf("E0203", at, "there is no module '%s'", name)
 	all := std.Modules()
@@ -189,7 +189,7 @@ func (c *checker) noModule(name string, at source.Span) {
 		".eve below the folder of the main file"
 }
 
-// textOf offers string(x) for x.to_string() and the like.
+// textOf suggests string(x) for x.to_string() and the like.
 func (l *lowerer) textOf(d *diag.Diagnostic, t *types.Type, fun *syntax.Selector,
 	x *callExpr) bool {
 	switch fun.Name.Text {
@@ -205,7 +205,7 @@ func (l *lowerer) textOf(d *diag.Diagnostic, t *types.Type, fun *syntax.Selector
 	return true
 }
 
-// eventsOf says which events an emitter has to one who looks for a method that waits for them.
+// eventsOf lists the events of an emitter, for a user who calls an unknown method to wait for one.
 func eventsOf(d *diag.Diagnostic, t *types.Type, on string) {
 	if t.Def == nil || len(t.Def.Emits) == 0 {
 		return
@@ -213,14 +213,14 @@ func eventsOf(d *diag.Diagnostic, t *types.Type, on string) {
 	d.Label = "what comes is an event: on " + on + " " + t.Def.Emits[0].Name + " [..]:"
 }
 
-// missingSelf says whether f reads self and does not have it, which is reported in its body.
+// missingSelf says whether f uses self without declaring it. That is reported in its body.
 func (f *function) missingSelf() bool {
 	return f.tree.Body != nil && selfWord.MatchString(f.tree.Body.Span.Text())
 }
 
 var selfWord = regexp.MustCompile(`\bself\b`)
 
-// fixSelf offers self as the first parameter of the function whose body is lowered.
+// fixSelf suggests self as the first parameter of the function that is being lowered.
 func (l *lowerer) fixSelf(d *diag.Diagnostic) {
 	if l.fn == nil || !l.fn.Static || l.fn.Recv == nil {
 		return
@@ -245,8 +245,8 @@ func (l *lowerer) fixSelf(d *diag.Diagnostic) {
 	}
 }
 
-// pure says whether x is a call of a method of the library that changes nothing: only its
-// value can be wanted.
+// pure says whether x is a call of a library method without effects, which is only useful for its
+// value.
 func pure(x ir.Expr) bool {
 	call, ok := x.(*ir.Call)
 	if !ok || call.Fn == nil || call.Fn.Native == "" || call.Fn.Recv == nil || call.Fn.Static ||
@@ -266,10 +266,10 @@ func pure(x ir.Expr) bool {
 	return true
 }
 
-// braced is a name in braces, as values stand in texts that start with f.
+// braced matches a name in braces, as in an f-string.
 var braced = regexp.MustCompile(`\{([a-z_]\w*)[}.:\[]`)
 
-// forgottenF warns of a format that names a variable in braces and does not start with f.
+// forgottenF warns of a format with a variable in braces that does not start with f.
 func (l *lowerer) forgottenF(lit *syntax.Lit) {
 	for _, m := range braced.FindAllStringSubmatch(lit.Value, -1) {
 		if l.scope.find(m[1]) == nil {
@@ -283,7 +283,7 @@ func (l *lowerer) forgottenF(lit *syntax.Lit) {
 	}
 }
 
-// fixDirectives writes a directive at the end of a format for each value that has none.
+// fixDirectives adds a directive to the end of a format for each value without one.
 func (l *lowerer) fixDirectives(d *diag.Diagnostic, lit source.Span, values []ir.Expr) {
 	text := lit.Text()
 	end := len(text) - 1

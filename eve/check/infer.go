@@ -6,11 +6,11 @@ import (
 	"interleave/eve/types"
 )
 
-// infer gives f's own type arguments from what is written (explicit, may be shorter), the types
-// of the arguments (nil for those not known yet, self not among them) and the type wanted (nil
-// for none). It reports what cannot be inferred and what does not satisfy its constraint. It is
-// to be asked for every call, of functions without type parameters too: methods may ask more of
-// their receiver's.
+// infer returns f's own type arguments. It uses the written ones (explicit, may be fewer), the
+// types of the arguments (nil if not known yet; without self) and the wanted type (nil for none).
+// It reports type parameters that it cannot infer, and arguments that do not satisfy their
+// constraint. It must be called for functions without type parameters too, since a method may
+// narrow the constraints of its receiver.
 func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.Type,
 	want *types.Type, at source.Span) ([]*types.Type, bool) {
 	own := f.typeParams()
@@ -38,7 +38,8 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 	for i, p := range params {
 		bound[i] = u.found[p]
 		if bound[i] == nil && !f.module.mentions(own[i].Name, f.tree.Span) {
-			return nil, false // nothing could tell, which was said at the declaration
+			// it cannot be inferred at all, which was reported at the declaration
+			return nil, false
 		}
 		if bound[i] == nil {
 			for _, a := range args {
@@ -57,8 +58,8 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 	return bound, c.argumentsFit(f, recv, bound, at)
 }
 
-// patterns gives parameters to infer: types that nothing else in the program has, so that a generic
-// may call itself.
+// patterns returns the parameters to infer as types that occur nowhere else in the program, so
+// that a generic may call itself.
 func (c *checker) patterns(f *function) []*types.Type {
 	var params []*types.Type
 	for _, p := range f.typeParams() {
@@ -67,11 +68,11 @@ func (c *checker) patterns(f *function) []*types.Type {
 	return params
 }
 
-// startsElements are the natives that make new elements, which start as zero values.
+// startsElements are the natives that make new elements as zero values.
 var startsElements = map[string]bool{"prelude.vector.resize": true, "prelude.map.get_or_add": true}
 
-// narrowedFit says whether the receiver's type arguments satisfy what f asks of them
-// beyond its owner.
+// narrowedFit says whether the receiver's type arguments satisfy the constraints that f adds to
+// those of its owner.
 func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) bool {
 	if recv == nil || f.owner == nil {
 		return true
@@ -103,7 +104,7 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 	return true
 }
 
-// argumentsFit says whether type arguments satisfy their constraints and make types that exist.
+// argumentsFit says whether type arguments satisfy their constraints and make valid types.
 func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Type,
 	at source.Span) bool {
 	if tooLarge(bound) {
@@ -137,8 +138,8 @@ func (c *checker) orInvalid(t *types.Type) *types.Type {
 	return t
 }
 
-// signatureFits makes the signature of an instance and says whether it exists; types that do not
-// exist, like T@@, are said at the call.
+// signatureFits makes the signature of an instance and says whether it is valid. Invalid types,
+// like T@@, are reported at the call.
 func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type,
 	at source.Span) bool {
 	if c.signatures[instanceID(f, recv, bound)] != nil {
@@ -155,15 +156,16 @@ func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Ty
 	return !mine.HasErrors()
 }
 
-// A unifier finds type parameters by laying types of parameters over types of arguments.
+// A unifier infers type parameters by matching the types of parameters with the types of
+// arguments.
 type unifier struct {
 	c     *checker
 	open  map[*types.Type]bool
 	found map[*types.Type]*types.Type
 }
 
-// signature lays all over each other: first what has a type of its own, then number literals, then
-// the result that is wanted.
+// signature matches all types: first arguments with a type of their own, then number literals,
+// then the wanted result.
 func (u *unifier) signature(s *signature, args []*types.Type, want *types.Type) {
 	for i, a := range args {
 		if i < len(s.params) && a != nil && !untyped(a) {
@@ -173,7 +175,7 @@ func (u *unifier) signature(s *signature, args []*types.Type, want *types.Type) 
 	if want != nil && want.Kind != types.Void && want.Kind != types.Invalid {
 		u.wanted(s.result, want)
 	}
-	byLiteral := map[*types.Type]bool{} // min(1, 2.5) is about floats
+	byLiteral := map[*types.Type]bool{} // min(1, 2.5) has the type float
 	for i, a := range args {
 		if i >= len(s.params) || a == nil || !untyped(a) {
 			continue
@@ -196,7 +198,7 @@ func untyped(t *types.Type) bool {
 	return t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat
 }
 
-// argument lays a parameter's type over that of an argument, which may be converted unasked.
+// argument matches a parameter's type with that of an argument, which may be converted implicitly.
 func (u *unifier) argument(p, a *types.Type) {
 	switch {
 	case a.Kind == types.Invalid || a.Kind == types.None:
@@ -220,7 +222,7 @@ func (u *unifier) argument(p, a *types.Type) {
 	}
 }
 
-// wanted lays the result's type over the type wanted.
+// wanted matches the type of the result with the wanted type.
 func (u *unifier) wanted(r, want *types.Type) {
 	if want.Kind != r.Kind && (want.Kind == types.Option || want.Kind == types.Result) &&
 		!u.open[r] {
@@ -239,7 +241,7 @@ func (u *unifier) bind(p, t *types.Type) {
 	}
 }
 
-// lay lays p over t, which has the same shape or else says nothing.
+// lay matches p with t. If their shapes differ it infers nothing.
 func (u *unifier) lay(p, t *types.Type) {
 	if u.open[p] {
 		if !untyped(t) && t.Kind != types.None {

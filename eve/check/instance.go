@@ -12,7 +12,7 @@ import (
 	"interleave/eve/types"
 )
 
-// A site is where a generic was instantiated, and in which instance.
+// A site is the place that uses an instance of a generic, and the instance around it.
 type site struct {
 	name  string
 	at    source.Span
@@ -20,14 +20,14 @@ type site struct {
 	depth int
 }
 
-// instance gives the function for a receiver type (nil for functions) and type arguments. There is
-// one for each list of them; its body is checked later.
+// instance returns the function for a receiver type (nil for functions) and type arguments. Each
+// list of arguments has one instance, whose body is checked later.
 func (c *checker) instance(f *function, recv *types.Type, targs []*types.Type,
 	at source.Span) *ir.Func {
 	return c.instanceOf(f, recv, targs, at, false)
 }
 
-// instanceOf is instance; own says that a generic is checked for its own sake.
+// instanceOf is instance. own says that the generic itself is checked.
 func (c *checker) instanceOf(f *function, recv *types.Type, targs []*types.Type, at source.Span,
 	own bool) *ir.Func {
 	id := instanceID(f, recv, targs)
@@ -79,8 +79,8 @@ func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id st
 	return fn
 }
 
-// list resolves the permission list of a function or test: its names are parameters and module
-// variables, each of which outer is shown.
+// list resolves the permission list of a function or test, whose names are parameters and module
+// variables. It calls outer for each of them.
 func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func,
 	outer func(*syntax.Perm, *ir.Var)) []*ir.Entry {
 	var list []*ir.Entry
@@ -117,8 +117,7 @@ func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func,
 	return list
 }
 
-// listable reports a variable that the callers of f in other modules cannot list,
-// though f asks for it.
+// listable reports a variable in f's list that callers in other modules cannot list.
 func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
 	m := f.module
 	visible := f.tree.Pub && f.owner == nil || f.owner != nil && m.pub[f.owner.name]
@@ -133,7 +132,7 @@ func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
 	})
 }
 
-// native is the name under which the runtime has f.
+// native is the runtime's name of f.
 func (c *checker) native(f *function) string {
 	switch {
 	case f.owner != nil:
@@ -145,11 +144,11 @@ func (c *checker) native(f *function) string {
 	return path.Base(name) + "." + f.tree.Name.Text
 }
 
-// maxInstances bounds how deep instances ask for instances; a generic that reaches it
-// asks without end.
+// maxInstances bounds how deep instances need further instances. A generic that reaches it would
+// go on forever.
 const maxInstances = 64
 
-// enqueue puts the body of fn on the list of what is to be checked.
+// enqueue queues the check of the body of fn.
 func (c *checker) enqueue(f *function, fn *ir.Func, at source.Span) {
 	f.module.ir.Funcs = append(f.module.ir.Funcs, fn)
 	if f.tree.Body == nil {
@@ -173,7 +172,7 @@ func (c *checker) enqueue(f *function, fn *ir.Func, at source.Span) {
 	})
 }
 
-// instanceName says which types a generic was given: "sort with T = room".
+// instanceName names a function with its type arguments: "sort with T = room".
 func instanceName(f *function, fn *ir.Func) string {
 	var parts []string
 	if fn.Recv != nil && f.owner != nil {
@@ -191,8 +190,8 @@ func instanceName(f *function, fn *ir.Func) string {
 	return fmt.Sprintf("'%s' with %s", f.fullName(), strings.Join(parts, ", "))
 }
 
-// within runs f, which checks an instance. What is wrong in it, though it was not in the generic
-// itself, is said once, at the place where the instance was asked for.
+// within runs f, which checks an instance. An error in the instance that the generic itself does
+// not have is reported once, at the place that uses the instance.
 func (c *checker) within(s *site, f func()) {
 	diags, current := c.diags, c.current
 	mine := &diag.List{}
@@ -207,8 +206,8 @@ func (c *checker) within(s *site, f func()) {
 	c.diags, c.current = diags, current
 }
 
-// blame says, once and at the place given, the first of an instance's faults that was
-// not said before.
+// blame reports, once and at the given place, the first of an instance's errors that was not
+// reported before.
 func (c *checker) blame(faults *diag.List, who string, at source.Span) {
 	for _, d := range faults.Sorted() {
 		if !d.Code.IsError() || c.known(d) || d.Code == "E0202" && c.base.HasErrors() {

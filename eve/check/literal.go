@@ -41,7 +41,7 @@ func (l *lowerer) lit(x *syntax.Lit) ir.Expr {
 	return c
 }
 
-// units are the factors that may stand behind a number of bytes.
+// units are the factors of sizes in bytes.
 var units = []struct {
 	suffix string
 	factor uint64
@@ -75,7 +75,7 @@ func (l *lowerer) intLit(x *syntax.Lit) ir.Expr {
 	return c
 }
 
-// spans of time by their unit, in nanoseconds.
+// timeUnits has the length of each unit of time, in nanoseconds.
 var timeUnits = map[string]int64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9,
 	"d": 86400e9}
 
@@ -91,7 +91,7 @@ func (l *lowerer) durationLit(x *syntax.Lit) ir.Expr {
 	return &ir.Const{Place: place(types.DurationT, x.Span), Value: n * factor}
 }
 
-// listLit makes a vector, or the array, set or map that is wanted.
+// listLit makes a vector, or the wanted array, set or map.
 func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 	t := hint(want)
 	switch t.Kind {
@@ -131,7 +131,7 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 	return &ir.MakeList{Place: place(l.universe.Vector(first.Type()), x.Span), Elems: elems}
 }
 
-// restOf lowers the other elements for their own errors.
+// restOf lowers the other elements, to report their own errors.
 func (l *lowerer) restOf(x *syntax.ListLit) {
 	for _, e := range x.Elems[1:] {
 		l.expr(e, nil)
@@ -146,7 +146,7 @@ func (l *lowerer) listOf(x *syntax.ListLit, t, elem *types.Type) ir.Expr {
 	return n
 }
 
-// handleOrValue reads a T&, and leaves a handle what it is: containers hold handles.
+// handleOrValue reads a T& and returns a handle as it is: containers hold handles.
 func (l *lowerer) handleOrValue(x ir.Expr) ir.Expr {
 	if broken(x) || x.Type().Kind == types.Shared {
 		return x
@@ -175,7 +175,7 @@ func (l *lowerer) tupleLit(x *syntax.TupleLit, want *types.Type) ir.Expr {
 	return n
 }
 
-// hint is the type that a literal may take: what is behind T@, T&, T? and T!.
+// hint is the type that a literal may take: the element type of T@, T&, T? and T!.
 func hint(want *types.Type) *types.Type {
 	if want == nil {
 		return types.InvalidT

@@ -16,7 +16,7 @@ func (l *lowerer) whileStmt(s *syntax.WhileStmt) {
 	l.emit(n)
 }
 
-// bounded reports a condition that is always true: a task that never ends starves those that wait.
+// bounded reports a condition that is always true: other tasks would wait forever for this one.
 func (l *lowerer) bounded(cond ir.Expr, at source.Span) {
 	if c := l.known(cond); c != nil && c.Value == true {
 		d := l.errorf("E0601", at,
@@ -81,8 +81,8 @@ func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
 	l.emit(n)
 }
 
-// iterated lowers what a loop runs over. Literals of a range take the type that the loop's
-// variable declares.
+// iterated lowers the value that a loop iterates over. Literals of a range take the declared type
+// of the loop's variable.
 func (l *lowerer) iterated(x syntax.Expr, declared syntax.Type) ir.Expr {
 	if x == nil {
 		return bad(source.Span{})
@@ -96,7 +96,7 @@ func (l *lowerer) iterated(x syntax.Expr, declared syntax.Type) ir.Expr {
 	return l.checker.value(l.expr(x, want))
 }
 
-// elementOf is the type of what a loop over x sees.
+// elementOf is the type of the elements of x in a loop.
 func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
 	t := x.Type()
 	if broken(x) || l.isOpen(t) {
@@ -161,8 +161,8 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 	return v
 }
 
-// counted says whether a for loop ends by itself: its counter goes up (or down) by a constant
-// towards a bound, and the body changes neither.
+// counted says whether a for loop is known to terminate: each turn moves its counter towards the
+// bound by a constant, and the body changes neither.
 func (l *lowerer) counted(n *ir.Repeat) bool {
 	cond, ok := n.Cond.(*ir.Binary)
 	if !ok || n.Init == nil || len(n.Init.Stmts) != 1 {
@@ -193,8 +193,8 @@ func (l *lowerer) counted(n *ir.Repeat) bool {
 	return !changed.has(d.Var) && changed.keeps(bound)
 }
 
-// roomy says whether a bound is so far from the end of the int type that steps cannot pass it:
-// constants of a moderate size.
+// roomy says whether a bound is so far from the limits of int that a step cannot pass them: a
+// constant of moderate size.
 func (l *lowerer) roomy(x ir.Expr) bool {
 	c := l.fold(x)
 	if c == nil || x.Type().Bits() != 64 {
@@ -212,12 +212,12 @@ func refers(x ir.Expr, v *ir.Var) bool {
 	return ok && r.Var == v
 }
 
-// mirrored is the operator with its sides exchanged.
+// mirrored is the operator for exchanged sides.
 func mirrored(op ir.Op) ir.Op {
 	return map[ir.Op]ir.Op{"<": ">", ">": "<", "<=": ">=", ">=": "<="}[op]
 }
 
-// stepOf is the constant that a step adds to v; 0 when it is not that simple.
+// stepOf is the constant that a step adds to v; 0 for any other step.
 func (l *lowerer) stepOf(s ir.Stmt, v *ir.Var) int64 {
 	a, ok := s.(*ir.Assign)
 	if !ok || !refers(a.Target, v) {
@@ -250,7 +250,7 @@ type changedVars map[*ir.Var]bool
 
 func (c changedVars) has(v *ir.Var) bool { return c[v] }
 
-// keeps says whether x gives the same value in every turn.
+// keeps says whether x has the same value in every turn.
 func (c changedVars) keeps(x ir.Expr) bool {
 	same := true
 	eachExpr(x, func(x ir.Expr) {
@@ -268,7 +268,7 @@ func (c changedVars) keeps(x ir.Expr) bool {
 	return same
 }
 
-// isSize says whether a call asks a container how large it is.
+// isSize says whether a call returns the size of a container.
 func isSize(x *ir.Call) bool {
 	switch x.Fn.Native {
 	case "vector.size", "array.size", "slice.size", "string.size", "map.size", "set.size":
@@ -301,7 +301,7 @@ func (c changedVars) in(b *ir.Block) {
 	})
 }
 
-// captures counts what a task has on loan as changed.
+// captures counts variables that a task borrows as changed.
 func (c changedVars) captures(b *ir.Body) {
 	for _, e := range b.Perms {
 		if e.Sign == '&' && e.From != nil {
@@ -310,7 +310,7 @@ func (c changedVars) captures(b *ir.Body) {
 	}
 }
 
-// expr notes what a call may change: what it gets as a place.
+// expr notes the variables that a call may change, since it gets them as places.
 func (c changedVars) expr(x ir.Expr) {
 	switch x := x.(type) {
 	case *ir.Call:

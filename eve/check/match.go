@@ -10,19 +10,19 @@ import (
 	"interleave/eve/types"
 )
 
-// A matching is a match being lowered: what its arms have covered so far.
+// A matching is the state of a match that is being lowered.
 type matching struct {
 	x       ir.Expr
 	t       *types.Type
-	cases   []matchCase  // that the type has; nil for types without
-	covered map[int]bool // cases
-	values  map[any]bool // constants
-	all     source.Span  // of the arm behind which nothing is left; zero if none
+	cases   []matchCase  // the cases of the type; nil for types without
+	covered map[int]bool // cases that arms have covered
+	values  map[any]bool // constants that arms have covered
+	all     source.Span  // the arm that covers all other values; zero if none
 	tree    *syntax.MatchStmt
-	unclear bool // an arm is a name that says nothing: it may have been meant for all other values
+	unclear bool // an arm is an unknown name, which may be meant to cover all other values
 }
 
-// A matchCase is one way that a value of a union, option or result can be.
+// A matchCase is one case of a union, option or result.
 type matchCase struct {
 	name   string
 	fields []*types.Type
@@ -86,7 +86,7 @@ func casesOf(t *types.Type) []matchCase {
 	return nil
 }
 
-// arm lowers one arm: the pattern's variables are the arm's own.
+// arm lowers one arm. The pattern's variables belong to the arm.
 func (l *lowerer) arm(m *matching, a *syntax.Arm) *ir.Arm {
 	n := &ir.Arm{Span: a.Span, Case: -1, Body: &ir.Block{}}
 	if m.all.IsValid() && a.Pattern != nil {
@@ -119,7 +119,7 @@ func (l *lowerer) pattern(m *matching, p syntax.Pattern, n *ir.Arm) {
 	}
 }
 
-// cover notes that nothing is left behind the arm at.
+// cover notes that the arm at `at` covers all other values.
 func (m *matching) cover(at source.Span) {
 	if !m.all.IsValid() {
 		m.all = at
@@ -127,7 +127,7 @@ func (m *matching) cover(at source.Span) {
 }
 
 func (l *lowerer) litPattern(m *matching, p *syntax.LitPattern, n *ir.Arm) {
-	n.Any = true // unless the constant is found
+	n.Any = true // unless it turns out to be a constant
 	if p.X == nil {
 		return
 	}
@@ -182,7 +182,7 @@ func (l *lowerer) casePattern(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 	l.matchedCase(m, name.Span, name.Text, p, p.Bare, n)
 }
 
-// notACase is a name where the value has no cases: a constant, or a mistake.
+// notACase handles a name in a match without cases: a constant, or an error.
 func (l *lowerer) notACase(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 	n.Any = true
 	l.bindNames(p.Names, nil, n)
@@ -269,7 +269,7 @@ func (l *lowerer) bindNames(names []*syntax.Name, fields []*types.Type, n *ir.Ar
 	}
 }
 
-// exhaustive reports values that no arm fits.
+// exhaustive reports values that no arm covers.
 func (l *lowerer) exhaustive(m *matching) bool {
 	if m.all.IsValid() || m.t == types.InvalidT || l.isOpen(m.t) {
 		return true
@@ -300,7 +300,7 @@ func (l *lowerer) exhaustive(m *matching) bool {
 	return len(missing) == 0
 }
 
-// hadBadCase says whether an arm named no case that there is: it may have meant a missing one.
+// hadBadCase says whether an arm named an unknown case, which may be meant as a missing one.
 func (l *lowerer) hadBadCase(m *matching) bool {
 	known := map[string]bool{}
 	for _, c := range m.cases {

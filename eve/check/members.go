@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// method gives the method of t, behind T@ and T& too, that has the name; nil when there is none.
-// Its receiver type for instance and signature is t.Deref().
+// method returns the method of t with the name, also for T@ and T&; nil when there is none. The
+// receiver type for instance and signature is t.Deref().
 func (c *checker) method(t *types.Type, name string) *function {
 	t = t.Deref()
 	for _, owner := range c.owners(t) {
@@ -17,7 +17,7 @@ func (c *checker) method(t *types.Type, name string) *function {
 	return nil
 }
 
-// owners gives the declarations in which t's methods are looked for.
+// owners returns the declarations that may have t's methods.
 func (c *checker) owners(t *types.Type) []*typeName {
 	switch t.Kind {
 	case types.Vector:
@@ -66,8 +66,7 @@ func (c *checker) builtins(names ...string) []*typeName {
 	return all
 }
 
-// ownerArgs gives the arguments for the type parameters of the declaration that t's
-// methods stand in.
+// ownerArgs returns the arguments for the type parameters of the declaration that has t's methods.
 func (c *checker) ownerArgs(t *types.Type) []*types.Type {
 	switch t.Kind {
 	case types.Vector, types.Array, types.Slice, types.Set:
@@ -84,7 +83,7 @@ func (c *checker) ownerArgs(t *types.Type) []*types.Type {
 	return nil
 }
 
-// fieldOf gives the field of the struct t, behind T@ and T& too, that has the name.
+// fieldOf returns the field of the struct t with the name, also for T@ and T&.
 func (c *checker) fieldOf(t *types.Type, name string) (index int, f types.Field, ok bool) {
 	t = t.Deref()
 	if t.Kind != types.Named || t.Def == nil || t.Def.Form == types.Union {
@@ -108,7 +107,7 @@ func (f *function) hasSelf() bool {
 
 func isSelf(p *syntax.Param) bool { return p.Name != nil && p.Name.Text == "self" && p.Type == nil }
 
-// holdsHandle says whether a value of t has handles in it.
+// holdsHandle says whether a value of t contains handles.
 func holdsHandle(t *types.Type) bool {
 	switch t.Kind {
 	case types.Shared:

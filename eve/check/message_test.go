@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestMessages holds the sentences and the edits that users see.
+// TestMessages holds the messages and the edits that users see.
 func TestMessages(t *testing.T) {
 	tests := []struct{ text, message, edit string }{
 		{"hits: int = 0\n", "module variable 'hits' must be a shared object or a constant", "int@"},
@@ -34,7 +34,7 @@ func TestMessages(t *testing.T) {
 			"float cannot be the key of a map: it is not hashed", ""},
 		{"main: () void:\n    x: pair\ntype pair<type A, type B>:\n    a: A\n    b: B\n",
 			"'pair' needs 2 type arguments", ""},
-		// What other languages taught, and Eve's answer.
+		// Forms of other languages, and Eve's answers.
 		{"main: () void:\n    for (i in range(3)): pass\n", "unknown name 'range'", "0..3"},
 		{"main: () void:\n    for (i in range(1, 3)): pass\n", "unknown name 'range'", "1..3"},
 		{"main: () void:\n    v: vector<int>\n    n: int = len(v)\n", "unknown name 'len'",

@@ -37,8 +37,8 @@ func corpus(t *testing.T) []string {
 	return texts
 }
 
-// TestMutants holds that the checker does not panic on programs with a few wrong words: they parse
-// more often than what the fuzzer makes.
+// TestMutants holds that the checker does not panic on programs with a few wrong words. Such
+// programs parse more often than those of the fuzzer.
 func TestMutants(t *testing.T) {
 	texts := corpus(t)
 	random := rand.New(rand.NewSource(1))
@@ -55,7 +55,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// mutate changes one to three words or lines of a program; the new ones come from any of them.
+// mutate replaces one to three words or lines of a program by those of any program.
 func mutate(random *rand.Rand, texts []string) string {
 	text := texts[random.Intn(len(texts))]
 	for range 1 + random.Intn(3) {
@@ -80,7 +80,7 @@ func mutate(random *rand.Rand, texts []string) string {
 	return text
 }
 
-// spans gives the places of a text's words.
+// spans returns the places of a text's words.
 func spans(text string) []source.Span {
 	var all []source.Span
 	for _, t := range syntax.Parse(source.NewFile("main.eve", text), &diag.List{}).Tokens {

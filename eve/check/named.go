@@ -8,23 +8,23 @@ import (
 	"interleave/eve/types"
 )
 
-// builtinOwners are the types of the prelude that the language itself has: their declarations there
-// only give their methods.
+// builtinOwners are the built-in types of the prelude: their declarations there only declare their
+// methods.
 var builtinOwners = map[string]bool{
 	"vector": true, "array": true, "slice": true, "map": true, "set": true, "string": true,
 	"bytes":    true,
 	"duration": true, "error": true, "emitter": true,
 }
 
-// builtinConstraints are satisfied by what has the operators, not by what has methods.
+// builtinConstraints are satisfied by types with the operators, not by types with methods.
 var builtinConstraints = map[string]bool{
 	"ordered": true, "equal": true, "hashed": true, "number": true, "copyable": true,
 }
 
-// copyableNatives are the natives that = copies.
+// copyableNatives are the native types that = copies.
 var copyableNatives = map[string]bool{"instant": true}
 
-// sizes are the names that take a size in bits.
+// sizes are the type names that take a size in bits.
 var sizes = map[string]bool{"int": true, "uint": true, "float": true}
 
 var basicNames = []string{"int", "uint", "float", "bool", "char", "void"}
@@ -38,17 +38,17 @@ var basics = map[string]*types.Type{
 	"bool": types.BoolT, "char": types.CharT, "void": types.VoidT,
 }
 
-// basicType gives the type of a name like int, float, bool; nil when it is no such name.
+// basicType returns the type of a name like int, float, bool; nil for other names.
 func basicType(name string) *types.Type { return basics[name] }
 
-// reserved says whether a module cannot declare the name: the language gives it a
-// meaning of its own.
+// reserved says whether a module cannot declare the name, since it has a fixed meaning in the
+// language.
 func reserved(name string) bool {
 	return basics[name] != nil || builtinOwners[name] || builtinConstraints[name] ||
 		name == "self" || name == "_"
 }
 
-// id tells declarations of one name in different modules apart.
+// id distinguishes declarations of one name in different modules.
 func (tn *typeName) id() string {
 	if tn.module == nil {
 		return tn.name
@@ -83,8 +83,7 @@ func (tn *typeName) typeParams() []*syntax.TypeParam {
 	return nil
 }
 
-// isInterface says whether the type is a constraint: it has methods without bodies and
-// nothing else.
+// isInterface says whether the type is a constraint: it has only methods without bodies.
 func (tn *typeName) isInterface() bool {
 	d := tn.structure
 	if d == nil || tn.builtin {
@@ -101,7 +100,7 @@ func (tn *typeName) isInterface() bool {
 	return len(d.Members) > 0 && !d.IsEmitter
 }
 
-// form says what the runtime makes of a structure.
+// form says how the runtime represents a structure.
 func (tn *typeName) form() types.Form {
 	if !tn.module.std {
 		return types.Struct
@@ -121,8 +120,9 @@ func (tn *typeName) form() types.Form {
 	return types.Struct
 }
 
-// namedType gives the type that tn declares for the arguments, vector<int> and the like included. A
-// fresh one gets its Def. It reports, and gives InvalidT, when the number of arguments is wrong.
+// namedType returns the type that tn declares for the arguments, vector<int> and the like
+// included. A new type gets its Def. If the number of arguments is wrong, it reports that and
+// returns InvalidT.
 func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *types.Type {
 	if tn.builtin {
 		return c.builtinType(tn.name, args, at)
@@ -142,7 +142,7 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 		return t
 	}
 	if len(args) > 0 && !c.anyParam(args) {
-		c.namedType(tn, c.opaqueArgs(tn, nil), at) // what is wrong with all instances is said first
+		c.namedType(tn, c.opaqueArgs(tn, nil), at) // errors of all instances are reported first
 	}
 	c.decls[t] = tn
 	if c.anyParam(args) {
@@ -161,11 +161,11 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 	return t
 }
 
-// maxTypeText bounds the text of a type, in letters; a declaration that reaches it grows without
+// maxTypeText bounds the text of a type, in letters. A declaration that reaches it grows without
 // end. A guess: no program written by hand comes near.
 const maxTypeText = 2048
 
-// tooLarge says whether one of the types has grown beyond all reason.
+// tooLarge says whether one of the types exceeds maxTypeText.
 func tooLarge(ts []*types.Type) bool {
 	for _, t := range ts {
 		if len(t.ID()) > maxTypeText {
@@ -195,7 +195,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// builtinType gives a type that the language has.
+// builtinType returns a type of the language itself.
 func (c *checker) builtinType(name string, args []*types.Type, at source.Span) *types.Type {
 	want := map[string]int{"vector": 1, "set": 1, "slice": 1, "map": 2, "array": 1}[name]
 	if name == "array" || want != len(args) {
@@ -232,8 +232,8 @@ func (c *checker) builtinType(name string, args []*types.Type, at source.Span) *
 	return types.InvalidT
 }
 
-// hashedKey sees to it that keys can be hashed. The type may still be in the making, so it is
-// looked at later.
+// hashedKey checks that keys can be hashed. The type may not be complete yet, so the check is made
+// later.
 func (c *checker) hashedKey(key *types.Type, container string, at source.Span) {
 	c.afterwards(func() {
 		if !c.satisfies(key, c.builtinConstraint("hashed")) {
@@ -243,7 +243,7 @@ func (c *checker) hashedKey(key *types.Type, container string, at source.Span) {
 	})
 }
 
-// afterwards runs f once no named type is in the making.
+// afterwards runs f when no named type is being filled.
 func (c *checker) afterwards(f func()) {
 	if c.depth == 0 {
 		f()
@@ -258,7 +258,7 @@ func (c *checker) afterwards(f func()) {
 	})
 }
 
-// builtinConstraint gives ordered, hashed and so on as types.
+// builtinConstraint returns ordered, hashed and so on as types.
 func (c *checker) builtinConstraint(name string) *types.Type {
 	return c.namedType(c.prelude.names[name].(*typeName), nil, source.Span{})
 }
@@ -272,7 +272,7 @@ func (c *checker) anyParam(ts []*types.Type) bool {
 	return false
 }
 
-// hasParam says whether t is made of type parameters.
+// hasParam says whether t contains a type parameter.
 func (c *checker) hasParam(t *types.Type) bool {
 	switch {
 	case t == nil:

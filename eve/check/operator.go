@@ -48,7 +48,8 @@ func (l *lowerer) unaryExpr(x *syntax.Unary, want *types.Type) ir.Expr {
 	return l.folded(&ir.Unary{Place: place(t, x.Span), Op: ir.Op(x.Op), X: v})
 }
 
-// negative gives the constant -n: the smallest int has no positive counterpart.
+// negative makes the constant -n. It is needed because the smallest int has no positive
+// counterpart.
 func (l *lowerer) negative(x *syntax.Unary, lit *syntax.Lit) ir.Expr {
 	v := l.lit(lit)
 	c, ok := v.(*ir.Const)
@@ -72,7 +73,7 @@ func (l *lowerer) negative(x *syntax.Unary, lit *syntax.Lit) ir.Expr {
 	return nil
 }
 
-// folded computes arithmetic on untyped constants at once: they have no type to compute in later.
+// folded computes arithmetic on untyped constants at once, since they have no type at run time.
 func (l *lowerer) folded(x ir.Expr) ir.Expr {
 	if k := x.Type().Kind; k != types.UntypedInt && k != types.UntypedFloat {
 		return x
@@ -83,7 +84,7 @@ func (l *lowerer) folded(x ir.Expr) ir.Expr {
 	return bad(x.At())
 }
 
-// bare is x without its parentheses.
+// bare removes the parentheses around x.
 func bare(x syntax.Expr) syntax.Expr {
 	for {
 		p, ok := x.(*syntax.Paren)
@@ -117,7 +118,7 @@ func (l *lowerer) binaryExpr(x *syntax.Binary, want *types.Type) ir.Expr {
 	return l.binary(x.Op, a, b, x.Span, x.OpAt)
 }
 
-// sideHint is what the right operand is expected to be: literals of cases and lists take it.
+// sideHint is the type hint for the right operand, for literals of cases and lists.
 func (l *lowerer) sideHint(a ir.Expr, op string, want *types.Type) *types.Type {
 	if op == "<<" || op == ">>" || broken(a) {
 		return nil
@@ -128,8 +129,8 @@ func (l *lowerer) sideHint(a ir.Expr, op string, want *types.Type) *types.Type {
 	return want
 }
 
-// rangeOf makes a..b of the integer type that both have in common, or of a wider one
-// that is wanted.
+// rangeOf makes a..b. Its integer type is the common type of a and b, or a wider one that is
+// wanted.
 func (l *lowerer) rangeOf(a, b ir.Expr, elem *types.Type, at source.Span) ir.Expr {
 	_, _, t := l.common(a, b)
 	switch {
@@ -191,7 +192,7 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 	return n
 }
 
-// floatConst makes an untyped float of an untyped integer.
+// floatConst converts an untyped integer to an untyped float.
 func (l *lowerer) floatConst(x ir.Expr) ir.Expr {
 	if c, ok := x.(*ir.Const); ok && x.Type() == types.UntypedIntT {
 		switch n := c.Value.(type) {
@@ -204,7 +205,7 @@ func (l *lowerer) floatConst(x ir.Expr) ir.Expr {
 	return x
 }
 
-// operator says whether op applies to operands of type t, and what it gives.
+// operator says whether op applies to operands of type t, and the type of the result.
 func (l *lowerer) operator(op string, t *types.Type) (*types.Type, bool) {
 	open := l.isOpen(t)
 	switch op {
@@ -242,7 +243,7 @@ func (l *lowerer) has(t *types.Type, constraint string) bool {
 	return l.satisfies(t, l.namedType(tn, nil, source.Span{}))
 }
 
-// joinable lets + join bytes with strings: the string's bytes are taken.
+// joinable lets + join bytes with strings: it takes the string's bytes.
 func (l *lowerer) joinable(op string, x, y ir.Expr) (ir.Expr, ir.Expr) {
 	if op != "+" || broken(x) || broken(y) {
 		return x, y
@@ -311,7 +312,7 @@ func (l *lowerer) shift(op string, x, y ir.Expr, at source.Span) ir.Expr {
 		Y: l.defaultType(b)})
 }
 
-// mismatch reports operands that have no type in common.
+// mismatch reports operands without a common type.
 func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 	s, t := l.defaultType(l.checker.value(x)).Type(), l.defaultType(l.checker.value(y)).Type()
 	d := l.errorf("E0337", at, "%s cannot take %s and %s", op, article(s), article(t))
@@ -339,7 +340,7 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 	}
 }
 
-// unfit reports operands of one type that the operator does not apply to.
+// unfit reports operands of one type to which the operator does not apply.
 func (l *lowerer) unfit(op string, t *types.Type, at, opAt source.Span) {
 	d := l.errorf("E0337", at, "%s does not apply to %s", op, article(t))
 	switch {
@@ -360,7 +361,7 @@ func (l *lowerer) fixText(d *diag.Diagnostic, at source.Span, text, why string) 
 	}
 }
 
-// fixOperator offers another operator for the binary expression x.
+// fixOperator suggests another operator for the binary expression x.
 func (l *lowerer) fixOperator(d *diag.Diagnostic, x syntax.Expr, op, why string) {
 	if b, ok := bare(x).(*syntax.Binary); ok {
 		l.fixText(d, b.OpAt, op, why+b.OpAt.Text())

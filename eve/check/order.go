@@ -6,9 +6,9 @@ import (
 	"interleave/eve/ir"
 )
 
-// orderGlobals puts the variables of a module in the order in which their values can be made: each
-// behind those that its value needs, also through the functions that it calls. A value that needs
-// itself is reported.
+// orderGlobals sorts the variables of a module in an order in which they can be initialised: each
+// behind those that its value uses, also through the functions that it calls. It reports a value
+// that uses itself.
 func (c *checker) orderGlobals(m *ir.Module) {
 	needs := map[*ir.Var]map[*ir.Var]bool{}
 	for _, v := range m.Globals {
@@ -39,8 +39,7 @@ func (c *checker) orderGlobals(m *ir.Module) {
 	m.Globals = order
 }
 
-// inCircle says whether one of the variables was reported to need itself: one message
-// for each circle.
+// inCircle says whether one of the variables was reported: each cycle gets one message.
 func (c *checker) inCircle(vars map[*ir.Var]bool) bool {
 	for v := range vars {
 		if c.circles[v] {
@@ -50,7 +49,8 @@ func (c *checker) inCircle(vars map[*ir.Var]bool) bool {
 	return false
 }
 
-// A reach gathers the module variables that code uses, through calls and other variables' values.
+// A reach collects the module variables that code uses, through calls and the values of other
+// variables.
 type reach struct {
 	vars  map[*ir.Var]bool
 	funcs map[*ir.Func]bool
@@ -72,7 +72,7 @@ func (r *reach) variable(v *ir.Var) {
 
 func (r *reach) one(x ir.Node) {
 	switch x := x.(type) {
-	case *ir.Body: // what a task lists is waited for, even if the task does not use it
+	case *ir.Body: // a task waits for the variables in its list, even if it does not use them
 		for _, e := range x.Perms {
 			r.variable(e.Var)
 		}

@@ -33,8 +33,8 @@ main: () void: pass
 	}
 }
 
-// TestOrderOfModules holds that a module stands behind all that it uses, those that
-// nobody imported too.
+// TestOrderOfModules holds that a module comes after all that it uses, also those that nobody
+// imported.
 func TestOrderOfModules(t *testing.T) {
 	files := map[string]string{
 		"left":  "import base\npub go: () int: return base.one()\n",
@@ -63,8 +63,7 @@ func TestOrderOfModules(t *testing.T) {
 	}
 }
 
-// TestGlobalDefaults holds that an object of the module starts with the defaults of
-// its type's fields.
+// TestGlobalDefaults holds that a module's object starts with the defaults of its type's fields.
 func TestGlobalDefaults(t *testing.T) {
 	diags := &diag.List{}
 	p := Program(source.NewFile("main.eve",

@@ -5,20 +5,19 @@ import (
 	"interleave/eve/types"
 )
 
-// maxParts bounds the fields within the fields of one value. Such values live in frames and each
-// part of a new one is set: types that double a few dozen times would fill any memory, the
-// compiler's first.
+// maxParts bounds the nested fields of one value. Values live in frames, and each part of a new
+// value is set. A few dozen types that double in size would fill any memory, the compiler's first.
 const maxParts = 1 << 14
 
-// A whole is a type whose parts were counted: those of a new value, its new objects included, or
-// those that any value has in its own place.
+// A whole is a type whose parts are counted: either those of a new value, with its new objects, or
+// those stored in a value itself.
 type whole struct {
 	t   *types.Type
 	new bool
 }
 
-// bounded reports a type with too many parts. Its fields lose their types, so that nobody
-// else meets them.
+// bounded reports a type with too many parts. Its fields lose their types, so that no other code
+// meets them.
 func (c *checker) bounded(tn *typeName, t *types.Type) {
 	if c.parts(whole{t, true}) <= maxParts {
 		return
@@ -42,9 +41,9 @@ func (c *checker) bounded(tn *typeName, t *types.Type) {
 		tn.name, maxParts)
 }
 
-// parts counts what a value is made of; what stands in a vector, an array or an object that may
-// be missing is one part. A type that is being counted is one, too: what holds itself is
-// refused elsewhere.
+// parts counts the parts of a value. A vector, an array or an optional object counts as one part.
+// A type that is being counted counts as one too: a type that contains itself is rejected
+// elsewhere.
 func (c *checker) parts(w whole) int {
 	t := w.t
 	switch t.Kind {

@@ -26,8 +26,8 @@ func isPlace(x ir.Expr) bool {
 	return false
 }
 
-// changeable reports a place that cannot be changed: one that is owned by something that is only
-// lent or fixed. What stands behind a handle, a T& or a view is the permission rules' business.
+// changeable reports a place that cannot be changed, since its owner is only lent or is constant.
+// Places behind a handle, a T& or a view are checked by the permission rules.
 func (l *lowerer) changeable(x ir.Expr, at source.Span) bool {
 	switch x := x.(type) {
 	case *ir.Field:
@@ -80,7 +80,7 @@ func (l *lowerer) changeableVar(v *ir.Var, at source.Span) bool {
 	return false
 }
 
-// lent makes x fit a T&: a place that may be changed, of that very type.
+// lent makes x fit a T&: a place of exactly this type that may be changed.
 func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 	if broken(x) || t.Elem == types.InvalidT {
 		return x
@@ -106,7 +106,7 @@ func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 	return to
 }
 
-// kept says whether somebody owns what x is or shows: a variable, or what a handle names.
+// kept says whether the storage of x has an owner: a variable, or an object.
 func kept(x ir.Expr) bool {
 	switch x := x.(type) {
 	case *ir.Cut:
@@ -117,7 +117,7 @@ func kept(x ir.Expr) bool {
 		if x.Fn == nil || !x.T.HasView() {
 			return false
 		}
-		// a view that a function returns shows what its arguments show
+		// a view that a function returns shows storage of its arguments
 		for i, p := range x.Fn.Params {
 			if i < len(x.Args) && (p.Kind == ir.Self || p.Type.HasView()) && !kept(x.Args[i]) {
 				return false
@@ -128,7 +128,7 @@ func kept(x ir.Expr) bool {
 	return isPlace(x)
 }
 
-// viewOf makes x a slice: of a slice, a vector or an array in its place.
+// viewOf makes a slice of x, which is a slice, a vector or an array in its place.
 func (l *lowerer) viewOf(x ir.Expr, t *types.Type) ir.Expr {
 	to := l.checker.value(x)
 	if broken(to) || to.Type() == t {
@@ -141,7 +141,7 @@ func (l *lowerer) viewOf(x ir.Expr, t *types.Type) ir.Expr {
 	return &ir.Cut{Place: place(t, x.At()), X: to}
 }
 
-// also makes the one label that most diagnostics need.
+// also makes the single label that most diagnostics need.
 func also(at source.Span, text string) []diag.Label {
 	return []diag.Label{{Span: at, Text: text}}
 }

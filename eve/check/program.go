@@ -12,7 +12,7 @@ import (
 	"interleave/eve/types"
 )
 
-// program loads, declares and checks main and all that it needs.
+// program loads, declares and checks main and all that it imports.
 func (c *checker) program(main *source.File) *ir.Program {
 	name, text, _ := std.Text("prelude")
 	c.prelude = c.read("prelude", source.NewFile(name, text), true)
@@ -38,7 +38,7 @@ func (c *checker) program(main *source.File) *ir.Program {
 	return p
 }
 
-// arrange appends m's module behind all that it uses.
+// arrange appends m's module after all that it uses.
 func arrange(all []*ir.Module, m *module, seen map[*module]bool) []*ir.Module {
 	if seen[m] {
 		return all
@@ -50,7 +50,7 @@ func arrange(all []*ir.Module, m *module, seen map[*module]bool) []*ir.Module {
 	return append(all, m.ir)
 }
 
-// read parses a module, declares its names and reads what it imports.
+// read parses a module, declares its names and reads its imports.
 func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	m := &module{
 		ir: &ir.Module{Name: name, Std: isStd, File: file}, id: name, std: isStd, loading: true,
@@ -59,7 +59,7 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 		unknown: map[unknownName]source.Span{},
 	}
 	if _, _, taken := std.Text(name); taken && !isStd {
-		m.id = "_" + name // only the main file: imports find std first
+		m.id = "_" + name // only for the main file: imports find std first
 		m.ir.Name = m.id
 	}
 	c.modules[m.id] = m
@@ -85,7 +85,7 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	return m
 }
 
-// find gives the module of a dotted name, which it reads if need be; nil when there is none.
+// find returns the module of a dotted name, and reads it if necessary; nil when there is none.
 func (c *checker) find(name string) *module {
 	if file, text, ok := std.Text(name); ok {
 		if m := c.modules[name]; m != nil {
@@ -106,7 +106,7 @@ func (c *checker) find(name string) *module {
 	return c.read(name, file, false)
 }
 
-// bring makes the names of one import known in m.
+// bring adds the names of one import to m.
 func (c *checker) bring(m *module, i *syntax.Import) {
 	if len(i.Path) == 0 {
 		return
@@ -144,7 +144,7 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 	m.imports[bound.Text] = from
 }
 
-// open makes the public names of from known in m without their module's name.
+// open adds the public names of from to m, without their module's name.
 func (c *checker) open(m, from *module, at source.Span) {
 	if slices.Contains(m.opened, from) {
 		return
@@ -162,7 +162,7 @@ func (c *checker) open(m, from *module, at source.Span) {
 	m.opened = append(m.opened, from)
 }
 
-// cycle reports that the import at `at` closes a circle of imports.
+// cycle reports that the import at `at` closes an import cycle.
 func (c *checker) cycle(from *module, at source.Span) {
 	var names []string
 	for i := slices.Index(c.loading, from); i >= 0 && i < len(c.loading); i++ {
@@ -180,7 +180,7 @@ func dotted(path []*syntax.Name) string {
 	return strings.Join(parts, ".")
 }
 
-// mainOf gives the main function of the main module, nil when there is none or it is wrong.
+// mainOf returns the main function of the main module; nil when there is none or it has an error.
 func (c *checker) mainOf(m *module) *ir.Func {
 	f, _ := m.names["main"].(*function)
 	if f == nil || f.tree.Body == nil {

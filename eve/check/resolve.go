@@ -11,9 +11,9 @@ import (
 	"interleave/eve/syntax"
 )
 
-// lookup gives what a name means in a module: declared there, imported, of the prelude, or a std
-// module that is in scope everywhere. It is nil when nothing has the name. Globals and constants
-// have their type.
+// lookup returns the meaning of a name in a module: declared there, imported, of the prelude, or a
+// std module that is always in scope. It is nil for an unknown name. Globals and constants have
+// their type.
 func (c *checker) lookup(m *module, name string) object {
 	if o := m.names[name]; o != nil {
 		return c.typed(m, o)
@@ -46,7 +46,7 @@ func (c *checker) lookup(m *module, name string) object {
 	return nil
 }
 
-// typed sees to it that a global or constant has its type.
+// typed determines the type of a global or constant.
 func (c *checker) typed(m *module, o object) object {
 	if v, ok := o.(*ir.Var); ok {
 		c.typeVar(m, v)
@@ -54,8 +54,8 @@ func (c *checker) typed(m *module, o object) object {
 	return o
 }
 
-// member gives the public object that n names in module m; it reports, and gives nil,
-// when there is none.
+// member returns the public object that n names in module m. If there is none, it reports that and
+// returns nil.
 func (c *checker) member(m *module, n *syntax.Name) object {
 	o := m.names[n.Text]
 	if o == nil {
@@ -79,8 +79,8 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 	return c.typed(m, o)
 }
 
-// unknown reports that nothing has the name; it suggests one of the module's names or of more. It
-// says nothing when a failed import may have brought the name.
+// unknown reports an unknown name. It suggests one of the module's names or of `more`. It is
+// silent when a failed import may have declared the name.
 func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {
 	if _, failed := m.imports[name]; failed || m.partial || name == "" || m.torn[name] ||
 		c.saidUnknown(m, name, at) {
@@ -105,7 +105,7 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 		"par"))
 }
 
-// tornWords gives the words of the lines of file that could not be read.
+// tornWords returns the words of the lines of file that could not be parsed.
 func tornWords(file *source.File, diags *diag.List) map[string]bool {
 	words := map[string]bool{}
 	for _, d := range diags.Sorted() {
@@ -123,8 +123,8 @@ func notOfName(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// saidUnknown says whether the name was reported in the same declaration before: one message is
-// enough. What is said while something is only tried does not count.
+// saidUnknown says whether the name was reported in the same declaration before, as one message is
+// enough. Reports of an attempt that is dropped do not count.
 func (c *checker) saidUnknown(m *module, name string, at source.Span) bool {
 	if c.diags != c.base {
 		return false
@@ -148,7 +148,7 @@ type unknownName struct {
 	decl syntax.Decl
 }
 
-// missing reports E0202 with the name of names that is most like the one meant.
+// missing reports E0202 and suggests the most similar of the names.
 func (c *checker) missing(at source.Span, message, name string, names []string) {
 	d := c.diags.Errorf("E0202", at, "%s", message)
 	best := elsewhere[name]

@@ -7,15 +7,15 @@ import (
 	"interleave/eve/types"
 )
 
-// A scope holds the names of one block. A body opens a scope of its own: a name found in a scope of
-// another body was not captured, and the variable's Body says so.
+// A scope holds the names of one block. A body opens a scope of its own. A name found in a scope
+// of another body was not captured, and the variable's Body shows that.
 type scope struct {
 	outer *scope
 	body  *ir.Body
 	vars  map[string]*ir.Var
 }
 
-// find gives the variable that has the name in s or around it; nil when there is none.
+// find returns the variable with the name in s or in a scope around it; nil when there is none.
 func (s *scope) find(name string) *ir.Var {
 	for ; s != nil; s = s.outer {
 		if v := s.vars[name]; v != nil {
@@ -25,7 +25,7 @@ func (s *scope) find(name string) *ir.Var {
 	return nil
 }
 
-// names lists what can be seen from s, for suggestions.
+// names lists the names visible from s, for suggestions.
 func (s *scope) names() []string {
 	var all []string
 	for ; s != nil; s = s.outer {
@@ -36,7 +36,7 @@ func (s *scope) names() []string {
 	return all
 }
 
-// declare gives v its name in the innermost block.
+// declare adds v to the innermost block.
 func (l *lowerer) declare(v *ir.Var) {
 	if v.Name == "" || v.Name == "_" {
 		return
@@ -67,9 +67,8 @@ func (l *lowerer) enter(b *ir.Body) {
 	l.held = ""
 }
 
-// inside runs f with b as the innermost body and puts all back behind it. open, when set,
-// runs after the scope is there and before the body's list is read, to declare what the
-// body itself brings.
+// inside runs f with b as the innermost body and then restores the old one. open, when set, runs
+// before the body's list is read, and declares the body's own names.
 func (l *lowerer) inside(b *ir.Body, perms *syntax.Perms, open, f func()) {
 	outside, events := l.frame, l.events
 	l.events = nil
@@ -97,7 +96,7 @@ func (l *lowerer) block(b *syntax.Block) *ir.Block {
 	return out
 }
 
-// scoped runs f with a new scope whose statements go to out.
+// scoped runs f with a new scope and appends its statements to out.
 func (l *lowerer) scoped(out *ir.Block, f func()) {
 	scoped, before := l.scope, l.out
 	l.scope = &scope{outer: scoped, body: l.cur, vars: map[string]*ir.Var{}}
@@ -109,8 +108,8 @@ func (l *lowerer) scoped(out *ir.Block, f func()) {
 	l.scope, l.out = scoped, before
 }
 
-// capture reads the list of b, whose names are those of outer. What the body itself brings (an
-// emitter, the element of `@ for`) is in the scope already and is meant before anything outside.
+// capture reads the list of b, whose names come from outer. The body's own names (an emitter, the
+// element of `@ for`) are in the scope already, and go before names outside.
 func (l *lowerer) capture(b *ir.Body, perms *syntax.Perms, outer *scope) {
 	if perms == nil {
 		return
@@ -142,7 +141,7 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 				return
 			}
 			l.unknown(l.m, e.Name, p.Name.Span, outer.names()...)
-			// It is known in the body all the same: one mistake is reported once.
+			// It is declared in the body all the same, so that one error is reported once.
 			l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b,
 				Span: p.Name.Span})
 		default:
@@ -152,7 +151,7 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 		return
 	}
 	if b.Kind == ir.Lambda {
-		e.Var = from // part of its creator: it uses the creator's variables themselves
+		e.Var = from // part of its creator: it uses the creator's variables
 		return
 	}
 	v := &ir.Var{Name: e.Name, Type: l.captured(from.Type, e.Sign), Kind: ir.Capture, Body: b,
@@ -161,8 +160,8 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 	l.declare(v)
 }
 
-// captured is the type of what a body sees of an outer variable: =x of a T@ is a snapshot of its
-// value, &x a loan.
+// captured is the type of an outer variable inside a body: =x of a T@ is a copy of its value, &x a
+// loan.
 func (l *lowerer) captured(t *types.Type, sign byte) *types.Type {
 	switch {
 	case t == types.InvalidT:

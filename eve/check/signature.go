@@ -7,10 +7,11 @@ import (
 	"interleave/eve/types"
 )
 
-// A signature is what a call needs to know of a function: its types for one list of type arguments.
+// A signature is the part of a function that a call needs: its types for one list of type
+// arguments.
 type signature struct {
 	env    *env
-	self   *types.Type // of a method: T&; nil for functions and statics
+	self   *types.Type // of a method: T&; nil for functions and static functions
 	params []param     // without self
 	result *types.Type
 	format bool // the last parameter is `format: string`: the printf rule
@@ -24,7 +25,7 @@ type param struct {
 	tree *syntax.Param // for its default, which is checked in the signature's env
 }
 
-// id tells functions of one name apart.
+// id distinguishes functions of one name.
 func (f *function) id() string {
 	if f.owner != nil {
 		return f.owner.id() + "." + f.tree.Name.Text
@@ -32,7 +33,7 @@ func (f *function) id() string {
 	return f.module.id + "." + f.tree.Name.Text
 }
 
-// fullName is the name that users know: "account.add".
+// fullName is the name for users: "account.add".
 func (f *function) fullName() string {
 	if f.owner != nil {
 		return f.owner.name + "." + f.tree.Name.Text
@@ -40,8 +41,8 @@ func (f *function) fullName() string {
 	return f.tree.Name.Text
 }
 
-// typeParams gives f's own type parameters: those of its owner, narrowed or not, are
-// not among them.
+// typeParams returns f's own type parameters. Those of its owner, narrowed or not, are not among
+// them.
 func (f *function) typeParams() []*syntax.TypeParam {
 	narrowed := f.narrowed()
 	if len(narrowed) == 0 {
@@ -56,7 +57,8 @@ func (f *function) typeParams() []*syntax.TypeParam {
 	return own
 }
 
-// narrowed gives the type parameters of f's owner that f asks more of: `sort: <type T: ordered>`.
+// narrowed returns the type parameters of f's owner whose constraints f narrows: `sort: <type T:
+// ordered>`.
 func (f *function) narrowed() map[string]*syntax.TypeParam {
 	if f.owner == nil || len(f.tree.TypeParams) == 0 {
 		return nil
@@ -72,7 +74,7 @@ func (f *function) narrowed() map[string]*syntax.TypeParam {
 	return narrowed
 }
 
-// ownParams gives f's own type parameters as types that stand for themselves.
+// ownParams returns f's own type parameters as types of their own.
 func (c *checker) ownParams(f *function) []*types.Type {
 	var args []*types.Type
 	e := &env{module: f.module, params: map[string]*types.Type{}, opaque: true}
@@ -87,7 +89,7 @@ func (c *checker) ownParams(f *function) []*types.Type {
 	return args
 }
 
-// envFor gives the meaning of type names in f.
+// envFor returns the meaning of type names in f.
 func (c *checker) envFor(f *function, recv *types.Type, targs []*types.Type) *env {
 	e := &env{module: f.module, params: map[string]*types.Type{}}
 	if f.owner != nil && recv != nil {
@@ -108,7 +110,7 @@ func (c *checker) envFor(f *function, recv *types.Type, targs []*types.Type) *en
 	return e
 }
 
-// signature gives the types of f for a receiver (nil for functions) and f's own type arguments.
+// signature returns the types of f for a receiver (nil for functions) and f's own type arguments.
 func (c *checker) signature(f *function, recv *types.Type, targs []*types.Type) *signature {
 	id := instanceID(f, recv, targs)
 	if s := c.signatures[id]; s != nil {

@@ -10,7 +10,7 @@ import (
 	"interleave/eve/types"
 )
 
-// sized gives int<8> and the like.
+// sized returns int<8> and the like.
 func (c *checker) sized(e *env, name string, t *syntax.NamedType) *types.Type {
 	if len(t.Args) == 0 {
 		return basicType(name)
@@ -36,7 +36,7 @@ func (c *checker) sized(e *env, name string, t *syntax.NamedType) *types.Type {
 	return r
 }
 
-// array gives array<T, N>.
+// array returns array<T, N>.
 func (c *checker) array(e *env, t *syntax.NamedType) *types.Type {
 	if len(t.Args) != 2 {
 		c.diags.Errorf("E0301", t.Span, "an array takes a type and a size: array<int, 16>")
@@ -60,11 +60,11 @@ func (c *checker) array(e *env, t *syntax.NamedType) *types.Type {
 	return c.universe.Array(elem, n)
 }
 
-// maxArray is in elements. Arrays are values that live in frames and objects; what is
-// bigger is a vector.
+// maxArray is in elements. Arrays are values, stored in frames and objects; larger data needs a
+// vector.
 const maxArray = 1 << 24
 
-// elements counts what a value of a type holds in arrays within arrays; anything else is one.
+// elements counts the elements of nested arrays; any other value counts as one.
 func elements(t *types.Type) int64 {
 	switch t.Kind {
 	case types.Array:
@@ -81,7 +81,7 @@ func elements(t *types.Type) int64 {
 	return 1
 }
 
-// size gives the constant that stands as a type argument.
+// size returns the constant in a type argument.
 func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 	var x syntax.Expr
 	at := t.Place()
@@ -118,8 +118,8 @@ func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 	return n, ok
 }
 
-// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when
-// it is known to be a value.
+// sizeConst returns the constant value of x. It is nil when x is not constant; value then says
+// whether x is a value, which is still to be reported.
 func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 	diags := c.diags
 	mine := &diag.List{}
@@ -147,7 +147,7 @@ func (c *checker) sizeUnknown(at source.Span) {
 	c.diags.Errorf("E0307", at, "the size must be a constant that is known in the text")
 }
 
-// pathExpr makes an expression of a dotted name.
+// pathExpr makes an expression from a dotted name.
 func pathExpr(path []*syntax.Name) syntax.Expr {
 	var x syntax.Expr = &syntax.Ident{At: path[0].At, Name: path[0].Text}
 	for _, n := range path[1:] {

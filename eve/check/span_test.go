@@ -8,7 +8,7 @@ import (
 	"interleave/eve/source"
 )
 
-// innerBodies gives the bodies that stand directly in a block's statements.
+// innerBodies returns the bodies directly in a block's statements.
 func innerBodies(b *ir.Block) []*ir.Body {
 	var all []*ir.Body
 	for _, s := range b.Stmts {
@@ -64,7 +64,7 @@ main: () void:    # starts here
 	want := []struct {
 		kind       ir.BodyKind
 		list, head string
-		empty      bool // the list is the place where it would stand, before list
+		empty      bool // the place where it would be written, before list
 	}{
 		{ir.Function, "() void:", "main: () void:", true},
 		{ir.Handler, "[+n]", "[+n] (f: fired&) void:", false},
@@ -101,7 +101,7 @@ main: () void:    # starts here
 	}
 }
 
-// TestCaptures holds what a body sees of an outer variable for each sign.
+// TestCaptures holds how a body sees an outer variable for each sign.
 func TestCaptures(t *testing.T) {
 	stmts := bodyOf(t, `a: int@
 v: vector<int> = [1]

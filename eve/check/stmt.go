@@ -9,7 +9,7 @@ import (
 	"interleave/eve/types"
 )
 
-// stmts lowers the statements of a suite, and says where one can never be reached.
+// stmts lowers the statements of a suite, and reports statements that can never be reached.
 func (l *lowerer) stmts(all []syntax.Stmt) {
 	for i, s := range all {
 		if s == nil {
@@ -29,7 +29,7 @@ func (l *lowerer) stmts(all []syntax.Stmt) {
 	}
 }
 
-// unreached lowers statements that are never reached, for their errors only.
+// unreached lowers statements that are never reached, to report their errors only.
 func (l *lowerer) unreached(rest []syntax.Stmt) {
 	l.scoped(&ir.Block{}, func() {
 		for _, s := range rest {
@@ -103,7 +103,8 @@ func (l *lowerer) inLoop(at source.Span, word string) bool {
 	return l.loops > 0
 }
 
-// exprStmt evaluates for effect. What has none is surely meant to be something else.
+// exprStmt lowers an expression that is evaluated for its effect. It reports an expression without
+// one.
 func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 	if s.X == nil {
 		return
@@ -128,10 +129,10 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 	l.emit(&ir.Do{Mark: mark(s), X: x})
 }
 
-// unused says that nothing is done with a value, unless the line could not be read as it was meant.
+// unused reports a value that is not used, unless the line was not parsed as it was meant.
 func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 	if l.last && l.result != nil && x.Type() == l.result {
-		return // E0340 says it, with the return that is missing
+		return // E0340 reports the missing return
 	}
 	for _, d := range l.diags.Sorted() {
 		if strings.HasPrefix(string(d.Code), "E01") && d.Span.File == s.Span.File &&
@@ -151,7 +152,7 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 	}
 }
 
-// effective says whether evaluating x may do something.
+// effective says whether evaluating x may have an effect.
 func effective(x ir.Expr) bool {
 	switch x := x.(type) {
 	case *ir.Call, *ir.CallValue, *ir.Post, *ir.Propagate:
@@ -164,7 +165,7 @@ func effective(x ir.Expr) bool {
 	return false
 }
 
-// condition lowers what must be true or false.
+// condition lowers a boolean expression.
 func (l *lowerer) condition(x syntax.Expr) ir.Expr {
 	if x == nil {
 		return bad(source.Span{})
@@ -197,15 +198,15 @@ func (l *lowerer) ifStmt(s *syntax.IfStmt) {
 	l.emit(n)
 }
 
-// returnStmt gives the body's result. A task, a handler without a result and a continuation may end
-// early with a plain return.
+// returnStmt lowers the result of a body. A task, a handler without a result and a continuation
+// may end early by a plain return.
 func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 	if l.held != "" {
 		l.errorf("E0343", s.Span, "return would leave a %s", l.held)
 		if s.X != nil {
 			l.expr(s.X, l.result)
 		}
-		l.emit(&ir.Return{Mark: mark(s)}) // so that no missing return is reported too
+		l.emit(&ir.Return{Mark: mark(s)}) // so that a missing return is not reported too
 		return
 	}
 	if s.X == nil && nothing(l.result) {
@@ -282,8 +283,8 @@ func (l *lowerer) failStmt(s *syntax.FailStmt) {
 	l.emit(&ir.Fail{Mark: mark(s), X: x})
 }
 
-// deferStmt lowers what runs when the body ends: it cannot end the body again, nor start anything
-// that outlives it.
+// deferStmt lowers a block that runs when the body ends. It cannot end the body again, nor start
+// anything that outlives it.
 func (l *lowerer) deferStmt(s *syntax.DeferStmt) {
 	before := l.frame
 	l.held, l.loops = "defer", 0
@@ -292,7 +293,7 @@ func (l *lowerer) deferStmt(s *syntax.DeferStmt) {
 	l.emit(&ir.Defer{Mark: mark(s), Block: b})
 }
 
-// ends says whether the end of b cannot be reached.
+// ends says whether control never reaches the end of b.
 func (l *lowerer) ends(b *ir.Block) bool {
 	if b == nil {
 		return false
@@ -305,8 +306,7 @@ func (l *lowerer) ends(b *ir.Block) bool {
 	return false
 }
 
-// returns says whether s never goes on to the statement behind it, for a reason that
-// leaves the body.
+// returns says whether s always leaves the body, so that the statement behind it is not reached.
 func (l *lowerer) returns(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Return, *ir.Fail, *ir.Await:
@@ -341,7 +341,7 @@ func (l *lowerer) leaves(s ir.Stmt) bool {
 		return true
 	case *ir.Match:
 		return !l.partial[s] && l.returns(s)
-	// a condition known in the text is a switch that somebody set: what it hides is no mistake
+	// a condition that is a constant is a switch of the user's, so unreachable code is no mistake
 	case *ir.If:
 		return l.known(s.Cond) == nil && s.Else != nil && l.allLeave(s.Then) && l.allLeave(s.Else)
 	}
@@ -352,7 +352,7 @@ func (l *lowerer) allLeave(b *ir.Block) bool {
 	return len(b.Stmts) > 0 && l.leaves(b.Stmts[len(b.Stmts)-1])
 }
 
-// known gives a condition's value when it stands in the text.
+// known returns the value of a condition that is constant, else nil.
 func (l *lowerer) known(x ir.Expr) *ir.Const {
 	if broken(x) || x.Type() != types.BoolT {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"interleave/eve/types"
 )
 
-// suggest offers the name that was probably meant, if one is near.
+// suggest suggests the name that was probably meant, if there is a similar one.
 func (l *lowerer) suggest(d *diag.Diagnostic, n *syntax.Name, names []string) {
 	best := nearest(n.Text, names)
 	if best == "" {
@@ -36,7 +36,7 @@ func (l *lowerer) memberNames(t *types.Type) []string {
 	return append(all, "copy")
 }
 
-// staticNames lists what may stand behind a type's name: the cases of a union.
+// staticNames lists the members of a type: the cases of a union.
 func staticNames(t *types.Type) []string {
 	var all []string
 	if t.Def != nil {
@@ -47,7 +47,7 @@ func staticNames(t *types.Type) []string {
 	return all
 }
 
-// words of other languages for what Eve has under the first name of each row.
+// words has in each row Eve's name and the names that other languages give it.
 var words = [][]string{
 	{"size", "length", "len", "count"},
 	{"push", "add", "append", "push_back", "insert"},
@@ -68,7 +68,7 @@ var words = [][]string{
 	{"close", "end", "disconnect"},
 }
 
-// elsewhere has what other languages call what Eve has under another name.
+// elsewhere maps names of other languages to Eve's names.
 var elsewhere = map[string]string{
 	"null": "none", "nil": "none", "None": "none", "nullptr": "none", "NULL": "none",
 	"undefined": "none",
@@ -86,7 +86,7 @@ var elsewhere = map[string]string{
 	"println": "print", "printf": "print", "puts": "print", "echo": "print",
 }
 
-// translated gives the name that stands for a word of another language; empty when there is none.
+// translated returns Eve's name for a name of another language; empty when there is none.
 func translated(name string, names []string) string {
 	for _, row := range words {
 		if slices.Contains(row[1:], name) && slices.Contains(names, row[0]) {
@@ -96,8 +96,8 @@ func translated(name string, names []string) string {
 	return ""
 }
 
-// nearest gives the name that is at most a third of its letters away, or one letter; empty when
-// there is none. Names of one letter are near to nothing.
+// nearest returns the name within a distance of a third of its letters, or of one letter; empty
+// when there is none. A name of one letter has no similar names.
 func nearest(name string, names []string) string {
 	sort.Strings(names)
 	best, least := "", max(1, len(name)/3)
@@ -113,7 +113,7 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// distance counts the letters to change, add, drop or swap to make b of a.
+// distance counts the letters to change, add, drop or swap to turn a into b.
 func distance(a, b string) int {
 	before, last := []int(nil), make([]int, len(b)+1)
 	for j := range last {

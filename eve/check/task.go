@@ -9,7 +9,7 @@ import (
 	"interleave/eve/types"
 )
 
-// taskStmt starts a task: a child of the finish around it, else a root of its own.
+// taskStmt lowers the start of a task: a child of the finish around it, else a root.
 func (l *lowerer) taskStmt(s *syntax.TaskStmt) {
 	b := l.taskBody(s.Span, s.Perms, s.Body)
 	joined := l.joined
@@ -29,7 +29,8 @@ func (l *lowerer) taskBody(at source.Span, perms *syntax.Perms, body *syntax.Blo
 	return b
 }
 
-// taskList is where the list of a task or handler stands, or would: before the colon of its line.
+// taskList is the place of the list of a task or handler, or where it would be: before the colon
+// of its line.
 func taskList(perms *syntax.Perms, head source.Span) source.Span {
 	if perms != nil {
 		return perms.Span
@@ -42,7 +43,7 @@ func taskList(perms *syntax.Perms, head source.Span) source.Span {
 	return at
 }
 
-// taskForStmt starts a task for each element: with its handle, or with a loan of it.
+// taskForStmt lowers `@ for`, a task for each element, which gets its handle or a loan of it.
 func (l *lowerer) taskForStmt(s *syntax.TaskForStmt) {
 	x := l.iterated(s.In, s.Type)
 	elem := l.elementOf(x, s.In)
@@ -58,7 +59,7 @@ func (l *lowerer) taskForStmt(s *syntax.TaskForStmt) {
 	l.emit(&ir.SpawnEach{Mark: mark(s), X: x, Body: b})
 }
 
-// finishStmt waits for the tasks that are started in it.
+// finishStmt lowers a finish, which waits for the tasks that start in it.
 func (l *lowerer) finishStmt(s *syntax.FinishStmt) {
 	before := l.frame
 	l.joined, l.held, l.loops = true, "finish", 0
@@ -146,13 +147,13 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 	return nil
 }
 
-// openHandler declares what a handler sees: what emits, under its name outside, and the event,
-// under its own name and that of the lambda's parameter.
+// openHandler declares the names in a handler: the emitter, under its name outside, and the event,
+// under its own name and under that of the lambda's parameter.
 func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 	em := &ir.Var{Type: s.emitter.Type(), Kind: ir.Emitter, Body: b, Span: s.emitter.At()}
 	if r, ok := s.emitter.(*ir.Ref); ok {
 		em.From = r.Var
-		if r.Span.Text() == r.Var.Name { // process.signals is no name that a list could have
+		if r.Span.Text() == r.Var.Name { // process.signals is not a name that a list could have
 			em.Name = r.Var.Name
 		}
 	}
@@ -167,7 +168,7 @@ func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 		l.handlerParam(ev, s.lambda, e)
 	}
 	b.Params = []*ir.Var{ev}
-	// an emitter that has the event's name is meant
+	// an emitter with the name of the event: the emitter is meant
 	if old := l.scope.vars[s.event.Text]; old == nil {
 		l.scope.vars[s.event.Text] = ev
 	}
@@ -195,7 +196,7 @@ func (l *lowerer) handlerParam(ev *ir.Var, x *syntax.Lambda, e *types.Event) {
 	}
 }
 
-// awaitStmt calls what takes time; the rest of the block runs when it is done.
+// awaitStmt lowers `x <- f()`. The rest of the block runs when the call is done.
 func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 	n := &ir.Await{Mark: mark(s)}
 	if s.Call == nil {
@@ -241,7 +242,7 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 	}
 }
 
-// awaitHead is the statement's own line.
+// awaitHead is the line of the statement itself.
 func awaitHead(s *syntax.AwaitStmt) source.Span {
 	end := s.Call.Place()
 	if s.Within != nil {
@@ -303,7 +304,7 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 	l.emit(n)
 }
 
-// eventValue makes the event: of its fields, or the argument itself when it is one already.
+// eventValue makes the event from its fields, or from an argument that is an event already.
 func (l *lowerer) eventValue(t *types.Type, x *callExpr) ir.Expr {
 	if len(x.Args) == 1 && x.Args[0] != nil && x.Args[0].Name == nil && x.Args[0].X != nil {
 		if v := l.typeAhead(x.Args[0].X); v != nil && v == t {
@@ -316,8 +317,8 @@ func (l *lowerer) eventValue(t *types.Type, x *callExpr) ir.Expr {
 	return l.construct(t, x, x.Fun.Place())
 }
 
-// typeAhead gives the type of an argument that is a variable or a construction of a type,
-// without lowering it.
+// typeAhead returns the type of an argument that is a variable or constructs a type, without
+// lowering it.
 func (l *lowerer) typeAhead(x syntax.Expr) *types.Type {
 	switch x := bare(x).(type) {
 	case *syntax.Ident:

@@ -7,7 +7,7 @@ import (
 	"interleave/eve/types"
 )
 
-// typeOf gives the type that t denotes; it reports what is wrong, and gives InvalidT then.
+// typeOf returns the type that t denotes. It reports errors, and returns InvalidT then.
 func (c *checker) typeOf(e *env, t syntax.Type) *types.Type {
 	r := c.written(e, t)
 	if _, named := t.(*syntax.NamedType); named && r.Kind == types.Slice && !isParam(e, t) {
@@ -28,7 +28,7 @@ func isParam(e *env, t syntax.Type) bool {
 	return ok && len(n.Path) == 1 && e.params[n.Path[0].Text] != nil
 }
 
-// valueType is typeOf for what holds a value: void does not.
+// valueType is typeOf for the type of a value, which void is not.
 func (c *checker) valueType(e *env, t syntax.Type) *types.Type {
 	r := c.typeOf(e, t)
 	if r.Kind == types.Void {
@@ -38,7 +38,8 @@ func (c *checker) valueType(e *env, t syntax.Type) *types.Type {
 	return r
 }
 
-// storedType is valueType for what is stored in fields, containers and objects: views are not (R8).
+// storedType is valueType for types in fields, containers and objects, which must not be views
+// (R8).
 func (c *checker) storedType(e *env, t syntax.Type, where string) *types.Type {
 	r := c.valueType(e, t)
 	if r.HasView() {
@@ -48,8 +49,8 @@ func (c *checker) storedType(e *env, t syntax.Type, where string) *types.Type {
 	return r
 }
 
-// cannotKeep reports what ends with the call or block that made it where something
-// longer-lived is wanted.
+// cannotKeep reports a value that ends with the call or block that made it, in a place that
+// outlives these.
 func (c *checker) cannotKeep(at source.Span, t *types.Type, where string) {
 	what, label := "a view", ""
 	switch t.Kind {
@@ -66,7 +67,7 @@ func (c *checker) cannotKeep(at source.Span, t *types.Type, where string) {
 	d.Label = label
 }
 
-// written is typeOf, but for a slice, which needs a & behind it.
+// written is typeOf, except for a slice, which needs a & behind it.
 func (c *checker) written(e *env, t syntax.Type) *types.Type {
 	switch t := t.(type) {
 	case *syntax.NamedType:
@@ -111,7 +112,7 @@ func hasInvalid(ts []*types.Type) bool {
 	return false
 }
 
-// suffixed gives T@, T&, T?, T!.
+// suffixed returns T@, T&, T?, T!.
 func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 	if t.Suffix == '&' {
 		return c.reference(e, t)
@@ -149,7 +150,8 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 	return c.universe.Result(elem)
 }
 
-// callback gives <(A) R>@, which runs later: what its caller only lends would be gone.
+// callback returns <(A) R>@. It runs later, so its parameters cannot be values that the caller
+// only lends.
 func (c *checker) callback(t *syntax.SuffixType, f *types.Type) *types.Type {
 	for _, p := range f.Elems {
 		if p.HasView() {
@@ -161,7 +163,7 @@ func (c *checker) callback(t *syntax.SuffixType, f *types.Type) *types.Type {
 	return c.universe.Shared(f)
 }
 
-// reference gives T&.
+// reference returns T&.
 func (c *checker) reference(e *env, t *syntax.SuffixType) *types.Type {
 	elem := c.written(e, t.X)
 	_, again := t.X.(*syntax.SuffixType)
@@ -181,7 +183,7 @@ func (c *checker) reference(e *env, t *syntax.SuffixType) *types.Type {
 	return c.universe.Ref(elem)
 }
 
-// twoMarks reports a suffix that does not go with what stands before it; the fix drops the suffix.
+// twoMarks reports a suffix that does not go with the one before it. The fix drops the suffix.
 func (c *checker) twoMarks(t *syntax.SuffixType, message string) *types.Type {
 	text := t.X.Place().Text()
 	c.diags.Add(diag.Diagnostic{
@@ -191,7 +193,7 @@ func (c *checker) twoMarks(t *syntax.SuffixType, message string) *types.Type {
 	return types.InvalidT
 }
 
-// named gives the type of a name with its arguments.
+// named returns the type of a name with its arguments.
 func (c *checker) named(e *env, t *syntax.NamedType) *types.Type {
 	if len(t.Path) == 0 {
 		return types.InvalidT
@@ -234,8 +236,8 @@ func (c *checker) named(e *env, t *syntax.NamedType) *types.Type {
 	return c.namedType(tn, args, t.Span)
 }
 
-// typeNamed gives the type declaration that a dotted name stands for; it reports and gives nil
-// when it is none.
+// typeNamed returns the type declaration that a dotted name stands for. If it is not one, it
+// reports that and returns nil.
 func (c *checker) typeNamed(m *module, path []*syntax.Name) *typeName {
 	first := path[0]
 	o := c.lookup(m, first.Text)
@@ -263,7 +265,7 @@ func (c *checker) typeNamed(m *module, path []*syntax.Name) *typeName {
 	return tn
 }
 
-// kindOf says what an object is.
+// kindOf names the kind of an object.
 func kindOf(o object) string {
 	switch o.(type) {
 	case *function:

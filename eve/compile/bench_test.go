@@ -8,7 +8,7 @@ import (
 	"interleave/eve/source"
 )
 
-// BenchmarkCheck checks all programs of testdata/run that are one file: what a compilation costs
+// BenchmarkCheck checks all programs of testdata/run that are one file: the cost of a compilation
 // before any C++ is written.
 func BenchmarkCheck(b *testing.B) {
 	paths, err := filepath.Glob("../testdata/run/*.eve")

@@ -9,7 +9,7 @@ import (
 )
 
 // Programs that would cost a compiler exponential or quadratic time, or all memory, are checked or
-// refused soon: without a bound they would take longer, or more memory, than any test may.
+// rejected soon. Without a bound they would take longer, or more memory, than any test may.
 func TestBounds(t *testing.T) {
 	many := func(n int, line string) string {
 		var b strings.Builder
@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 		open, s, end string) string {
 		return strings.Repeat(open, n) + s + strings.Repeat(end, n)
 	}
-	tests := []struct{ name, text, code string }{ // code is of the first error; empty: none
+	tests := []struct{ name, text, code string }{ // code is that of the first error; empty: none
 		{"brackets", inMain("x: int = " + around(100_000, "(", "1", ")")), "E0118"},
 		{"fields", inMain("x: int = a" + strings.Repeat(".b", 200_000)), "E0202"},
 		{"types", inMain("x: " + around(100_000, "vector<", "int", ">")), "E0118"},
@@ -54,7 +54,7 @@ func TestBounds(t *testing.T) {
 		{"doubling objects", "type d<T>:\n    a: T@\n    b: T@\n" +
 			inMain("x: "+around(30, "d<", "int", ">")), "E0502"},
 		{"array", inMain("x: array<int, 1000000000>"), "E0307"},
-		// made when the program starts
+		// evaluated when the program starts
 		{"endless constant",
 			"const a: int = f(1)\nf: (n: int) int:\n    while n > 0: pass\n    return n\n" +
 				inMain("pass"), ""},

@@ -1,5 +1,5 @@
 // Package compile checks a program from its text: names and types, then permissions, then the flow
-// of values. What it accepts can be run, and has no data race.
+// of values. A program that it accepts can be run, and has no data race.
 package compile
 
 import (
@@ -11,9 +11,9 @@ import (
 	"interleave/eve/source"
 )
 
-// Check checks main and what it imports through load. The program is always there; it is only to be
-// run when none of the diagnostics is an error. A mistake in one function hides those of another
-// kind in that function only.
+// Check checks main and its imports, which it reads through load. It always returns a program,
+// which must not be run if one of the diagnostics is an error. An error in one function hides
+// errors of later passes in that function only.
 func Check(main *source.File, load check.Loader) (*ir.Program, []diag.Diagnostic) {
 	diags := &diag.List{}
 	if load == nil {

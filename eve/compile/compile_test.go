@@ -7,7 +7,7 @@ import (
 	"interleave/eve/source"
 )
 
-// A mistake hides those of later passes in its own function and nowhere else.
+// An error hides those of later passes in its own function and nowhere else.
 func TestFunctionsFailApart(t *testing.T) {
 	text := `total: int@
 wrong: () void:

@@ -11,8 +11,8 @@ import (
 	"interleave/eve/source"
 )
 
-// Every explanation shows a wrong program, which must get its code, and a right one, which
-// must get nothing.
+// Every explanation has a wrong program, which must get its code, and a right one, which must get
+// no diagnostic.
 func TestExplanations(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "diag", "explain", "*.md"))
 	if err != nil || len(pages) == 0 {
@@ -47,7 +47,7 @@ func TestExplanations(t *testing.T) {
 	}
 }
 
-// checked checks a program of a page. A line "# name.eve" begins another module of it.
+// checked checks a program of a page. A line "# name.eve" starts another module of it.
 func checked(text string) []diag.Diagnostic {
 	files := map[string]*source.File{}
 	name := "page"
@@ -72,7 +72,7 @@ func checked(text string) []diag.Diagnostic {
 	return diags
 }
 
-// blocks gives the programs in the fenced blocks "```eve kind".
+// blocks returns the programs in the fenced blocks "```eve kind".
 func blocks(text, kind string) []string {
 	var all []string
 	for _, part := range strings.Split(text, "```eve "+kind+"\n")[1:] {

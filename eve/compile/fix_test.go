@@ -9,8 +9,7 @@ import (
 	"interleave/eve/source"
 )
 
-// The edit that a permission diagnostic proposes makes that diagnostic go away and leaves
-// text that parses.
+// The fix of a permission diagnostic removes that diagnostic and leaves text that parses.
 func TestFixesMend(t *testing.T) {
 	for _, path := range programs(t, "err") {
 		base := filepath.Base(path)
@@ -48,7 +47,7 @@ func mend(t *testing.T, d diag.Diagnostic) {
 	}
 }
 
-// A statement that uses an object by a handle alone is made a task.
+// The fix for a statement that uses an object by a handle only makes the statement a task.
 func TestHandleFix(t *testing.T) {
 	_, diags := golden(t, filepath.Join("..", "testdata", "err", "e0401_r02_handle.eve"))
 	if len(diags) != 2 {

@@ -8,8 +8,7 @@ import (
 	"interleave/eve/source"
 )
 
-// No text, however broken, makes the checker panic or run on; the golden programs are where
-// it starts from.
+// No text, however broken, makes the checker panic or run on. The golden programs are the seeds.
 func FuzzCheck(f *testing.F) {
 	for _, kind := range []string{"ok", "err"} {
 		names, err := os.ReadDir("../testdata/" + kind)

@@ -12,8 +12,8 @@ import (
 	"interleave/eve/source"
 )
 
-// expected gives the diagnostics that the comments of a file ask for: "#! E0402 counter" at the end
-// of the line on which the span starts.
+// expected returns the diagnostics that the comments of a file ask for: "#! E0402 counter" at the
+// end of the line on which the span starts.
 func expected(f *source.File) []string {
 	var all []string
 	for n := 1; n <= f.Lines(); n++ {
@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compare fails the test unless the diagnostics are those wanted.
+// compare fails the test unless the diagnostics are the wanted ones.
 func compare(t *testing.T, want []string, diags []diag.Diagnostic) {
 	t.Helper()
 	got := found(diags)

@@ -9,8 +9,7 @@ import (
 // tabWidth is how far apart tab stops are shown.
 const tabWidth = 4
 
-// cells is a line as a terminal shows it: tabs are spaces, and nothing in it can steer
-// the terminal.
+// cells is a line as a terminal shows it: tabs are spaces, and control characters are replaced.
 type cells struct {
 	text    string
 	columns []int // of each byte of the source line, and of its end
@@ -45,10 +44,10 @@ func show(line string) cells {
 	return c
 }
 
-// column is where byte offset i of the source line is shown.
+// column is the column of byte offset i of the source line.
 func (c cells) column(i int) int { return c.columns[min(max(i, 0), len(c.columns)-1)] }
 
-// cut gives what is shown from one column to another, with an ellipsis at an end that is cut off.
+// cut returns the text from one column to another, with an ellipsis at an end that is cut off.
 func (c cells) cut(from, to int) string {
 	var b strings.Builder
 	column := 0
@@ -66,8 +65,8 @@ func (c cells) cut(from, to int) string {
 	return b.String()
 }
 
-// runeWidth is the number of columns of r: 2 for the wide letters of East Asia and most pictures, 0
-// for marks that join the letter before.
+// runeWidth is the number of columns of r: 2 for wide letters of East Asia and most pictographs, 0
+// for combining marks.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -92,7 +91,7 @@ func textWidth(text string) int {
 	return n
 }
 
-// clean takes from a message what could steer a terminal or break a line.
+// clean removes control characters and line breaks from a message.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -105,8 +104,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// wrap breaks text at spaces so that its first line has at most first columns, the others rest.
-// Words that are longer stay whole.
+// wrap breaks text at spaces so that its first line has at most `first` columns, and the others
+// `rest`. Longer words stay whole.
 func wrap(text string, first, rest int) []string {
 	var lines []string
 	line, width, room := "", 0, first

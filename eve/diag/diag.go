@@ -1,5 +1,5 @@
-// Package diag holds what the compiler says about a program: what is wrong, where, why, and the
-// edit that mends it. Passes fill a List; only the renderers know about terminals and JSON.
+// Package diag holds the compiler's diagnostics: the error, its place, the reason, and a fix.
+// Passes fill a List; only the renderers know about terminals and JSON.
 package diag
 
 import (
@@ -16,16 +16,16 @@ type Code string
 // IsError says whether the program is rejected because of it.
 func (c Code) IsError() bool { return len(c) > 0 && c[0] == 'E' }
 
-// IsText says whether the code is one of text and layout: what has it could not be read.
+// IsText says whether the code is about text and layout: such text could not be parsed.
 func (c Code) IsText() bool { return strings.HasPrefix(string(c), "E01") }
 
-// A Label points at a second place and says what it has to do with the first.
+// A Label points at a second place and says how it relates to the first.
 type Label struct {
 	Span source.Span
 	Text string // "you asked to read counter here"
 }
 
-// A Fix is one edit that mends the program: Span is replaced by New.
+// A Fix is one edit that corrects the program: New replaces Span.
 type Fix struct {
 	Text string // "write [+counter, +client]"
 	Note string // "tasks that only read counter still run in parallel"; may be empty
@@ -33,15 +33,15 @@ type Fix struct {
 	New  string
 }
 
-// A Diagnostic is one thing to say about a program.
+// A Diagnostic is one error or warning.
 type Diagnostic struct {
 	Code Code
-	Span source.Span // of the use that is wrong
+	Span source.Span // of the wrong use
 	// one sentence without a full stop: "cannot change 'counter' with read permission"
 	Message string
 	Label   string  // beside the carets: "this changes it"; may be empty
 	Also    []Label // of the list, the declaration, the first use
-	Fix     *Fix    // nil when there is no one edit
+	Fix     *Fix    // nil when there is no single edit
 }
 
 // A List collects diagnostics of one compilation. The zero List is ready to use.
@@ -49,23 +49,23 @@ type List struct {
 	all []Diagnostic
 }
 
-// Add records d and returns a pointer to it, so that the caller can hang labels on it. The pointer
-// is good until the next Add.
+// Add records d and returns a pointer to it, so that the caller can add labels. The pointer is
+// valid until the next Add.
 func (l *List) Add(d Diagnostic) *Diagnostic {
 	l.all = append(l.all, d)
 	return &l.all[len(l.all)-1]
 }
 
-// Errorf records a diagnostic that has only a place and a sentence.
+// Errorf records a diagnostic that has only a place and a message.
 func (l *List) Errorf(code Code, span source.Span, format string, args ...any) *Diagnostic {
 	return l.Add(Diagnostic{Code: code, Span: span, Message: fmt.Sprintf(format, args...)})
 }
 
-// Len counts what was recorded so far, doubles included.
+// Len counts the recorded diagnostics, with duplicates.
 func (l *List) Len() int { return len(l.all) }
 
-// Since gives what was recorded when there were n, good until the next Add; nil when nothing
-// was since then.
+// Since returns the diagnostic recorded after the first n, valid until the next Add; nil when
+// there is none.
 func (l *List) Since(n int) *Diagnostic {
 	if n >= len(l.all) {
 		return nil
@@ -78,8 +78,8 @@ func (l *List) HasErrors() bool {
 	return slices.ContainsFunc(l.all, func(d Diagnostic) bool { return d.Code.IsError() })
 }
 
-// Sorted gives the diagnostics by place, without doubles (same code and span: generic bodies are
-// checked once for each instance).
+// Sorted returns the diagnostics by place, without duplicates (same code and span: generic bodies
+// are checked once for each instance).
 func (l *List) Sorted() []Diagnostic {
 	all := slices.Clone(l.all)
 	slices.SortStableFunc(all, func(a, b Diagnostic) int {
@@ -96,8 +96,8 @@ func (l *List) Sorted() []Diagnostic {
 	return readable(all)
 }
 
-// readable drops what is said about the meaning of lines that could not be read: mostly
-// it comes of that.
+// readable drops diagnostics about the meaning of lines that could not be parsed, since most of
+// them are consequences.
 func readable(all []Diagnostic) []Diagnostic {
 	type line struct {
 		file *source.File

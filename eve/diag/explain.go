@@ -10,8 +10,8 @@ import (
 //go:embed explain/*.md
 var pages embed.FS
 
-// Explain gives the page that describes a code, in Markdown; false when there is none.
-// Lower case will do.
+// Explain returns the page that describes a code, in Markdown; false when there is none. The case
+// of letters does not matter.
 func Explain(code string) (string, bool) {
 	text, err := pages.ReadFile("explain/" + strings.ToUpper(code) + ".md")
 	return string(text), err == nil

@@ -6,11 +6,11 @@ import (
 	"interleave/eve/source"
 )
 
-// maxFixLines bounds how many edited lines are shown. 6 is a guess: longer fixes are
-// read in the editor.
+// maxFixLines bounds how many edited lines are shown. 6 is a guess: longer fixes are read in the
+// editor.
 const maxFixLines = 6
 
-// fix writes what a fix does, the line as it is after it, and its note.
+// fix writes the text of a fix, the lines after the edit, and its note.
 func (r *renderer) fix(f *Fix) {
 	r.row(0, "")
 	r.advice("fix: ", f.Text, green)
@@ -22,7 +22,7 @@ func (r *renderer) fix(f *Fix) {
 	}
 }
 
-// advice writes a sentence beside the snippet.
+// advice writes a sentence below the snippet.
 func (r *renderer) advice(word, text string, color style) {
 	room := r.opts.Width - r.gutter - 3 - len(word)
 	for i, l := range wrap(clean(text), room, room) {
@@ -76,8 +76,8 @@ func (r *renderer) editedLine(number int, line string, m mark) {
 	r.row(number, c.cut(0, min(c.width, r.room())))
 }
 
-// changed gives the part of the new text that differs from the old, and the sign for it: + for text
-// that is only added, ~ for text that replaces some.
+// changed returns the part of the new text that differs from the old text, and its sign: + if text
+// is only added, ~ if text is replaced.
 func changed(f *Fix) (start, end int, sign byte) {
 	old := source.Span.Text(f.Span)
 	end = len(f.New)

@@ -7,8 +7,8 @@ import (
 	"interleave/eve/source"
 )
 
-// The JSON form is for editors and scripts. Names and meaning of its fields do not change; new
-// fields may come. Lines and columns count from 1, columns in bytes; an end is the place
+// The JSON form is for editors and scripts. The names and meanings of its fields do not change;
+// new fields may be added. Lines and columns count from 1, columns in bytes. An end is the place
 // behind the last byte.
 
 type jsonReport struct {
@@ -44,7 +44,7 @@ type jsonFix struct {
 	Text string    `json:"text"`
 	Note string    `json:"note,omitempty"`
 	Span *jsonSpan `json:"span,omitempty"`
-	New  string    `json:"new"` // replaces what stands at span
+	New  string    `json:"new"` // replaces the text of span
 }
 
 // JSON writes diagnostics as one JSON object, all of them.
@@ -79,7 +79,7 @@ func toJSON(d Diagnostic) jsonDiagnostic {
 	return j
 }
 
-// toSpan is nil for a span that stands nowhere.
+// toSpan is nil for the zero span.
 func toSpan(s source.Span) *jsonSpan {
 	if !s.IsValid() {
 		return nil

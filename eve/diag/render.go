@@ -11,15 +11,16 @@ import (
 // Options say how diagnostics are written for people.
 type Options struct {
 	Color bool // with ANSI escapes
-	Width int  // columns of the terminal; 0 means 100
-	Limit int  // how many are shown; 0 means 20
+	Width int  // columns of the terminal; 0: 100
+	Limit int  // most diagnostics that are shown; 0: 20
 }
 
-// defaultLimit is how many diagnostics one run shows: more are seldom read before the next run.
+// defaultLimit is how many diagnostics one run shows: further ones are seldom read before the next
+// run.
 const defaultLimit = 20
 
-// Render writes diagnostics with the lines they speak of, and at the end how many there are. It
-// writes nothing for none.
+// Render writes diagnostics with their source lines, and at the end their number. It writes
+// nothing if there are none.
 func Render(w io.Writer, diags []Diagnostic, opts Options) error {
 	if len(diags) == 0 {
 		return nil
@@ -53,7 +54,7 @@ type renderer struct {
 	gutter int // width of the widest line number of the current diagnostic
 }
 
-// A style is what stands between ESC[ and m.
+// A style is the part of an escape sequence between ESC[ and m.
 type style string
 
 const (
@@ -72,7 +73,7 @@ func (r *renderer) paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// line writes one line without spaces at its end.
+// line writes one line, without trailing spaces.
 func (r *renderer) line(text string) {
 	r.b.WriteString(strings.TrimRight(text, " ") + "\n")
 }
@@ -176,5 +177,5 @@ func (r *renderer) row(number int, text string) {
 	r.line(r.paint(blue, head) + " " + text)
 }
 
-// room is how many columns a source line has.
+// room is the number of columns for a source line.
 func (r *renderer) room() int { return max(r.opts.Width-r.gutter-3, 20) }

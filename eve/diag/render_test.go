@@ -162,7 +162,7 @@ func TestRenderLimit(t *testing.T) {
 	}
 }
 
-// What a program's text says must not reach the terminal as an escape.
+// The text of a program must not reach the terminal as an escape sequence.
 func TestRenderControl(t *testing.T) {
 	f := source.NewFile("evil\x1b.eve", "x\x1b[31m\x07y\n")
 	out := render([]Diagnostic{{Code: "E0112", Span: at(f, "y", 0), Message: "\x1b]0;t\x07",

@@ -8,7 +8,7 @@ import (
 	"interleave/eve/source"
 )
 
-// fileMarks is what a diagnostic marks in one file, by line.
+// fileMarks are the marks of a diagnostic in one file, by line.
 type fileMarks struct {
 	file  *source.File
 	first source.Span
@@ -23,7 +23,7 @@ type mark struct {
 	sign       byte
 }
 
-// add marks a span. Of a span over several lines the first is marked, to its end.
+// add marks a span. If it has several lines, only the first one is marked, to its end.
 func (f *fileMarks) add(span source.Span, label string, color style, sign byte) {
 	n, column := f.file.Position(span.Start)
 	line := f.file.Line(n)
@@ -38,7 +38,8 @@ func (f *fileMarks) add(span source.Span, label string, color style, sign byte) 
 	f.lines[n] = append(f.lines[n], m)
 }
 
-// snippet writes the marked lines of a file in order. A single line between two is shown as well.
+// snippet writes the marked lines of a file in order. A single line between two of them is shown
+// as well.
 func (r *renderer) snippet(f *fileMarks, first bool) {
 	arrow := "-->"
 	if !first {
@@ -61,7 +62,7 @@ func (r *renderer) snippet(f *fileMarks, first bool) {
 	}
 }
 
-// between writes what stands for the lines between two that are shown.
+// between writes the lines, or an ellipsis, between two marked lines.
 func (r *renderer) between(f *source.File, last, next int) {
 	switch {
 	case next == last+2:
@@ -78,7 +79,7 @@ type placed struct {
 	from, to int
 }
 
-// marked writes a source line, what underlines it, and the labels.
+// marked writes a source line, its underlines and the labels.
 func (r *renderer) marked(number int, line string, marks []mark) {
 	c := show(line)
 	var list []placed
@@ -97,8 +98,8 @@ func (r *renderer) marked(number int, line string, marks []mark) {
 	r.labels(list)
 }
 
-// window chooses the columns of a line that are shown when it is longer than the room: those around
-// the mark that matters.
+// window chooses the columns that are shown of a line that is too long: those around the main
+// mark.
 func window(width, room int, list []placed) (left, right int) {
 	if width <= room {
 		return 0, width
@@ -116,8 +117,8 @@ func window(width, room int, list []placed) (left, right int) {
 	return left, left + room
 }
 
-// labels writes the underlines and behind the last of them its label; the other labels follow
-// below, from right to left, hanging on bars.
+// labels writes the underlines, and behind the last of them its label. The other labels follow
+// below, from right to left, each connected by a bar.
 func (r *renderer) labels(list []placed) {
 	under := newCanvas()
 	for _, p := range list {
@@ -146,7 +147,7 @@ func (r *renderer) labels(list []placed) {
 	}
 }
 
-// hanging writes one label below its mark, with the bars of those that are still to come.
+// hanging writes one label below its mark, with the bars of the labels that follow.
 func (r *renderer) hanging(before []placed, p placed, bars bool) {
 	bar := func(with bool) *canvas {
 		c := newCanvas()

@@ -22,7 +22,7 @@ var (
 )
 
 const (
-	// generated programs in one module: g++ takes longer to start than to compile one
+	// generated programs in one module: starting g++ takes longer than compiling one
 	perModule = 50
 	schedules = 4 // of the interpreter
 )
@@ -34,8 +34,8 @@ func TestRunPrograms(t *testing.T) {
 	for _, e := range trial.Examples(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			// As TestRun of package build makes them: whichever comes second takes them
-			// from the cache.
+			// With the options of TestRun of package build: the second of the two takes the
+			// programs from the cache.
 			compare(t, e.File, e.Text, emit.Options{Checked: true, Debug: true}, build.Options{})
 		})
 	}
@@ -46,8 +46,7 @@ func TestGenerated(t *testing.T) {
 	for n := range modules() {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			// optimised code is other code; a few programs are enough, as g++ takes
-			// longer over them
+			// optimised code differs; a few programs are enough, as g++ takes longer for them
 			if n == 0 {
 				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), asserted,
 					build.Options{Optimise: true})
@@ -58,7 +57,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// Accepted programs have no race: the thread sanitizer knows better than any proof.
+// Accepted programs have no race: the thread sanitizer tests what the checker claims.
 func TestGeneratedUnderThreadSanitizer(t *testing.T) { sanitized(t, "thread") }
 
 func TestGeneratedUnderAddressSanitizer(t *testing.T) { sanitized(t, "address") }
@@ -96,7 +95,7 @@ func compare(t *testing.T, name, text string, how emit.Options, o build.Options)
 	}
 }
 
-// interpreted is what the interpreter prints, the same under every schedule.
+// interpreted is the output of the interpreter, which must be the same under every schedule.
 func interpreted(t *testing.T, p *ir.Program, text string) string {
 	t.Helper()
 	var want string

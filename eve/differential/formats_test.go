@@ -9,7 +9,7 @@ import (
 	"interleave/eve/trial"
 )
 
-// Both write every kind of value in every way the same.
+// Both write every kind of value alike in every format.
 func TestFormats(t *testing.T) {
 	trial.NeedCompiler(t)
 	var b strings.Builder

@@ -16,8 +16,7 @@ import (
 	"interleave/eve/trial"
 )
 
-// What the checker accepts can be emitted and interpreted, whatever it is: neither panics, and the
-// emitter knows all that the checker lets pass.
+// Any program that the checker accepts can be emitted and interpreted without a panic.
 func FuzzRun(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text)
@@ -26,7 +25,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(generate.Program(1, 3))
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 8192 {
-			return // it only costs time
+			return // it only takes time
 		}
 		late := time.AfterFunc(trial.Limit, func() { panic("still at it:\n" + text) })
 		defer late.Stop()

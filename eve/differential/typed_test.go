@@ -12,8 +12,8 @@ import (
 
 var typed = flag.Int("typed", 2, "how many modules of ten typed programs are compared")
 
-// perTyped is how many parts a typed module has: each has functions and types of its own, so g++
-// takes longer over it.
+// perTyped is the number of parts in a typed module: each has functions and types of its own, so
+// g++ takes longer for it.
 const perTyped = 10
 
 // Programs that compute with values of all types.

@@ -5,7 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// callGraph fills Func.Forks and Func.CanFail: what a function does itself, and then what it calls.
+// callGraph fills Func.Forks and Func.CanFail: first from a function itself, and then from its
+// calls.
 func callGraph(all []*ir.Func) {
 	callers := map[*ir.Func][]*ir.Func{}
 	var forks, fails []*ir.Func
@@ -30,7 +31,7 @@ func callGraph(all []*ir.Func) {
 	spread(fails, callers, func(f *ir.Func) *bool { return &f.CanFail })
 }
 
-// spread sets a flag in all that call what has it, directly or not.
+// spread sets a flag in all functions that call one of these, directly or not.
 func spread(from []*ir.Func, callers map[*ir.Func][]*ir.Func, flag func(*ir.Func) *bool) {
 	for len(from) > 0 {
 		f := from[len(from)-1]
@@ -44,8 +45,7 @@ func spread(from []*ir.Func, callers map[*ir.Func][]*ir.Func, flag func(*ir.Func
 	}
 }
 
-// recursive gives the functions that are called by themselves, directly or not: those on circles of
-// calls, by Tarjan's algorithm.
+// recursive returns the functions on cycles of calls, by Tarjan's algorithm.
 func recursive(all []*ir.Func, callers map[*ir.Func][]*ir.Func) map[*ir.Func]bool {
 	found, on := map[*ir.Func]bool{}, map[*ir.Func]bool{}
 	number := map[*ir.Func]int{}
@@ -84,7 +84,7 @@ func recursive(all []*ir.Func, callers map[*ir.Func][]*ir.Func) map[*ir.Func]boo
 	return found
 }
 
-// effects is what a function's own code does. Roots run elsewhere: they are not part of it.
+// effects are those of a function's own code. Roots run later, so they are not part of it.
 type effects struct {
 	forks, fails bool
 	calls        []*ir.Func
@@ -134,7 +134,8 @@ func (e *effects) expr(x ir.Expr) {
 	}
 }
 
-// arithmetic says whether an operator can fail: overflow, division by zero, a shift by too much.
+// arithmetic says whether an operator can fail: by overflow, division by zero, or a shift by too
+// much.
 func arithmetic(op ir.Op, t *types.Type) bool {
 	switch op {
 	case "+", "-", "*", "**", "/", "%", "<<", ">>":
@@ -143,7 +144,7 @@ func arithmetic(op ir.Op, t *types.Type) bool {
 	return false
 }
 
-// neverFails names natives that cannot fail: they look, or give back what is there.
+// neverFails names natives that cannot fail: they only read.
 var neverFails = map[string]bool{
 	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true,
 	"slice.empty": true,

@@ -6,7 +6,7 @@ import (
 )
 
 // disjoint fills Finish.Disjoint in a body: no two of the tasks can need one object in conflict,
-// whatever objects the names turn out to stand for. Loans need no look: the rules keep them apart.
+// whatever objects the names stand for. Loans need no check: the rules keep them apart.
 func disjoint(b *ir.Body) {
 	ir.Walk(b.Block, func(n ir.Node) bool {
 		if f, ok := n.(*ir.Finish); ok {
@@ -16,13 +16,14 @@ func disjoint(b *ir.Body) {
 	})
 }
 
-// A child is a task of a finish; several of it may be there at once.
+// A child is a task of a finish. With several, more than one of it may run at once.
 type child struct {
 	body    *ir.Body
 	several bool
 }
 
-// childrenOf gives the tasks that belong to a finish around b: those of finishes inside it do not.
+// childrenOf returns the tasks that belong to a finish around b, without those of finishes inside
+// it.
 func childrenOf(b *ir.Block, several bool) []child {
 	if b == nil {
 		return nil
@@ -86,18 +87,18 @@ func acquires(e *ir.Entry) bool {
 	return (e.Sign == '+' || e.Sign == 0) && e.Var != nil && isShared(e.Var.Type)
 }
 
-// escapes fills Var.Escapes of what is built in a body and the bodies in it.
+// escapes fills Var.Escapes for objects that a body and the bodies in it build.
 func escapes(b *ir.Body) {
 	e := &escape{used: map[ir.Expr]bool{}}
 	e.body(b, nil)
 }
 
-// An escape walks through bodies and looks for handles that are more than looked through.
+// An escape walks through bodies and looks for handles that are used as values.
 type escape struct {
-	used map[ir.Expr]bool // handles that only lead to their object
+	used map[ir.Expr]bool // handles that are only dereferenced
 }
 
-// body looks through b. finish is what waits for it when it is a child.
+// body walks through b. finish is the one that waits for b if it is a child.
 func (e *escape) body(b *ir.Body, finish *ir.Finish) {
 	if b != nil {
 		e.block(b.Block, finish)
@@ -138,8 +139,8 @@ func (e *escape) stmt(s ir.Stmt, finish *ir.Finish) {
 	})
 }
 
-// task looks through a body that is made in another. An object may stay where its builder has it
-// while only children of a disjoint finish use it that stands within its scope.
+// task walks through a body that another one makes. An object need not escape if only children of
+// a disjoint finish use it and the finish is within its scope.
 func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 	if b == nil {
 		return
@@ -157,7 +158,7 @@ func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 	e.body(b, nil)
 }
 
-// declaredIn says whether v's scope lies inside a finish: it ends before the tasks do.
+// declaredIn says whether v's scope is inside a finish, and so ends before the tasks do.
 func declaredIn(f *ir.Finish, v *ir.Var) bool {
 	found := false
 	ir.Walk(f.Block, func(n ir.Node) bool {
@@ -199,7 +200,7 @@ func (e *escape) expr(x ir.Expr) {
 	})
 }
 
-// handle notes that a handle goes somewhere.
+// handle notes that a handle is used as a value.
 func (e *escape) handle(x ir.Expr) {
 	if r, ok := x.(*ir.Ref); ok && r.Var != nil && isShared(r.Var.Type) {
 		if o := r.Var.Origin(); o.Built {

@@ -1,7 +1,7 @@
-// Package flow finds out what the interpreter and the emitter can make use of: where a variable is
-// used for the last time and can be moved from, which shared objects never leave the body that
-// built them, which finishes need no queues, which functions fork and which can fail. It also
-// reports what cannot be moved, E0408. It runs on programs that the permission rules have accepted.
+// Package flow finds facts for the interpreter and the emitter: the last use of a variable, which
+// may move it; shared objects that never leave the body that built them; finishes that need no
+// queues; functions that fork and functions that can fail. It also reports values that cannot be
+// moved, E0408. It runs on programs that the permission rules have accepted.
 package flow
 
 import (
@@ -9,9 +9,9 @@ import (
 	"interleave/eve/ir"
 )
 
-// Analyse fills Ref.Move, Var.Escapes, Finish.Disjoint, Func.Forks and Func.CanFail of p and
-// reports owning uses of values that must be copied. Functions in which diags has an error
-// already get no report.
+// Analyse fills Ref.Move, Var.Escapes, Finish.Disjoint, Func.Forks and Func.CanFail of p, and
+// reports owning uses of values that must be copied. It makes no report in functions in which
+// diags has an error.
 func Analyse(p *ir.Program, diags *diag.List) {
 	broken := brokenFuncs(p, diags)
 	for _, f := range functions(p) {
@@ -27,7 +27,7 @@ func Analyse(p *ir.Program, diags *diag.List) {
 	callGraph(functions(p))
 }
 
-// functions gives all functions of p once.
+// functions returns all functions of p once.
 func functions(p *ir.Program) []*ir.Func {
 	var all []*ir.Func
 	seen := map[*ir.Func]bool{}

@@ -13,7 +13,7 @@ import (
 	"interleave/eve/source"
 )
 
-// analysed checks a program, which must have no errors but those that flow gives.
+// analysed checks a program, which must have no errors but those of flow.
 func analysed(t *testing.T, text string) (*ir.Program, *diag.List) {
 	t.Helper()
 	diags := &diag.List{}
@@ -29,7 +29,7 @@ func analysed(t *testing.T, text string) (*ir.Program, *diag.List) {
 	return p, diags
 }
 
-// facts collects what Analyse filled in the main module: "move 3 v", "escape x", "disjoint 4",
+// facts collects the results of Analyse in the main module: "move 3 v", "escape x", "disjoint 4",
 // "forks f", "fails f".
 func facts(p *ir.Program) []string {
 	var all []string
@@ -262,7 +262,7 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// Loops in loops do not make the analysis take ages, and moves in the innermost are found.
+// Deeply nested loops take little time, and moves in the innermost loop are found.
 func TestDeepLoops(t *testing.T) {
 	text := "f: (all: vector<vector<int>>&) void:\n"
 	pad := "    "

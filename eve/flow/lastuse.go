@@ -8,7 +8,7 @@ import (
 	"interleave/eve/types"
 )
 
-// A set of variables: those that are used on some way from here to the end of the body.
+// A set of variables: those that are used on some path from here to the end of the body.
 type set map[*ir.Var]bool
 
 func (s set) with(o set) set {
@@ -20,19 +20,20 @@ func (s set) with(o set) set {
 	return n
 }
 
-// A lastUse goes backwards through one body and knows at each place what is used behind it.
+// A lastUse goes backwards through one body and knows at each place which variables are used
+// behind it.
 type lastUse struct {
 	diags   *diag.List
 	body    *ir.Body
-	shows   map[*ir.Var]set  // what must stay while a view, a closure or a part is used
-	owned   map[*ir.Var]bool // bound by a pattern to a part of a value that nobody else has
-	exit    set              // used by what the blocks around have deferred: any failure runs it
-	turn    []jump           // of the loops around
+	shows   map[*ir.Var]set  // variables that must stay while a view, a closure or a part is used
+	owned   map[*ir.Var]bool // bound by a pattern to a part of a value without another owner
+	exit    set              // used by the deferred blocks around: any failure runs them
+	turn    []jump           // the loops around
 	beside  []ir.Expr        // operands that are evaluated before this one and used with it
-	passive int              // greater 0: only looking, as the sets of a loop are not final
+	passive int              // above 0: no reports, as the sets of a loop are not final
 }
 
-// A jump is where break and continue lead.
+// A jump has the sets at the targets of break and continue.
 type jump struct{ out, next set }
 
 // lastUses fills Ref.Move in a body and the bodies in it.
@@ -54,7 +55,7 @@ func lastUses(b *ir.Body, diags *diag.List) {
 	})
 }
 
-// look finds out what variables depend on others, which going backwards comes too late.
+// look finds out which variables depend on others. Going backwards would find that too late.
 func (l *lastUse) look(b *ir.Block) {
 	ir.Walk(b, func(n ir.Node) bool {
 		switch s := n.(type) {
@@ -80,7 +81,7 @@ func (l *lastUse) look(b *ir.Block) {
 	})
 }
 
-// depend notes what a view or closure v needs.
+// depend notes the variables that a view or closure v needs.
 func (l *lastUse) depend(v *ir.Var, init ir.Expr) {
 	if v != nil && (isView(v.Type) || v.Type.Kind == types.Func) {
 		l.shows[v] = l.in(init)
@@ -94,7 +95,7 @@ func (l *lastUse) part(v *ir.Var, x ir.Expr) {
 	}
 }
 
-// in gives the variables in an expression, with what they need.
+// in returns the variables in an expression, with those that they need.
 func (l *lastUse) in(e ir.Expr) set {
 	found := set{}
 	ir.Walk(e, func(n ir.Node) bool {
@@ -106,8 +107,8 @@ func (l *lastUse) in(e ir.Expr) set {
 	return found
 }
 
-// mentions gives the variables in n and in the lists of its bodies, with what they need. It goes
-// into the bodies for which enter holds.
+// mentions returns the variables in n and in the lists of its bodies, with those that they need.
+// It goes into the bodies for which enter holds.
 func (l *lastUse) mentions(n ir.Node, enter func(*ir.Body) bool) set {
 	found := set{}
 	ir.Walk(n, func(n ir.Node) bool {
@@ -128,7 +129,7 @@ func (l *lastUse) mentions(n ir.Node, enter func(*ir.Body) bool) set {
 func anyBody(*ir.Body) bool    { return true }
 func isLambda(b *ir.Body) bool { return b.Kind == ir.Lambda }
 
-// add puts v and what it needs into s.
+// add puts v and the variables that it needs into s.
 func (l *lastUse) add(s set, v *ir.Var) {
 	if v == nil {
 		return
@@ -139,7 +140,8 @@ func (l *lastUse) add(s set, v *ir.Var) {
 	}
 }
 
-// block gives what is used from the start of b on, after being what is used behind it.
+// block returns the variables that are used from the start of b on; after has those used behind
+// it.
 func (l *lastUse) block(b *ir.Block, after set) set {
 	if b == nil {
 		return after
@@ -247,13 +249,13 @@ func (l *lastUse) assign(s *ir.Assign, after set) set {
 	return l.expr(s.Value, after, s.Op == "")
 }
 
-// deep is how many loops stand around one for which a stable set is not looked for, as each
-// level doubles the work: there all that the loop mentions counts as used. Hardly any
-// program has so many.
+// deep is the nesting depth of loops from which no fixed point is computed, since each level
+// doubles the work: there all variables of the loop count as used. Hardly any program has so many
+// levels.
 const deep = 5
 
-// again runs f, which gives what is used at a loop's head, until that is stable, and then once for
-// good. s is the loop.
+// again calls f, which returns the variables used at a loop's head, until its result is stable,
+// and then once with reports. s is the loop.
 func (l *lastUse) again(s ir.Stmt, after set, f func(head set) set) set {
 	head := after
 	if len(l.turn) >= deep {
@@ -271,7 +273,7 @@ func (l *lastUse) again(s ir.Stmt, after set, f func(head set) set) set {
 	return f(head)
 }
 
-// outer gives what a loop mentions and does not declare.
+// outer returns the variables that a loop uses and does not declare.
 func (l *lastUse) outer(s ir.Stmt) set {
 	found := l.mentions(s, anyBody)
 	ir.Walk(s, func(n ir.Node) bool {
@@ -321,7 +323,8 @@ func (l *lastUse) spawnEach(s *ir.SpawnEach, after set) set {
 	return l.expr(s.X, head, false)
 }
 
-// lent gives what the tasks of a finish borrow: it is used until the finish ends.
+// lent returns the variables that the tasks of a finish borrow: these are in use until the finish
+// ends.
 func (l *lastUse) lent(b *ir.Block) set {
 	found := set{}
 	ir.Walk(b, func(n ir.Node) bool {
@@ -339,7 +342,7 @@ func (l *lastUse) lent(b *ir.Block) set {
 	return found
 }
 
-// awaited is a call that goes on when this body has ended: it keeps its arguments.
+// awaited handles a call that goes on when this body has ended: it owns its arguments.
 func (l *lastUse) awaited(c *ir.Call, after set) set {
 	outer := l.beside
 	defer func() { l.beside = outer }()
@@ -352,7 +355,7 @@ func (l *lastUse) awaited(c *ir.Call, after set) set {
 	return after
 }
 
-// captures is the use of outer variables by the list of a body that is made here.
+// captures handles the uses of outer variables by the list of a body that is made here.
 func (l *lastUse) captures(b *ir.Body, after set) set {
 	if b == nil {
 		return after

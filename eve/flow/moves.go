@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// expr gives what is used from the evaluation of e on. owning says that somebody keeps e's value:
-// then it is moved, when it is not copied unasked.
+// expr returns the variables used from the evaluation of e on. owning says that e's value gets an
+// owner: if it is not copied implicitly, it is moved.
 func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 	switch e := e.(type) {
 	case nil:
@@ -38,8 +38,8 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 	return after
 }
 
-// isBeside says whether an operand before this one names v, and whether it is still to be asked
-// when all are there: a closure or a view that depends on v.
+// isBeside says whether an operand before this one names v, and whether it is still needed after
+// all operands are evaluated: a closure or a view that depends on v.
 func (l *lastUse) isBeside(v *ir.Var) (named, held bool) {
 	for _, e := range l.beside {
 		found := l.mentions(e, isLambda)
@@ -97,7 +97,7 @@ func (l *lastUse) move(r *ir.Ref, after set) {
 	}
 }
 
-// owns says whether v's value belongs to this body alone, once.
+// owns says whether v's value belongs to this body alone, and is used once.
 func (l *lastUse) owns(v *ir.Var) bool {
 	if v.Body == nil || v.Body.Owner() != l.body.Owner() {
 		return false
@@ -116,8 +116,8 @@ func (l *lastUse) owns(v *ir.Var) bool {
 	return false
 }
 
-// isMovable says whether moving is anything else than copying. Handles are not moved: that they
-// count is the run time's business.
+// isMovable says whether a move is cheaper than a copy. Handles are not moved: the run time counts
+// them.
 func isMovable(t *types.Type) bool {
 	switch t.Kind {
 	case types.String, types.Vector, types.Map, types.Set, types.Named, types.Error:
@@ -134,13 +134,13 @@ func isMovable(t *types.Type) bool {
 	return false
 }
 
-// mustMove says whether a value of the type is never copied unasked.
+// mustMove says whether a value of the type is never copied implicitly.
 func mustMove(t *types.Type) bool {
 	return t != nil && t.Kind != types.Invalid && !t.Copyable() && !t.HasView()
 }
 
-// closure is the making of a closure: a Lambda uses what it names from now on, and may run often,
-// so it moves nothing of its creator's.
+// closure handles the making of a closure. A Lambda uses its variables from now on, and may run
+// often, so it moves nothing of its creator's.
 func (l *lastUse) closure(c *ir.Closure, after set) set {
 	b := c.Body
 	if b == nil {
@@ -172,7 +172,7 @@ func (l *lastUse) refuse(at source.Span, name, why string) {
 	d := l.diags.Errorf("E0408", at, "'%s' cannot be moved here", name)
 	text := name + ".copy()"
 	d.Label = fmt.Sprintf(why, name)
-	if at.IsValid() && at.Text() == "="+name { // in a list stand names only
+	if at.IsValid() && at.Text() == "="+name { // lists contain only names
 		d.Label = strings.TrimSuffix(d.Label, ": write "+text) +
 			": name a copy of it before, and list that"
 	}
@@ -213,8 +213,8 @@ func isPlace(e ir.Expr) bool {
 	return false
 }
 
-// showsPlace says whether the value e may be a part of storage, in its place: o? is what
-// is in the option.
+// showsPlace says whether the value e may be a part of storage, in its place: o? is the value in
+// the option.
 func showsPlace(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Propagate:

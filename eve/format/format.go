@@ -1,6 +1,6 @@
-// Package format prints Eve text in the one way in which it is written: four spaces for a level,
-// one space around operators, at most one empty line in a row. It keeps comments, line ends and
-// everything that means something, and what it prints it prints the same again.
+// Package format prints Eve text in its one style: four spaces for a level, one space around
+// operators, at most one empty line in a row. It keeps comments, line ends and the meaning.
+// Formatting its output again changes nothing.
 package format
 
 import (
@@ -11,7 +11,7 @@ import (
 	"interleave/eve/syntax"
 )
 
-// File formats a file; false when it has errors, which are in diags then.
+// File formats a file; false when it has errors, which are then in diags.
 func File(f *source.File, diags *diag.List) (string, bool) {
 	var found diag.List
 	tree := syntax.Parse(f, &found)
@@ -32,7 +32,7 @@ func File(f *source.File, diags *diag.List) (string, bool) {
 	return Tree(tree), true
 }
 
-// onlyTabs says that there is nothing to mend but tabs.
+// onlyTabs says that the only errors are tabs.
 func onlyTabs(all []diag.Diagnostic) bool {
 	return len(all) == 1 && all[0].Code == "E0101"
 }

@@ -57,8 +57,8 @@ func meaning(text string) (string, bool) {
 	return syntax.Dump(f) + comments.String(), true
 }
 
-// formatText formats the text of a module. Text with errors stays as it is, and the error says how
-// many there are; only tabs for indentation are mended.
+// formatText formats the text of a module. Text with errors is returned as it is, and the error
+// says how many there are; only tabs in the indentation are replaced.
 func formatText(text string) (string, error) {
 	var diags diag.List
 	out, ok := File(source.NewFile("text", text), &diags)
@@ -69,7 +69,7 @@ func formatText(text string) (string, error) {
 	return out, nil
 }
 
-// checkFormat formats a text without errors and compares what may not change.
+// checkFormat formats a text without errors and compares the parts that must not change.
 func checkFormat(t *testing.T, name, text string) string {
 	t.Helper()
 	want, ok := meaning(text)
@@ -110,7 +110,7 @@ func TestAllFilesKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// The modules of std are written as the formatter writes.
+// The modules of std are in the formatter's style.
 func TestStdIsFormatted(t *testing.T) {
 	for _, name := range eveFiles(t) {
 		if !strings.HasPrefix(name, filepath.Join("..", "std")) {
@@ -146,7 +146,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// One slip at a time, from a text that uses everything: what still parses keeps its meaning.
+// One edit at a time, from a text that uses everything: a text that still parses keeps its
+// meaning.
 func TestSlips(t *testing.T) {
 	text := read(t, "../syntax/testdata/everything.eve")
 	var diags diag.List

@@ -14,7 +14,7 @@ const (
 	commentGap = 2
 )
 
-// A level is one depth of indentation: its column in the text, and in what is printed.
+// A level is one depth of indentation: its column in the text, and in the output.
 type level struct{ old, new int }
 
 // A printer writes tokens one after the other.
@@ -24,8 +24,8 @@ type printer struct {
 	roles  map[int]role
 	b      strings.Builder
 	levels []level
-	before []level // as they were on the line before, for the comments that stand between
-	open   []int   // the numbers of the lines on which the open brackets stand
+	before []level // the levels of the line before, for comments in between
+	open   []int   // the numbers of the lines that have the open brackets
 
 	number int   // of the current line
 	indent level // of the current line
@@ -33,7 +33,7 @@ type printer struct {
 	last   *syntax.Token
 }
 
-// token writes the token at i with what stands before it.
+// token writes the token at i with the space before it.
 func (p *printer) token(i int) {
 	t := &p.toks[i]
 	switch t.Kind {
@@ -107,8 +107,8 @@ func (p *printer) startLine(i int) {
 	p.line(at, empty && !head)
 }
 
-// head says that no empty line may stand before the token at i: at the head of the file or of a
-// block, next to a bracket.
+// head says that no empty line may come before the token at i: at the head of the file or of a
+// block, or next to a bracket.
 func (p *printer) head(i int) bool {
 	if p.b.Len() == 0 || p.last == nil {
 		return true
@@ -120,7 +120,7 @@ func (p *printer) head(i int) bool {
 	return before == "(" || before == "[" || next == ")" || next == "]"
 }
 
-// line starts a line at a level, behind an empty one or not.
+// line starts a line at a level, after an empty line or not.
 func (p *printer) line(at level, empty bool) {
 	if p.b.Len() > 0 {
 		p.b.WriteString("\n")
@@ -134,7 +134,7 @@ func (p *printer) line(at level, empty bool) {
 }
 
 // trailing writes the comment behind the code of a line. It keeps its column, so that comments
-// below each other stay so, unless the code has come too near.
+// below each other stay aligned, unless the code leaves too little space.
 func (p *printer) trailing(next *syntax.Token, lead string) {
 	text := strings.TrimSpace(lead)
 	if text == "" {
@@ -146,9 +146,8 @@ func (p *printer) trailing(next *syntax.Token, lead string) {
 	p.write(strings.Repeat(" ", gap) + text)
 }
 
-// commentLevel gives the column of a comment that has a line of its own and stood at column
-// old: that of the innermost block that it can belong to, which is one between the line
-// before and the next.
+// commentLevel returns the column of a comment on a line of its own that was at column old: that
+// of the innermost block that it can belong to, between the line before and the next.
 func (p *printer) commentLevel(old int) int {
 	around := p.before
 	if len(p.levels) > len(around) {
@@ -166,8 +165,8 @@ func (p *printer) commentLevel(old int) int {
 	return around[max(next, 0)].new
 }
 
-// continued is the column of a line inside brackets: one level for each line that left some open.
-// The innermost closing ones do not count.
+// continued is the column of a line inside brackets: one level for each line that left some open,
+// without the innermost closing ones.
 func (p *printer) continued(closing int) int {
 	lines, last := 0, -1
 	for _, number := range p.open[:len(p.open)-closing] {
@@ -179,7 +178,7 @@ func (p *printer) continued(closing int) int {
 	return p.levels[len(p.levels)-1].new + lines*indentWidth
 }
 
-// closers says with how many closing brackets the line starts whose first token is at i.
+// closers counts the closing brackets at the start of the line whose first token is at i.
 func (p *printer) closers(i int) int {
 	n := 0
 	for ; n < len(p.open); n++ {
@@ -191,7 +190,7 @@ func (p *printer) closers(i int) int {
 	return n
 }
 
-// columnOf is the column at which a line's text starts, given what stands before it.
+// columnOf is the column at which a line's text starts, behind lead.
 func columnOf(lead string) int {
 	lead = strings.TrimPrefix(lead[strings.LastIndexByte(lead, '\n')+1:], "\ufeff")
 	return width(lead[:len(lead)-len(strings.TrimLeft(lead, " \t\r"))])

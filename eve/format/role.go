@@ -2,23 +2,24 @@ package format
 
 import "interleave/eve/syntax"
 
-// A role says what a token is that can be several things.
+// A role distinguishes the meanings of a token that has several.
 type role uint8
 
 const (
 	plain  role = iota
 	binary      // an operator between two operands
-	// `..`, and what opens the arguments of a call or an index: no space around or before
+	// `..`, and the bracket that opens the arguments of a call or an index: no space around or
+	// before
 	tight
 	prefix // an operator before its operand, a sign in a permission list: no space behind
 	task   // the @ that starts a task
 )
 
-// roles gives the role of the tokens of a tree, by their place in the text. `<` and `>` that are
-// not binary are brackets around types; `@ & ? !` that have no role stand behind a type or a value.
+// roles returns the roles of the tokens of a tree, by their place in the text. `<` and `>` that
+// are not binary are brackets around types; `@ & ? !` without a role follow a type or a value.
 func roles(tree *syntax.File) map[int]role {
 	r := map[int]role{}
-	after := map[int]bool{} // the token that starts first at or behind these places is tight
+	after := map[int]bool{} // the first token that starts at or behind these places is tight
 	syntax.Walk(tree, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Binary:
@@ -55,7 +56,7 @@ func roles(tree *syntax.File) map[int]role {
 	return r
 }
 
-// callee gives the place behind which the arguments or the index of n open.
+// callee returns the place behind which the arguments or the index of n open.
 func callee(n syntax.Node) (end int, ok bool) {
 	switch n := n.(type) {
 	case *syntax.Call:
@@ -74,7 +75,7 @@ func callee(n syntax.Node) (end int, ok bool) {
 	return 0, false
 }
 
-// spaced says whether a space stands between two tokens of a line.
+// spaced says whether there is a space between two tokens of a line.
 func spaced(a, b *syntax.Token, ra, rb role) bool {
 	at, bt := opText(a), opText(b)
 	switch {

@@ -13,8 +13,8 @@ import (
 
 var splices = flag.Int("splices", 1000, "how many random texts TestSplices makes")
 
-// Texts put together of the tokens of real ones: few have no errors, and those that do
-// must print well.
+// Texts made of the tokens of real ones: few have no errors, and those must be formatted
+// correctly.
 func TestSplices(t *testing.T) {
 	names := []string{"../syntax/testdata/everything.eve", "../syntax/testdata/program2.eve",
 		"../std/par.eve", "../testdata/fmt/messy.eve"}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Dump writes a program as text: what the checker made of it, for eve build --emit-ir. Modules of
-// std are left out, and so are generics that stand for themselves.
+// Dump writes a program as text, for eve build --emit-ir. Modules of std are left out, and so are
+// generics that are checked as such.
 func Dump(p *Program) string {
 	d := &dumper{}
 	for _, m := range p.Modules {
@@ -110,7 +110,7 @@ func (d *dumper) body(b *Body) {
 	})
 }
 
-// perms writes entries with the types that they have inside.
+// perms writes entries with their types inside the body.
 func perms(all []*Entry) string {
 	var s []string
 	for _, e := range all {
@@ -177,7 +177,7 @@ func built(v *Var) string {
 	return ""
 }
 
-// compound writes statements that have statements in them.
+// compound writes statements that contain statements.
 func (d *dumper) compound(s Stmt) {
 	switch s := s.(type) {
 	case *If:

@@ -21,7 +21,8 @@ func (d *dumper) list(all []Expr) string {
 	return strings.Join(s, ", ")
 }
 
-// expr writes an expression; what the checker put in is in lower-case words: deref, box, convert.
+// expr writes an expression. Nodes that the checker inserted are lower-case words: deref, box,
+// convert.
 func (d *dumper) expr(x Expr) string {
 	switch x := x.(type) {
 	case nil:
@@ -79,7 +80,7 @@ func constant(x *Const) string {
 	return fmt.Sprint(x.Value)
 }
 
-// made writes expressions that make something of others.
+// made writes expressions that build a value from others.
 func (d *dumper) made(x Expr) string {
 	switch x := x.(type) {
 	case *Closure:
@@ -130,7 +131,7 @@ func (d *dumper) parts(all []FormatPart) string {
 	return strings.Join(s, ", ")
 }
 
-// spec is a part's directive as it would be written.
+// spec writes a part's directive as in the text.
 func spec(p FormatPart) string {
 	s := "%"
 	if p.Left {

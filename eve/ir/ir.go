@@ -1,11 +1,10 @@
-// Package ir is a checked Eve program: typed, every name resolved, every body, capture and
-// task explicit, generics instantiated. The permission rules, the interpreter and the C++
-// emitter all read it.
+// Package ir is a checked Eve program: it is typed, every name is resolved, every body, capture
+// and task is explicit, and generics are instantiated. The permission rules, the interpreter and
+// the C++ emitter all read it.
 //
-// What is shared shows as follows. A variable of type T@ holds a handle. Deref{x} is the
-// object's value: a place that is read or written under the permission that the body has on x.
-// Box{v} builds an object. So a permission is needed exactly where a Deref stands, and Deref's
-// operand says on what.
+// Shared objects appear as follows. A variable of type T@ holds a handle. Deref{x} is the object's
+// value: a place that is read or written under the body's permission on x. Box{v} builds an
+// object. So a permission is needed exactly at each Deref, on the object that its operand names.
 package ir
 
 import (
@@ -16,7 +15,7 @@ import (
 // A Program is all that one compilation needs to run.
 type Program struct {
 	Universe *types.Universe
-	// in import order: a module stands behind those it imports; std modules among them
+	// in import order: a module comes after those it imports; std modules are among them
 	Modules []*Module
 	Main    *Func   // nil when the main module has no main
 	Tests   []*Func // of the main module, in order of the text
@@ -35,7 +34,7 @@ type Module struct {
 // A Func is a function, a method, a test, or one instance of a generic.
 type Func struct {
 	Name string // "transfer", "account.add"
-	// different for every two functions and instances of a program, stable between runs
+	// distinct for all functions and instances of a program, stable between runs
 	ID     string
 	Module *Module
 	Span   source.Span   // of the name
@@ -58,13 +57,13 @@ type Func struct {
 	CanFail bool // it, or what it calls, can fail
 }
 
-// An Extern says how a C function is called.
+// An Extern says how to call a C function.
 type Extern struct {
 	Header string
 	Slow   bool
 }
 
-// A BodyKind says what a body is; the rules differ by it.
+// A BodyKind is the kind of a body, on which the rules depend.
 type BodyKind uint8
 
 // The kinds of bodies.
@@ -73,31 +72,32 @@ const (
 	Child                 // a task inside a finish
 	Root                  // a detached task
 	Handler               // of an event
-	Continuation          // what follows x <- f()
+	Continuation          // the statements behind x <- f()
 	// <(A) R>: runs within the call that it is passed to, under its creator's permissions
 	Lambda
 	Callback // <(A) R>@: a root with its own list
 )
 
-// A Body is a piece of code with a permission list of its own (a Lambda has its creator's).
+// A Body is a piece of code with its own permission list (a Lambda has its creator's).
 type Body struct {
 	Kind   BodyKind
-	Fn     *Func // that it stands in
-	Outer  *Body // that it stands in; nil for functions
+	Fn     *Func // that it belongs to
+	Outer  *Body // around it; nil for functions
 	Params []*Var
 	Result *types.Type
 	Perms  []*Entry
-	// of the list with its brackets; empty, where it would be inserted, when there is none
+	// of the list with its brackets; empty, at the place where it would be inserted, if there is
+	// none
 	List  source.Span
 	Head  source.Span // of the line that opens it: "@ [+a, =n]:", "on client data [clients]:"
 	Block *Block
 
-	// Handler: the emitter under the name it had outside; its name is empty if it had none
+	// Handler: the emitter, under its name outside; the name is empty if it had none
 	Emitter *Var
-	Each    *Var // a body made by `@ for`: the element. A Shared type, or a Ref for a loan
+	Each    *Var // of a body made by `@ for`: the element. Its type is Shared, or Ref for a loan
 
-	// Filled by package perm: what failure of this body damages. Root, Handler,
-	// Continuation, Callback only.
+	// Filled by package perm: a failure of this body can only damage emitters that it holds. Root,
+	// Handler, Continuation, Callback only.
 	Contained bool
 }
 
@@ -106,7 +106,7 @@ type Entry struct {
 	Sign byte // '+', '-', '=', '&', or 0: read
 	Name string
 	Span source.Span
-	// inside the body: the parameter, the global, the captured variable; nil after an error
+	// inside the body: the parameter, the global, or the captured variable; nil after an error
 	Var  *Var
 	From *Var // outside the body; nil for parameters and globals
 }
@@ -122,18 +122,18 @@ const (
 	Global                  // of a module: T@
 	Constant                // of a module
 	Capture                 // in a body, of an outer variable that its list names
-	Emitter                 // in a handler: what emits
+	Emitter                 // in a handler: the emitter
 	EventVar                // in a handler: the event, under the event's name or the parameter's
 	Loop                    // of for, `@ for`
 	Bound                   // by a pattern of match, or by <-
 )
 
-// A Var is a variable in one body: a captured variable is a Var of its own in each body.
+// A Var is a variable of one body: a captured variable is a separate Var in each body.
 type Var struct {
 	Name   string
 	Type   *types.Type
 	Kind   VarKind
-	Body   *Body // it belongs to; nil for globals and constants
+	Body   *Body // that it belongs to; nil for globals and constants
 	Span   source.Span
 	From   *Var    // Capture, Emitter: the variable outside
 	Sign   byte    // Capture: as in Entry
@@ -141,9 +141,10 @@ type Var struct {
 	Module *Module // Global, Constant
 	Init   Expr    // Global, Constant: its value. A Global's is of the object's type
 	Pub    bool
-	// Built: a Local of type T@ whose object its declaration builds: this body has full on it.
+	// Built: a Local of type T@ whose declaration builds its object: this body has full permission
+	// on it.
 	Built bool
-	// View: a Local of a type with a view (slice, T&); it freezes what it was made of.
+	// View: a Local of a type with a view (slice, T&). It freezes the storage that it shows.
 	View bool
 
 	// Filled by package flow.
@@ -152,7 +153,7 @@ type Var struct {
 	Index   int // free for use by interp and emit
 }
 
-// Place is where something stands and what type it has; expressions embed it.
+// Place is the place and the type of an expression; expressions embed it.
 type Place struct {
 	T    *types.Type
 	Span source.Span
@@ -172,8 +173,8 @@ func (*Mark) node()  {}
 func (*Block) node() {}
 func (*Body) node()  {}
 
-// Expr is an expression. Places (Ref, Field, Element, Index, Deref and what is made of them) denote
-// storage; used as values they are read.
+// Expr is an expression. Places (Ref, Field, Element, Index, Deref and combinations of these)
+// denote storage; used as values they are read.
 type Expr interface {
 	Node
 	Type() *types.Type
@@ -185,20 +186,20 @@ type Expr interface {
 type Op string
 
 type (
-	// Const is a value known in the text: int64 or uint64, float64, bool, string, or nil for none.
-	// Integer types of any width use int64 (uint64 above its range), Char and Duration too.
+	// Const is a constant: int64 or uint64, float64, bool, string, or nil for none. Integer types
+	// of any width use int64 (uint64 above its range), and so do Char and Duration.
 	Const struct {
 		Place
 		Value any
 	}
 	// Zero is the zero value of its type.
 	Zero struct{ Place }
-	// Ref is a variable. Var.Body differs from the body it stands in only where the name was not
-	// captured (package perm reports it) or the body is a Lambda.
+	// Ref is a use of a variable. Var.Body differs from the body around only if the name was not
+	// captured (package perm reports that) or the body is a Lambda.
 	Ref struct {
 		Place
 		Var *Var
-		// filled by flow: the last use of a variable that owns its value: it may be moved from
+		// filled by flow: the last use of a variable that owns its value, which may be moved
 		Move bool
 	}
 	// Deref is the value of a shared object: X has type T@ (or is a Ref variable of type T&).
@@ -206,7 +207,7 @@ type (
 		Place
 		X Expr
 	}
-	// Box builds a shared object of the value X.
+	// Box builds a shared object from the value X.
 	Box struct {
 		Place
 		X Expr
@@ -223,8 +224,8 @@ type (
 		X     Expr
 		Index int
 	}
-	// Index is an element of vector, array, slice, map, string. A map's fails when the
-	// key is absent.
+	// Index is an element of vector, array, slice, map or string. That of a map fails when the key
+	// is absent.
 	Index struct {
 		Place
 		X, I Expr
@@ -234,7 +235,7 @@ type (
 		Place
 		X, Lo, Hi Expr
 	}
-	// Range is a..b, b not included.
+	// Range is a..b, without b.
 	Range struct {
 		Place
 		Lo, Hi Expr
@@ -245,9 +246,9 @@ type (
 		Op Op
 		X  Expr
 	}
-	// Binary is x op y with operands of one type (shifts: any integer on the right), && and ||
-	// included. + on strings and bytes joins them. == on handles does not occur: handles are
-	// compared by the native same.
+	// Binary is x op y with operands of one type (for shifts: any integer on the right), with &&
+	// and ||. + joins strings, and bytes. == on handles does not occur: the native same compares
+	// handles.
 	Binary struct {
 		Place
 		Op   Op
@@ -258,9 +259,9 @@ type (
 		Place
 		X Expr
 	}
-	// Call calls a function, method (self first) or native. An argument is a place for a T&
-	// parameter and for self, a handle for T@, and otherwise a value: lent, or owned if the
-	// parameter takes.
+	// Call calls a function, a method (self first) or a native. An argument is a place for a T&
+	// parameter and for self, a handle for T@, and otherwise a value, which is lent, or owned if
+	// the parameter takes it.
 	Call struct {
 		Place
 		Fn   *Func
@@ -299,7 +300,7 @@ type (
 		Place
 		Elems []Expr
 	}
-	// MakeList makes a vector, array or set of its elements; a map of its (key, value) tuples.
+	// MakeList makes a vector, array or set of its elements, or a map of its (key, value) tuples.
 	MakeList struct {
 		Place
 		Elems []Expr
@@ -314,7 +315,7 @@ type (
 		Place
 		X Expr
 	}
-	// Propagate is x?: the value of an option or result, or return from the function with
+	// Propagate is x?: the value of an option or result, or a return from the function with the
 	// none or the error.
 	Propagate struct {
 		Place
@@ -325,23 +326,23 @@ type (
 		Place
 		X, Default Expr
 	}
-	// Format makes a string of its parts.
+	// Format makes a string from its parts.
 	Format struct {
 		Place
 		Parts []FormatPart
 	}
-	// Copy is an explicit copy of what is not copied unasked.
+	// Copy is an explicit copy of a value that is not copied implicitly.
 	Copy struct {
 		Place
 		X Expr
 	}
 )
 
-// A FormatPart is literal text, or a value with how it is written.
+// A FormatPart is literal text, or a value with its format.
 type FormatPart struct {
 	Text string // when X is nil
 	X    Expr
-	// Verb is how: 'v' as usual, 'd', 'x', 'o', 'b', 'c', 's', 'f', 'e', 'g'. Width and Prec are -1
+	// Verb: 'v' by default, 'd', 'x', 'o', 'b', 'c', 's', 'f', 'e', 'g'. Width and Prec are -1
 	// when not given.
 	Verb        byte
 	Width, Prec int
@@ -361,7 +362,7 @@ type Stmt interface {
 	At() source.Span
 }
 
-// Mark is where a statement stands; statements embed it.
+// Mark is the place of a statement; statements embed it.
 type Mark struct{ Span source.Span }
 
 // At gives the statement's place.
@@ -399,32 +400,32 @@ type (
 		Mark
 		X Expr
 	}
-	// If is if and else.
+	// If is if, with or without else.
 	If struct {
 		Mark
 		Cond Expr
 		Then *Block
-		Else *Block // nil without
+		Else *Block // nil if there is none
 	}
-	// Repeat is while and C's for: Cond (nil: true) before each turn, Step (nil: none) behind it.
-	// Counted says that the checker proved it bounded; others carry a time budget.
+	// Repeat is while and C's for: Cond (nil: true) runs before each turn, Step (nil: none) behind
+	// it. Counted says that the checker proved that it terminates; other loops have a time budget.
 	Repeat struct {
 		Mark
-		Init    *Block // of its declarations and assignments; nil without
+		Init    *Block // declarations and assignments; nil if there are none
 		Cond    Expr
 		Step    Stmt
 		Body    *Block
 		Counted bool
 	}
-	// ForIn runs Body for each element of X: a range, vector, array, slice, string, set (elements),
-	// map ((key, value) tuples). Var of type T& is the element in place.
+	// ForIn runs Body for each element of X: a range, vector, array, slice, string, set
+	// (elements), or map ((key, value) tuples). A Var of type T& is the element in place.
 	ForIn struct {
 		Mark
 		Var  *Var
 		X    Expr
 		Body *Block
 	}
-	// Match runs the first arm that fits. The checker has seen to it that one does.
+	// Match runs the first arm that matches. The checker has ensured that there is one.
 	Match struct {
 		Mark
 		X    Expr
@@ -450,7 +451,7 @@ type (
 		Mark
 		X Expr
 	}
-	// Defer runs Block when its block ends, last one first, also after failure.
+	// Defer runs Block when the block around ends, after a failure too. The last Defer runs first.
 	Defer struct {
 		Mark
 		Block *Block
@@ -470,12 +471,12 @@ type (
 	Finish struct {
 		Mark
 		Block *Block
-		// Disjoint is filled by package flow: no two children that can be there at once need one
-		// object in conflict, and all shared objects that they need were built in this function and
-		// are distinct, so that no queue is needed.
+		// Disjoint is filled by package flow. No two children that can run at once need one object
+		// in conflict. All shared objects that they need were built in this function and are
+		// distinct. So no queue is needed.
 		Disjoint bool
 	}
-	// On registers a handler. Event is one of the emitter type's.
+	// On registers a handler. Event is an event of the emitter's type.
 	On struct {
 		Mark
 		Emitter Expr // of type T@, T an emitter
@@ -486,8 +487,8 @@ type (
 	Await struct {
 		Mark
 		Call   *Call
-		Within Expr // nil without; then Var's type is a result
-		Var    *Var // in Rest; nil when the value is not wanted
+		Within Expr // nil if there is none; else Var's type is a result
+		Var    *Var // in Rest; nil when the value is not used
 		Rest   *Body
 	}
 	// Emit emits an event of self.
@@ -497,20 +498,20 @@ type (
 		Event *types.Event
 		Value Expr // nil when the event's type is void
 	}
-	// Nest is a block on its own.
+	// Nest is a block as a statement.
 	Nest struct {
 		Mark
 		Block *Block
 	}
 )
 
-// An Arm of a match. Exactly one of the ways to fit is set.
+// An Arm of a match. Exactly one of the kinds of pattern is set.
 type Arm struct {
 	Span  source.Span
 	Any   bool
 	Const *Const
-	// of a union, from 0; of an option: 0 none, 1 some; of a result: 0 error, 1 ok; -1
-	// when not a case
+	// of a union, from 0; of an option: 0 none, 1 some; of a result: 0 error, 1 ok; -1 when it is
+	// not a case
 	Case int
 	Vars []*Var // of the case's fields; nil where the pattern has _
 	Body *Block
@@ -524,7 +525,7 @@ func (b *Body) Owner() *Body {
 	return b
 }
 
-// Origin follows captures outwards, to the variable that v stands for.
+// Origin follows captures outwards, to the original variable.
 func (v *Var) Origin() *Var {
 	for v.From != nil {
 		v = v.From

@@ -47,7 +47,7 @@ func deref(v *ir.Var) ir.Expr { return &ir.Deref{Place: ir.Place{T: v.Type.Elem}
 
 func one() ir.Expr { return &ir.Const{Place: ir.Place{T: types.IntT}, Value: int64(1)} }
 
-// codes checks the function and gives the codes reported, in the order of the report.
+// codes checks the function and returns the reported codes, in order.
 func (m *maker) codes() []diag.Code {
 	var diags diag.List
 	Check(&ir.Program{Universe: m.u,
@@ -209,7 +209,7 @@ func TestMayBeSame(t *testing.T) {
 func TestFixesFitTheText(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		list string // what the list replaces; empty: inserted at |
+		list string // the text that the list replaces; empty: inserted at |
 		want string
 	}{
 		{"main: | () void:", "", "[+x] "},
@@ -241,7 +241,7 @@ func TestFixesFitTheText(t *testing.T) {
 	}
 }
 
-// What the checker could not make sense of is passed over in silence.
+// Pieces that the checker could not understand are ignored.
 func TestBrokenPieces(t *testing.T) {
 	m := newMaker()
 	bad := &ir.Var{Name: "bad", Type: types.InvalidT, Kind: ir.Local, Body: m.body}

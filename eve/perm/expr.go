@@ -6,7 +6,7 @@ import (
 	"interleave/eve/types"
 )
 
-// value walks through e, whose value is used: places are read, handles only passed on.
+// value walks through e, whose value is used: places are read, handles are only passed on.
 func (s *state) value(e ir.Expr) {
 	if e == nil || isInvalid(e.Type()) {
 		return
@@ -18,8 +18,8 @@ func (s *state) value(e ir.Expr) {
 	s.temporary(e)
 }
 
-// owned walks through e, whose value is kept by somebody else from now on. A value that is not
-// copied unasked is moved out, which no view and no child may see.
+// owned walks through e, whose value gets another owner now. A value that is not copied implicitly
+// is moved, which no view and no child may see.
 func (s *state) owned(e ir.Expr) {
 	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() &&
 		!s.isLent(r.Var) {
@@ -86,8 +86,8 @@ func (s *state) ref(r *ir.Ref, m mode) {
 	}
 }
 
-// chain walks through what must be evaluated to find the storage e: handles on the way, indices.
-// The storage itself is not used yet.
+// chain walks through the expressions that find the storage e: handles on the way, indices. The
+// storage itself is not used yet.
 func (s *state) chain(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -119,12 +119,12 @@ func (s *state) chain(e ir.Expr) {
 	}
 }
 
-// within evaluates what says which part of x is meant, which must not move x away.
+// within evaluates an expression that selects a part of x, which must not move x.
 func (s *state) within(x ir.Expr, f func()) {
 	s.mustStay(x, s.recording(f))
 }
 
-// mustStay reports an access that may move x away, which was found before.
+// mustStay reports an access in log that may move x after it was found.
 func (s *state) mustStay(x ir.Expr, log []access) {
 	for _, p := range s.lookedUp(x) {
 		for _, a := range log {
@@ -139,7 +139,7 @@ func (s *state) mustStay(x ir.Expr, log []access) {
 	}
 }
 
-// lookedUp gives the storage that x is in; what is in an option counts as a part of it.
+// lookedUp returns the storage of x. The value in an option counts as a part of it.
 func (s *state) lookedUp(x ir.Expr) []path {
 	if p := s.pathOf(x); !p.isNone() {
 		return []path{p}
@@ -183,8 +183,8 @@ func (s *state) temporary(e ir.Expr) {
 	s.pos = max(s.pos, s.lives.order[e])
 }
 
-// operands walks through what is evaluated one after the other: what is not copied is looked at in
-// its place when the last one is known, so the others must not move it away.
+// operands walks through expressions that are evaluated one after the other. Values that are not
+// copied are read in their place after the last one, so the others must not move them.
 func (s *state) operands(all []ir.Expr) {
 	for i, x := range all {
 		log := s.recording(func() { s.value(x) })
@@ -196,7 +196,7 @@ func (s *state) operands(all []ir.Expr) {
 	}
 }
 
-// touch uses the storage p in mode m: first the permission for it, then whether it is free.
+// touch uses the storage p in mode m: it checks the permission, then whether the storage is free.
 func (s *state) touch(p path, m mode, e ir.Expr) {
 	if p.isNone() || m == null {
 		return
@@ -206,7 +206,7 @@ func (s *state) touch(p path, m mode, e ir.Expr) {
 	}
 }
 
-// note records an access and asks whether what it uses is free now.
+// note records an access and checks whether the storage is free now.
 func (s *state) note(a access) {
 	if a.path.isNone() {
 		return
@@ -219,7 +219,7 @@ func (s *state) note(a access) {
 	s.checkReleased(a)
 }
 
-// recording runs f and gives the accesses that it made.
+// recording runs f and returns its accesses.
 func (s *state) recording(f func()) []access {
 	var log []access
 	s.logs = append(s.logs, &log)
@@ -236,7 +236,7 @@ func (s *state) replay(log []access, at source.Span) {
 	}
 }
 
-// nameOf gives what the user calls the storage.
+// nameOf returns the user's name for the storage.
 func nameOf(p path, e ir.Expr) string {
 	if p.name != nil {
 		return p.name.Name
@@ -250,7 +250,7 @@ func nameOf(p path, e ir.Expr) string {
 	return e.At().Text()
 }
 
-// rootSpan gives where the variable stands that e begins with.
+// rootSpan returns the place of the variable that e begins with.
 func rootSpan(e ir.Expr) source.Span {
 	for {
 		switch x := e.(type) {

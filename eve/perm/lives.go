@@ -5,14 +5,14 @@ import (
 	"interleave/eve/types"
 )
 
-// lives numbers the expressions of a body in the order in which they run and says how long each
-// variable is still mentioned: a view that nobody mentions any more freezes nothing.
+// lives numbers the expressions of a body in the order in which they run. It says how long each
+// variable is still used: a view that is not used any more freezes nothing.
 type lives struct {
 	order    map[ir.Expr]int
 	ends     map[ir.Stmt]int // the number of the last expression in a statement
-	last     map[*ir.Var]int // the number of the last mention
+	last     map[*ir.Var]int // the number of the last use
 	declared map[*ir.Var]int
-	// what the closure in a variable mentions whenever it is called
+	// the variables that the closure in a variable uses, whenever it is called
 	within map[*ir.Var]map[*ir.Var]bool
 	n      int
 }
@@ -88,8 +88,8 @@ func (l *lives) declare(v *ir.Var) {
 	}
 }
 
-// closure notes what a closure that is kept in a variable mentions: a view in it is needed as long
-// as the closure is.
+// closure notes the variables that a stored closure uses: a view in it is needed as long as the
+// closure is.
 func (l *lives) closure(s *ir.Declare) {
 	if s.Var == nil || isInvalid(s.Var.Type) || s.Var.Type.Kind != types.Func {
 		return
@@ -104,7 +104,8 @@ func (l *lives) closure(s *ir.Declare) {
 	l.within[s.Var] = found
 }
 
-// loop numbers a loop: what is mentioned in it and declared before it is needed until it ends.
+// loop numbers a loop. Variables that are used in it and declared before it are needed until it
+// ends.
 func (l *lives) loop(f func()) {
 	before := l.n
 	f()

@@ -13,7 +13,7 @@ import (
 var mutants = flag.Bool("mutants", false,
 	"hold that the golden programs notice each rule that is left out: a few minutes")
 
-// A mutant leaves out a part of a rule: the text from becomes to.
+// A mutant leaves out a part of a rule: it replaces `from` by `to`.
 var rules = []struct{ file, from, to string }{
 	{"r01_names.go", "if !mayBeEqual(p.t, q.t) {", "if true {"},
 	{"r01_names.go", "\ts.value(r.Value)\n\ts.place(r.Target, full)",
@@ -61,7 +61,7 @@ var rules = []struct{ file, from, to string }{
 	{"r09_apart.go", "if !isInner(a) && !isInner(b) {", "if true {"},
 	{"r09_calls.go", "if s.held(v) >= a.mode {", "if s.held(v) >= read {"},
 	{"r09_calls.go",
-		"case (how == byRef || how == byLoan) && isView(a.Type()): // that another call gives",
+		"case (how == byRef || how == byLoan) && isView(a.Type()): // the view of another call",
 		"case false:"},
 	{"r09_calls.go", "case h.lent && (g.deferred || h.arg < g.arg):", "case false:"},
 	{"r09_calls.go", "(h.nests || h.beside && !g.beside)", "h.nests"},
@@ -81,8 +81,8 @@ var rules = []struct{ file, from, to string }{
 	{"expr.go", "\ts.mustStay(x, s.recording(f))", "\ts.recording(f)"},
 }
 
-// TestMutants holds that each part of each rule is noticed: without it some golden program is
-// judged in another way. Without the flag only that the parts are still there under these words.
+// TestMutants holds that each part of each rule matters: without it some golden program gets other
+// diagnostics. Without the flag it only holds that the parts still have this text.
 func TestMutants(t *testing.T) {
 	for _, m := range rules {
 		t.Run(m.file+" "+strings.TrimSpace(strings.SplitN(m.from, "\n", 2)[0]), func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// passes says whether the golden programs are judged as ever when file has another text.
+// passes says whether the golden programs get their diagnostics when file has another text.
 func passes(t *testing.T, file, text string) bool {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func passes(t *testing.T, file, text string) bool {
 		}
 	}
 	where := "../compile"
-	if strings.HasPrefix(file, "r07") { // what failures damage shows in no message
+	if strings.HasPrefix(file, "r07") { // no message shows what failures damage
 		where = "."
 	}
 	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-run",

@@ -1,9 +1,9 @@
-// Package perm judges a checked program by the permission rules R1 to R12: who may touch what, and
-// when. A program that it accepts has no data race, whatever the scheduler does.
+// Package perm checks a program by the permission rules R1 to R12, which say when a body may read
+// or change an object. A program that it accepts has no data race, whatever the scheduler does.
 //
-// Each rule has a file of its own. The core they share is small: a path says which storage an
-// expression denotes, an access is a path with a mode, and a state walks through one body, meets
-// its accesses in the order in which they happen, and asks the rules about each.
+// Each rule has a file of its own. The core that they share is small. A path says which storage an
+// expression denotes. An access is a path with a mode. A state walks through one body, makes its
+// accesses in the order in which they happen, and applies the rules to each.
 package perm
 
 import (
@@ -13,7 +13,7 @@ import (
 	"interleave/eve/types"
 )
 
-// A mode says what is done to storage, or what a body may do to an object.
+// A mode is the kind of an access to storage, or of a body's permission on an object.
 type mode uint8
 
 const (
@@ -22,8 +22,8 @@ const (
 	full
 )
 
-// Check reports what in p breaks a rule and fills Body.Contained. Functions in which diags has an
-// error already are passed over: what is said of broken code misleads.
+// Check reports violations of the rules in p and fills Body.Contained. It skips functions in which
+// diags has an error, since reports about broken code mislead.
 func Check(p *ir.Program, diags *diag.List) {
 	c := &checker{diags: diags, broken: brokenSpans(diags), awaited: map[*ir.Var]bool{}}
 	for _, m := range p.Modules {
@@ -44,14 +44,14 @@ func Check(p *ir.Program, diags *diag.List) {
 	}
 }
 
-// A checker holds what one Check knows.
+// A checker is the state of one Check.
 type checker struct {
 	diags   *diag.List
-	hints   diag.List // to be said when there are no errors
+	hints   diag.List // reported only when there are no errors
 	broken  []source.Span
 	done    map[*ir.Func]bool
 	minding map[*ir.Func]bool // whether a function relies on its parameters being apart
-	// awaited holds the variables that <- gives a value: the continuation owns it.
+	// awaited holds the variables that get a value by <-. The continuation owns that value.
 	awaited map[*ir.Var]bool
 }
 
@@ -97,8 +97,8 @@ type access struct {
 	path path
 	mode mode
 	at   source.Span
-	name string // as the user wrote it
-	// moved says that the value is taken away.
+	name string // the name in the text
+	// moved says that the value is moved.
 	moved bool
 }
 
@@ -108,22 +108,22 @@ type state struct {
 	body  *ir.Body
 	outer *state
 	lives *lives
-	pos   int // of the expression reached, as lives counts
+	pos   int // of the last expression reached, in the numbers of lives
 
-	sources  map[*ir.Var]path     // what a view shows
-	closures map[*ir.Var][]access // what calling a local closure does
+	sources  map[*ir.Var]path     // the storage that a view shows
+	closures map[*ir.Var][]access // the accesses of a call of a local closure
 	used     map[*ir.Var]mode     // the strongest use of each variable
 	said     map[*ir.Var]bool     // a missing permission on it was reported
-	views    []*ir.Var            // declared in the blocks around, outermost first
+	views    []*ir.Var            // of the blocks around, outermost first
 	frozen   []freeze             // by the loops around
 	finishes []*frame             // around, in this body
-	logs     []*[]access          // that record what happens
+	logs     []*[]access          // lists that record accesses
 	lambdas  []lambda             // around, in this body, innermost last
 	loops    int                  // around, in this body
-	late     []deferred           // what the defers of the blocks around do
-	// what tasks change that start when this body has ended, and where they list it
+	late     []deferred           // accesses of the deferred blocks around
+	// changes by tasks that start when this body has ended, and the place in their list
 	pending map[*ir.Var]source.Span
-	// how many finishes a task in the defer around needs; 0 outside
+	// how many finishes the tasks in the defer around need; 0 outside a defer
 	deferred int
 }
 
@@ -136,13 +136,14 @@ func (c *checker) enter(b *ir.Body, outer *state) *state {
 	}
 }
 
-// mine says whether v may be named in this body: its own, its lambdas', or of the module.
+// mine says whether v may be named in this body: a variable of its own, of its lambdas, or of the
+// module.
 func (s *state) mine(v *ir.Var) bool {
 	return v.Kind == ir.Global || v.Kind == ir.Constant || v.Body == nil ||
 		v.Body.Owner() == s.body.Owner()
 }
 
-// use notes that v is used, for the lints and for what a loan needs.
+// use notes that v is used, for the lints and for loans.
 func (s *state) use(v *ir.Var, m mode) {
 	if old, ok := s.used[v]; !ok || old < m {
 		s.used[v] = m
@@ -153,7 +154,7 @@ func isShared(t *types.Type) bool { return t != nil && t.Kind == types.Shared }
 
 func isInvalid(t *types.Type) bool { return t == nil || t.Kind == types.Invalid }
 
-// isView says whether a variable of the type shows storage that belongs to another.
+// isView says whether a variable of the type shows storage of another owner.
 func isView(t *types.Type) bool {
 	return t != nil && (t.Kind == types.Slice || t.Kind == types.Ref)
 }

@@ -5,15 +5,15 @@ import (
 	"interleave/eve/types"
 )
 
-// A path is storage: a variable's or an object's value, or a part of it. The zero path is no
-// storage: a value that nobody else can reach.
+// A path is storage: the value of a variable or an object, or a part of it. The zero path is no
+// storage: a value that no other code can reach.
 type path struct {
 	v     *ir.Var     // the variable, or the handle's origin; nil with obj: some object of type t
 	obj   bool        // the root is the object behind a handle
 	t     *types.Type // of the object
-	name  *ir.Var     // obj: the handle as this body names it
+	name  *ir.Var     // obj: the handle's name in this body
 	steps []step
-	via   []*ir.Var // the views that the path goes through
+	via   []*ir.Var // views on the way
 }
 
 func (p path) isNone() bool { return p.v == nil && !p.obj }
@@ -30,9 +30,9 @@ type stepKind uint8
 const (
 	field stepKind = iota
 	index
-	half // one of the views that a split gives
+	half // one of the views of a split
 	cut
-	each // the element that one task of `@ for` has
+	each // the element of one task of `@ for`
 )
 
 func (p path) with(st step) path {
@@ -43,7 +43,7 @@ func (p path) with(st step) path {
 	return p
 }
 
-// pathOf gives the storage that e denotes.
+// pathOf returns the storage that e denotes.
 func (s *state) pathOf(e ir.Expr) path {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -68,8 +68,8 @@ func (s *state) pathOf(e ir.Expr) path {
 	return path{}
 }
 
-// shown gives the storage that the value e may be a part of, in its place: of a place, itself; of
-// o? and o else d, what is in the option.
+// shown returns the storage that the value e may be a part of: for a place itself; for o? and o
+// else d the value in the option.
 func (s *state) shown(e ir.Expr) []path {
 	switch e := e.(type) {
 	case *ir.Propagate:
@@ -97,7 +97,7 @@ func showsPlace(e ir.Expr) bool {
 	return e != nil && (isPlace(e) || isView(e.Type()))
 }
 
-// variable gives a variable's storage; a view's is what it shows.
+// variable returns a variable's storage. That of a view is the storage that it shows.
 func (s *state) variable(v *ir.Var) path {
 	if v == nil || isInvalid(v.Type) || isShared(v.Type) {
 		return path{}
@@ -109,7 +109,7 @@ func (s *state) variable(v *ir.Var) path {
 	return path{v: v}
 }
 
-// behind gives the storage behind a handle or a reference.
+// behind returns the storage behind a handle or a reference.
 func (s *state) behind(e *ir.Deref) path {
 	if !isShared(e.X.Type()) {
 		return s.pathOf(e.X)
@@ -131,7 +131,8 @@ func objectOf(v *ir.Var) path {
 	return path{obj: true, t: v.Type.Elem, v: v.Origin(), name: v}
 }
 
-// elementPath gives an element of a tuple; of the views that a split gives, that view.
+// elementPath returns an element of a tuple. If the tuple has the views of a split, it returns
+// that view.
 func (s *state) elementPath(e *ir.Element) path {
 	if c, ok := e.X.(*ir.Call); ok {
 		return s.splitPath(c, e.Index)
@@ -139,7 +140,7 @@ func (s *state) elementPath(e *ir.Element) path {
 	return s.pathOf(e.X).with(step{kind: field, n: int64(e.Index)})
 }
 
-// splitPath gives one of the views that a call gives.
+// splitPath returns one of the views of a split.
 func (s *state) splitPath(c *ir.Call, i int) path {
 	x := viewedBy(c)
 	if x == nil {
@@ -161,9 +162,9 @@ func knownIndex(i ir.Expr) int64 {
 	return -1
 }
 
-// overlaps says whether two paths may share storage. With sure, handles that differ in name
-// count as different objects: for rules that are about what the text shows, where the run time
-// watches the rest.
+// overlaps says whether two paths may share storage. With sure, handles with different names count
+// as different objects. That is for rules about visible conflicts, as the run time checks the
+// others.
 func (p path) overlaps(q path, sure bool) bool {
 	if p.isNone() || q.isNone() || p.obj != q.obj {
 		return false

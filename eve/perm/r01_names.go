@@ -5,11 +5,11 @@ import (
 	"interleave/eve/types"
 )
 
-// R1: a variable x: T@ names one object during its scope. There is no rebinding, so what the rules
-// find out about x once holds as long as x can be named, and a permission on x is a permission on
-// one object. Two names may still name one object: only what was built under different names, or
-// before the other was built, is known to differ. The run time tells equal objects apart where it
-// has queues (U4); everywhere else, names that may be equal count as equal.
+// R1: a variable x: T@ names one object during its scope, and cannot be rebound. So facts about x
+// hold as long as x can be named, and a permission on x is a permission on one object. Two names
+// may still name one object. They are known to differ only if both objects were built under these
+// names, or if one was there before the other was built. The run time handles equal objects in
+// queues (U4); everywhere else, names that may be equal count as equal.
 
 // MayBeSame says whether two variables of type T@ may name one object.
 func MayBeSame(a, b *ir.Var) bool {
@@ -33,12 +33,12 @@ func mayBeSame(p, q path) bool {
 	return true
 }
 
-// isFresh says whether the variable's declaration builds its object: no two such
-// variables share one.
+// isFresh says whether the variable's declaration builds its object: two such variables never
+// share one.
 func isFresh(v *ir.Var) bool { return v.Built || v.Kind == ir.Global }
 
-// isOlder says whether v's object existed before the function began that builds the
-// object of built.
+// isOlder says whether v's object existed before the function started that builds the object of
+// built.
 func isOlder(v, built *ir.Var) bool {
 	return v.Kind == ir.Param && v.Body != nil && v.Body.Kind == ir.Function && built.Body != nil &&
 		v.Body.Fn == built.Body.Fn
@@ -75,8 +75,8 @@ func mayBeEqual(a, b *types.Type) bool {
 	return mayBeEqual(a.Elem, b.Elem) && (a.Key == nil || b.Key == nil || mayBeEqual(a.Key, b.Key))
 }
 
-// repoint walks through a store of a handle in a field or element: full permission on the
-// container, only the handle of what it will name.
+// repoint walks through a store of a handle in a field or element: it needs full permission on the
+// container, and only the handle of the other object.
 func (s *state) repoint(r *ir.Repoint) {
 	s.value(r.Value)
 	s.place(r.Target, full)

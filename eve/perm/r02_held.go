@@ -2,12 +2,12 @@ package perm
 
 import "interleave/eve/ir"
 
-// R2: what a body may do to an object comes from its list; besides, it has full permission on the
-// emitter whose event it handles, unless it lists that, and on the objects that it builds itself. A
-// handle that came in any other way gives null. So every permission that a body uses is one that
-// the run time has acquired for it, or is on an object that was born held by it.
+// R2: a body's permissions on objects come from its list. In addition it has full permission on
+// the emitter whose event it handles, unless the list names it, and on the objects that it builds
+// itself. A handle from any other source gives null. So every permission that a body uses was
+// acquired by the run time, or is on an object that the body built.
 
-// held gives the permission of this body on the object that v names.
+// held returns the permission of this body on the object that v names.
 func (s *state) held(v *ir.Var) mode {
 	if e := s.entry(v); e != nil {
 		return asked(e.Sign)
@@ -22,7 +22,7 @@ func (s *state) held(v *ir.Var) mode {
 	return null
 }
 
-// entry gives the entry of this body's list that names v; nil when there is none.
+// entry returns the entry of this body's list for v; nil when there is none.
 func (s *state) entry(v *ir.Var) *ir.Entry {
 	for _, e := range s.body.Owner().Perms {
 		if e.Var == v {
@@ -32,7 +32,7 @@ func (s *state) entry(v *ir.Var) *ir.Entry {
 	return nil
 }
 
-// asked is what an entry with the sign asks for.
+// asked returns the mode that an entry with the sign asks for.
 func asked(sign byte) mode {
 	switch sign {
 	case '+':

@@ -5,13 +5,13 @@ import (
 	"interleave/eve/source"
 )
 
-// R3: reading a value, calling a method that does not change it, iterating and passing it to a
-// plain parameter need read permission; storing, [+self] methods and passing it as T& need full;
-// passing or storing the handle, comparing identity, `on` and capturing need none. The run time
-// lets writers in alone and readers in together, so an access in the mode that is held can meet no
-// access that it conflicts with.
+// R3: read permission is needed to read a value, call a method that does not change it, iterate it
+// and pass it to a plain parameter. Full permission is needed to store, to call [+self] methods
+// and to pass it as T&. No permission is needed to pass or store the handle, compare identity, use
+// `on` and capture. The run time admits one writer or several readers, so an access in the held
+// mode never meets a conflicting one.
 
-// permitted says whether this body may use p in mode m, and reports it when not.
+// permitted says whether this body may use p in mode m, and reports it if not.
 func (s *state) permitted(p path, m mode, e ir.Expr) bool {
 	at := rootSpan(e)
 	if !p.obj {
@@ -34,7 +34,7 @@ func (s *state) permitted(p path, m mode, e ir.Expr) bool {
 	return s.has(p.name, m, at) && s.parallel(p, m, at)
 }
 
-// has says whether this body holds m on the object of v, and reports it when not.
+// has says whether this body holds m on the object of v, and reports it if not.
 func (s *state) has(v *ir.Var, m mode, at source.Span) bool {
 	if !s.reach(v, m, at) {
 		return false
@@ -81,9 +81,9 @@ func (s *state) changeableBy(p path, at source.Span) bool {
 	return true
 }
 
-// isLent says whether v shows or copies what belongs to others and was not asked for to be changed:
-// a plain parameter, a loop's variable, a part of what is matched. The checker has refused to
-// change it by its name, but not to lend it to a task that does.
+// isLent says whether v shows or copies storage of another owner and was not declared to be
+// changed: a plain parameter, a loop's variable, a part of a matched value. The checker has
+// rejected changes by its name, but not loans to a task that changes it.
 func (s *state) isLent(v *ir.Var) bool {
 	if isView(v.Type) {
 		return false
@@ -117,7 +117,7 @@ func (s *state) onlyLent(v *ir.Var, at source.Span) {
 
 func (s *state) changesSelf() bool { return selfMode(s.body.Fn) == full }
 
-// selfMode is what a method does to self.
+// selfMode is the mode in which a method uses self.
 func selfMode(f *ir.Func) mode {
 	if f == nil {
 		return read

@@ -2,12 +2,12 @@ package perm
 
 import "interleave/eve/ir"
 
-// R4: permission on x covers what x owns by value and stops at handles inside it. What a handle
-// in a field or an element names is another object with a queue of its own, which holding x does
-// not acquire: it is reached by a task that lists it, `@ for (c: socket@ in clients) [+c]` or a
-// local and `@ [+c]`.
+// R4: permission on x covers the values that x owns, and stops at handles inside it. A handle in a
+// field or an element names another object with a queue of its own, which a permission on x does
+// not acquire. Such an object is reached by a task that lists it: `@ for (c: socket@ in clients)
+// [+c]`, or a local and `@ [+c]`.
 
-// unreachable reports the use of an object that has no name here, and so no permission either.
+// unreachable reports the use of an object without a name here, and so without a permission.
 func (s *state) unreachable(p path, m mode, e ir.Expr) {
 	verb := "read"
 	if m == full {

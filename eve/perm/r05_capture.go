@@ -7,13 +7,12 @@ import (
 	"interleave/eve/types"
 )
 
-// R5: a body may use a name from outside only if its list and every list in between mention it;
-// module variables only have to be in the list of the body that uses them. =x copies a plain
-// variable (or moves it, on its last use) and takes a snapshot of a shared object's value, which
-// reads it now. So a body can reach nothing that is not shared under permission, lent for a
-// finish, or its own.
+// R5: a body may use an outer name only if its list and every list in between contain it. A module
+// variable must only be in the list of the body that uses it. =x copies a plain variable (or moves
+// it, on its last use). For a shared object it copies the value, which reads it now. So a body can
+// reach only objects under permission, loans of a finish, and its own variables.
 
-// reach says whether v can be named here, and reports it when its name was not captured.
+// reach says whether v can be named here, and reports a name that was not captured.
 func (s *state) reach(v *ir.Var, m mode, at source.Span) bool {
 	if v == s.body.Owner().Each && isView(v.Type) && s.entry(v) == nil {
 		s.missing(v, m, at)
@@ -62,7 +61,7 @@ func (s *state) missing(v *ir.Var, m mode, at source.Span) {
 	s.fixList(d, v.Name, sign)
 }
 
-// captureSign is how b would list the outer variable v to use it in mode m.
+// captureSign is the sign with which b would list the outer variable v to use it in mode m.
 func captureSign(b *ir.Body, v *ir.Var, m mode) byte {
 	switch {
 	case isShared(v.Type) && m == full:
@@ -77,7 +76,7 @@ func captureSign(b *ir.Body, v *ir.Var, m mode) byte {
 	return '='
 }
 
-// capture judges the list of b, a body that is made here.
+// capture checks the list of b, a body that is made here.
 func (s *state) capture(b *ir.Body) {
 	for i, e := range b.Perms {
 		if s.twice(b, i) || e.Var == nil || isInvalid(e.Var.Type) ||
@@ -100,7 +99,7 @@ func (s *state) capture(b *ir.Body) {
 	}
 }
 
-// twice reports a name that stands in one list twice.
+// twice reports a name that occurs twice in one list.
 func (s *state) twice(b *ir.Body, i int) bool {
 	for _, old := range b.Perms[:i] {
 		if old.Name == b.Perms[i].Name {
@@ -140,13 +139,13 @@ func (s *state) captureEach(b *ir.Body, e *ir.Entry) {
 	}
 }
 
-// captureOuter judges an entry that names a variable of a body around.
+// captureOuter checks an entry for a variable of a body around.
 func (s *state) captureOuter(b *ir.Body, e *ir.Entry) {
 	from := e.From
 	if !s.mine(from) {
 		m := asked(e.Sign)
 		if b.Kind != ir.Child {
-			m = null // a root asks for it itself
+			m = null // a root acquires it itself
 		}
 		s.missing(from, m, e.Span)
 		return
@@ -170,7 +169,7 @@ func (s *state) captureOuter(b *ir.Body, e *ir.Entry) {
 	}
 }
 
-// wrongSign reports an entry whose sign does not suit what it names.
+// wrongSign reports an entry whose sign does not fit the variable.
 func (s *state) wrongSign(b *ir.Body, e *ir.Entry, why string, sign byte) {
 	s.said[e.Var] = true
 	d := s.report("E0404", e.Span, "cannot list '%s' as %s: %s", e.Name, entryText(e.Sign, e.Name),
@@ -190,7 +189,7 @@ func (s *state) wrongSign(b *ir.Body, e *ir.Entry, why string, sign byte) {
 	}
 }
 
-// snapshot judges =x.
+// snapshot checks =x.
 func (s *state) snapshot(b *ir.Body, e *ir.Entry) {
 	from := e.From
 	value := from.Type
@@ -220,7 +219,7 @@ func (s *state) snapshot(b *ir.Body, e *ir.Entry) {
 	}
 }
 
-// isNative says whether the type is one of the runtime's that cannot be copied: a file, a socket.
+// isNative says whether the type is a runtime type that cannot be copied: a file, a socket.
 func isNative(t *types.Type) bool {
 	return t.Kind == types.Named && t.Def != nil && t.Def.Form == types.Native && !t.Copyable()
 }
@@ -237,7 +236,8 @@ func (s *state) notCopyable(b *ir.Body, e *ir.Entry, t *types.Type) {
 	d.Also = append(d.Also, label(e.From.Span, "make it shared: "+e.Name+": "+t.String()+"@"))
 }
 
-// ownList judges the list of a function: it names parameters of type T@, module variables and self.
+// ownList checks the list of a function, which may contain parameters of type T@, module variables
+// and self.
 func (s *state) ownList() {
 	for i, e := range s.body.Perms {
 		if s.twice(s.body, i) || e.Var == nil || isInvalid(e.Var.Type) || e.Var.Kind == ir.Self ||

@@ -2,28 +2,29 @@ package perm
 
 import "interleave/eve/ir"
 
-// R6: a child of a finish asks at most what its parent holds; what it borrows by & has one writer
-// or readers only, and outlives the finish. While children may run, the statements of the finish
-// itself use nothing that a child holds in conflict. Children queue for the parent's objects among
-// themselves; the parent has no place in those queues, nor do loans and the children of a finish
-// inside this one, so what the text does not show to be apart counts as a conflict.
+// R6: a child of a finish asks at most for what its parent holds. A variable that it borrows by &
+// has one writer or only readers, and outlives the finish. While children may run, the statements
+// of the finish itself use nothing that a child holds in conflict. Children queue among themselves
+// for the parent's objects. The parent has no place in those queues; nor do loans, nor children of
+// a finish inside this one. So objects that the text does not show to be apart count as in
+// conflict.
 
-// A frame is a finish around the place that the walk has reached.
+// A frame is a finish around the current place of the walk.
 type frame struct {
 	held []hold
 	uses []access // by the statements of the finish
-	// how many uses there were when the outermost loop in it began; -1 outside loops
+	// how many uses there were at the start of the outermost loop in it; -1 outside loops
 	loop     int
 	loops    int // around the finish
 	declared map[*ir.Var]bool
 }
 
-// A hold is what a child has while it runs.
+// A hold is a permission or a loan of a child while it runs.
 type hold struct {
 	access
 	loan  bool // not queued for: & or a closure
 	entry *ir.Entry
-	child *ir.Body // nil of an element that each of several tasks has
+	child *ir.Body // nil for an element that each of several tasks has
 }
 
 func (s *state) finish(st *ir.Finish) {
@@ -48,8 +49,7 @@ func (s *state) spawn(b *ir.Body) {
 	s.children(b, s.walk(b), s.looped())
 }
 
-// tooLate reports a task that would be started by a defer, when the finish that it
-// belongs to has ended.
+// tooLate reports a task that a defer would start after its finish has ended.
 func (s *state) tooLate(b *ir.Body) {
 	if len(s.finishes) < s.deferred {
 		d := s.report("E0405", b.Head, "this task would start when its finish has ended")
@@ -57,7 +57,7 @@ func (s *state) tooLate(b *ir.Body) {
 	}
 }
 
-// looped says whether a task started here may be there several times at once.
+// looped says whether a task that starts here may run several times at once.
 func (s *state) looped() bool {
 	return len(s.finishes) > 0 && s.loops > s.finishes[len(s.finishes)-1].loops
 }
@@ -80,7 +80,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 		m = max(read, child.used[b.Each])
 	}
 	if isPlace(st.X) && b.Each != nil && isView(b.Each.Type) {
-		s.chain(st.X) // the tasks touch the elements, this only counts them
+		s.chain(st.X) // the tasks use the elements, this only counts them
 		s.permitted(s.pathOf(st.X), m, st.X)
 	} else {
 		s.value(st.X)
@@ -99,7 +99,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	}
 }
 
-// walk walks through the body of a task and gives what it met.
+// walk walks through the body of a task and returns its state.
 func (s *state) walk(b *ir.Body) *state {
 	in := s.enter(b, s)
 	in.block(b.Block)
@@ -128,7 +128,7 @@ func (s *state) children(b *ir.Body, child *state, several bool) {
 	}
 }
 
-// holds gives what a child has by one entry.
+// holds returns what a child holds by one entry.
 func (s *state) holds(e *ir.Entry, child *state) []hold {
 	switch {
 	case e.Var == nil || isInvalid(e.Var.Type):
@@ -157,7 +157,7 @@ func (s *state) holds(e *ir.Entry, child *state) []hold {
 	return nil
 }
 
-// checkReleased reports a use by the statements of a finish of what a child holds in conflict.
+// checkReleased reports a use by a finish's own statements that conflicts with a child.
 func (s *state) checkReleased(a access) {
 	s.conflictsAround(a, s.finishes)
 	for _, f := range s.finishes {
@@ -197,7 +197,7 @@ func verb(m mode) string {
 	return "read"
 }
 
-// subset reports an entry of a child that asks more than its parent has.
+// subset reports an entry of a child that asks for more than its parent has.
 func (s *state) subset(e *ir.Entry, v *ir.Var) {
 	want := asked(e.Sign)
 	if want == null {
@@ -215,7 +215,7 @@ func (s *state) subset(e *ir.Entry, v *ir.Var) {
 	}
 }
 
-// endsEarly says whether v's scope ends before the finish that a task started here belongs to.
+// endsEarly says whether v's scope ends before the finish of a task that starts here.
 func (s *state) endsEarly(v *ir.Var) bool {
 	n := len(s.finishes)
 	return n == 0 || s.finishes[n-1].declared[v]

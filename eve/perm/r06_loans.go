@@ -2,11 +2,10 @@ package perm
 
 import "interleave/eve/ir"
 
-// The part of R6 that is about &: what is lent has no queue, so that the text must show the tasks
-// that have it to be apart, and it must be there until the finish ends.
+// The part of R6 about &: a loan has no queue. So the text must show that the tasks with the loan
+// are apart, and the variable must outlive the finish.
 
-// elements judges what the tasks of `@ for` are given: a handle, a copy, or a loan of
-// what stays there.
+// elements checks the elements that `@ for` gives to its tasks: a handle, a copy, or a loan.
 func (s *state) elements(st *ir.SpawnEach) {
 	if st.Body == nil || st.Body.Each == nil || isInvalid(st.Body.Each.Type) ||
 		isInvalid(st.X.Type()) {
@@ -33,8 +32,8 @@ func (s *state) elements(st *ir.SpawnEach) {
 	}
 }
 
-// apart reports two entries of one child that overlap, one of them a loan, and says
-// whether they do not.
+// apart says whether two entries of one child, one of them a loan, do not overlap, and reports it
+// if they do.
 func (s *state) apart(h, o hold) bool {
 	if !h.loan && !o.loan || !h.conflicts(o.access, false) {
 		return true
@@ -85,8 +84,8 @@ func (s *state) lend(h hold, several bool) {
 	}
 }
 
-// usedBefore reports a use by the finish itself that stands earlier in a loop, and so
-// also comes later.
+// usedBefore reports an earlier use by the finish itself in the same loop, since it also comes
+// later.
 func (s *state) usedBefore(f *frame, h hold) {
 	for _, a := range f.uses[f.loop:] {
 		if a.conflicts(h.access, false) {
@@ -109,8 +108,7 @@ func (s *state) overlap(h, o hold) {
 	d.Also = append(d.Also, label(o.at, "with what is lent here"))
 }
 
-// lendable judges &x: what is lent must live until the finish ends, which belongs to
-// this very body.
+// lendable checks &x: the variable must outlive the finish, which must belong to this very body.
 func (s *state) lendable(b *ir.Body, e *ir.Entry) {
 	switch {
 	case len(s.finishes) == 0:

@@ -2,11 +2,11 @@ package perm
 
 import "interleave/eve/ir"
 
-// R7: detached tasks, handlers, continuations and shared closures are roots: they ask for any name
-// that they can see under any sign, since the run time acquires it all before they start, and they
-// never run inside their creator. They outlive it, though, so nothing can be lent to them by &.
+// R7: detached tasks, handlers, continuations and shared closures are roots. They may list any
+// visible name with any sign, since the run time acquires everything before they start, and they
+// never run inside their creator. But they outlive it, so nothing can be lent to them by &.
 
-// root walks through a body that runs on its own, later.
+// root walks through a body that runs later, on its own.
 func (s *state) root(b *ir.Body) {
 	if b == nil {
 		return
@@ -21,8 +21,8 @@ func (s *state) root(b *ir.Body) {
 	b.Contained = contained(b)
 }
 
-// contained says whether a failure of b can have broken only what b built or its emitter (D7):
-// whatever else it changed, others go on to use.
+// contained says whether a failure of b can only have damaged objects that b built, or its emitter
+// (D7). Other objects that it changed remain in use.
 func contained(b *ir.Body) bool {
 	for _, e := range b.Perms {
 		if e.Sign == '+' && (e.Var == nil || e.Var != b.Emitter) {
@@ -32,7 +32,7 @@ func contained(b *ir.Body) bool {
 	return true
 }
 
-// loanOutside reports & where there is no finish to wait for the borrower.
+// loanOutside reports & if there is no finish that waits for the borrower.
 func (s *state) loanOutside(b *ir.Body, e *ir.Entry) {
 	s.use(e.Var, full)
 	if e.From != nil {

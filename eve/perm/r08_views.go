@@ -9,23 +9,24 @@ import (
 	"interleave/eve/types"
 )
 
-// R8: a T& or a view is a parameter, a local, a `for` variable or a loan, and is never stored,
-// returned or captured otherwise: it cannot outlive what it shows. What it shows does not change in
-// any other way while it lives; nor does a path that is iterated, or matched by a pattern that
-// names its parts. Where two handles may name one object, a flag in the container's header fails
-// the task that changes what is iterated. Views have no such flag, and that of a container inside
-// another is gone with it, so for them the text must show the objects to be apart.
+// R8: a T& or a view is a parameter, a local, a `for` variable or a loan. It is never stored,
+// returned or captured otherwise, so it cannot outlive its storage. While it lives, that storage
+// does not change in any other way. The same holds for a path that is iterated, or matched by a
+// pattern that names its parts. If two handles may name one object, a flag in the container's
+// header fails the task that changes it during an iteration. Views have no such flag, and the flag
+// of a container inside another one is freed with it. So for these the text must show that the
+// objects are apart.
 
 // A freeze is a path that must not change now.
 type freeze struct {
 	path path
 	by   *ir.Var // the loop's variable, through which elements may be changed
 	at   source.Span
-	sure bool // only what is surely the same storage counts: the run time watches the rest
+	sure bool // only paths that are surely the same storage count: the run time checks the others
 	what string
-	name string // of what is iterated, as the user wrote it
-	// finishes counts those around: a task of the innermost runs while its loops go on,
-	// where no flag helps.
+	name string // of the iterated path, in the text
+	// number of finishes around: a task of the innermost one runs while its loops go on, and no
+	// flag covers that
 	finishes int
 }
 
@@ -52,8 +53,7 @@ func (s *state) view(v *ir.Var, p path, init ir.Expr) {
 	s.views = append(s.views, v)
 }
 
-// checkViews reports a change of what a view shows that is still needed, and says
-// whether there is none.
+// checkViews reports a change of storage that a view still shows, and says whether there is none.
 func (s *state) checkViews(a access) bool {
 	if a.mode != full {
 		return true
@@ -74,8 +74,8 @@ func (s *state) checkViews(a access) bool {
 	return true
 }
 
-// sideBySide says whether a path goes through a slice of the very storage that the slice w shows:
-// changing elements through one moves nothing under the other.
+// sideBySide says whether a path goes through a slice of the same storage as the slice w: changing
+// elements through one does not move elements of the other.
 func sideBySide(p, w path) bool {
 	if p.v != w.v {
 		return false
@@ -95,8 +95,8 @@ func sideBySide(p, w path) bool {
 
 func (st step) isSlice() bool { return st.kind == cut || st.kind == half }
 
-// checkFrozen reports a change of what is iterated, here or by a task, and says
-// whether there is none.
+// checkFrozen reports a change of an iterated path, here or by a task, and says whether there is
+// none.
 func (s *state) checkFrozen(a access, byTask bool) bool {
 	if a.mode != full {
 		return true
@@ -150,9 +150,9 @@ func (s *state) forIn(st *ir.ForIn) {
 	s.frozen = s.frozen[:frozen]
 }
 
-// stays says whether what is iterated stays where it is whatever becomes of the object p: a
-// container that is the object itself or a field of it, as the run time refuses to change that, or
-// a string, of which the loop has a copy.
+// stays says whether the iterated storage stays in place whatever happens to the object p. That
+// holds for a container that is the object itself or a field of it, since the run time refuses to
+// change it, and for a string, as the loop has a copy.
 func stays(p path, x ir.Expr) bool {
 	if !isPlace(x) {
 		return false
@@ -197,7 +197,7 @@ func (s *state) partOf(v *ir.Var, p path) {
 	}
 }
 
-// bindsParts says whether an arm names parts in place: what is copied needs no freeze.
+// bindsParts says whether an arm names parts in place. Copies need no freeze.
 func bindsParts(a *ir.Arm) bool {
 	for _, v := range a.Vars {
 		if v != nil && !isInvalid(v.Type) && !v.Type.Copyable() {
@@ -207,8 +207,8 @@ func bindsParts(a *ir.Arm) bool {
 	return false
 }
 
-// signature judges the types of a function: nothing that shows the storage of others leaves it, and
-// what comes in is a T& or a view itself, not a container of them.
+// signature checks the types of a function. A view of the storage of others must not leave it, and
+// may enter it only as a T& or a view itself, not in a container.
 func (c *checker) signature(f *ir.Func) {
 	if f.Result != nil && f.Result.HasView() && viewParam(f) == nil {
 		d := c.keepsView(f.Span, "'"+f.Name+"' returns "+f.Result.String()+
@@ -220,9 +220,9 @@ func (c *checker) signature(f *ir.Func) {
 	}
 }
 
-// viewParam gives the parameter whose storage f's result may show: the only one that is a view.
-// Callers then know what is frozen while they have the result. Natives with a view as result
-// cut self in two.
+// viewParam returns the parameter whose storage f's result may show: the only one that is a view.
+// So callers know which storage is frozen while they have the result. Natives with a view as
+// result split self.
 func viewParam(f *ir.Func) *ir.Var {
 	var found *ir.Var
 	for _, p := range f.Params {
@@ -239,7 +239,7 @@ func viewParam(f *ir.Func) *ir.Var {
 	return found
 }
 
-// viewedBy gives the argument that the view which a call gives shows.
+// viewedBy returns the argument whose storage a call's view shows.
 func viewedBy(e *ir.Call) ir.Expr {
 	if e.Fn == nil {
 		return nil
@@ -253,7 +253,7 @@ func viewedBy(e *ir.Call) ir.Expr {
 	return nil
 }
 
-// returnsView judges a result that is a view: of the parameter that callers think it shows.
+// returnsView checks a result that is a view: it must show the parameter that callers expect.
 func (s *state) returnsView(e ir.Expr) {
 	parts := []ir.Expr{e}
 	if t, ok := e.(*ir.MakeTuple); ok {
@@ -264,7 +264,7 @@ func (s *state) returnsView(e ir.Expr) {
 	}
 	v := viewParam(s.body.Fn)
 	if v == nil || len(s.lambdas) > 0 {
-		return // the signature is at fault, and was reported
+		return // the signature is wrong, and was reported
 	}
 	for _, x := range parts {
 		p := s.pathOf(x)
@@ -278,8 +278,8 @@ func (s *state) returnsView(e ir.Expr) {
 	}
 }
 
-// outlivesDefers reports a view that is returned and changed by what is deferred, which
-// runs after that.
+// outlivesDefers reports a view that is returned and then changed by a deferred block, which runs
+// after the return.
 func (s *state) outlivesDefers(p path, x ir.Expr) {
 	for _, a := range s.late {
 		if a.mode == full && a.path.overlaps(p, false) {
@@ -309,7 +309,8 @@ func (c *checker) ownedParts(v *ir.Var) {
 	}
 }
 
-// ownedParam reports a parameter of a shared closure that shows what may be gone when it runs.
+// ownedParam reports a parameter of a shared closure that is a view, whose storage may be gone
+// when the closure runs.
 func (c *checker) ownedParam(v *ir.Var) {
 	if !isInvalid(v.Type) && v.Type.HasView() {
 		c.keepsView(v.Span, "'"+v.Name+"' shows what may be gone when this runs")
@@ -322,7 +323,7 @@ func (c *checker) keepsView(at source.Span, text string) *diag.Diagnostic {
 	return d
 }
 
-// holdsView reports a variable that would keep views.
+// holdsView reports a variable that would store views.
 func (s *state) holdsView(t *types.Type, at source.Span, what string) {
 	if t.HasView() {
 		s.keepsView(at, what+" would keep "+t.String()+", which shows what belongs to others")

@@ -2,12 +2,12 @@ package perm
 
 import "interleave/eve/ir"
 
-// A callee that merely reads and stores, one statement after the other, does not mind when two of
-// its parameters turn out to be one object: x.move(y, 5) is as good as it looks. It minds when it
-// has several tasks, views, loops over its parameters, or closures, or hands parts of containers
-// on; then its parameters have to be apart.
+// A callee that only reads and stores, one statement after the other, does not mind when two of
+// its parameters are one object: x.move(y, 5) works as written. It minds if it has several tasks,
+// views, loops over its parameters, or closures, or passes parts of containers on. Then its
+// parameters must be apart.
 
-// minds says whether f, or what it calls, relies on its parameters being apart.
+// minds says whether f, or a function that it calls, relies on its parameters being apart.
 func (c *checker) minds(f *ir.Func) bool {
 	if c.minding == nil {
 		c.minding = map[*ir.Func]bool{}
@@ -19,13 +19,14 @@ func (c *checker) minds(f *ir.Func) bool {
 	if c.anyMinds(f, seen) {
 		return true
 	}
-	for g := range seen { // nothing that f reaches does
+	for g := range seen { // nothing that f reaches minds
 		c.minding[g] = false
 	}
 	return false
 }
 
-// anyMinds looks at f and at what it calls, but not at what it has seen. It notes who minds.
+// anyMinds checks f and the functions that it calls, except those in seen. It records functions
+// that mind.
 func (c *checker) anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 	if f == nil || f.Body == nil {
 		return f == nil || f.Native == "" // of an interface, or in C
@@ -37,7 +38,7 @@ func (c *checker) anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 	minds := false
 	ir.Walk(f.Body.Block, func(n ir.Node) bool {
 		switch n := n.(type) {
-		case *ir.Body: // roots have nothing of their creator's
+		case *ir.Body: // roots use nothing of their creator's
 			return false
 		case *ir.Closure, *ir.CallValue:
 			minds = true
@@ -57,7 +58,7 @@ func (c *checker) anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 	return minds
 }
 
-// mindful says whether a statement holds on to storage while others run.
+// mindful says whether a statement keeps storage in use while other statements run.
 func mindful(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Finish, *ir.Defer:
@@ -82,8 +83,8 @@ func mindful(s ir.Stmt) bool {
 	return false
 }
 
-// losesPart says whether one operand of e may change what the function lists or was lent, while
-// another one, a part of a container, has been found already.
+// losesPart says whether one operand of e may change objects that the function lists or was lent,
+// after another operand has found a part of a container.
 func losesPart(e ir.Expr) bool {
 	all := ir.Operands(e)
 	if len(all) < 2 {
@@ -103,7 +104,7 @@ func losesPart(e ir.Expr) bool {
 	return part && changes
 }
 
-// changesOthers says whether f may change what it lists or is lent.
+// changesOthers says whether f may change objects that it lists or is lent.
 func changesOthers(f *ir.Func) bool {
 	for _, en := range f.List {
 		if en.Sign == '+' {
@@ -118,7 +119,7 @@ func changesOthers(f *ir.Func) bool {
 	return false
 }
 
-// handsParts says whether a call is given storage inside a container, which may move.
+// handsParts says whether a call gets storage inside a container, which may move.
 func handsParts(e *ir.Call) bool {
 	for i, a := range e.Args {
 		if how := passingOf(e.Fn, i, a); (how == byRef || how == byLoan) && isPart(a) {
@@ -146,8 +147,8 @@ func isPart(x ir.Expr) bool {
 	}
 }
 
-// stable says whether two pieces of storage stay where they are, whatever is stored in either:
-// neither is inside a container, or both stand at the same place in one.
+// stable says whether two pieces of storage stay in place, whatever is stored in either: neither
+// is inside a container, or both are at the same place in one.
 func stable(a, b path) bool {
 	if !isInner(a) && !isInner(b) {
 		return true

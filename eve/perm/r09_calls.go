@@ -7,21 +7,21 @@ import (
 	"interleave/eve/types"
 )
 
-// R9: a call acquires nothing: the callee's list must be within what the caller holds, with
-// arguments in the place of parameters. Inside, the callee takes its T& parameters, what is lent to
-// it and the objects that it lists for storage that does not overlap, and its closures for code
-// that touches none of them; the caller sees to that here. So whatever the callee shares among
-// tasks of its own is apart.
+// R9: a call acquires nothing. The callee's list, with arguments in place of parameters, must be
+// within the caller's permissions. Inside, the callee assumes that its T& parameters, its loans
+// and the objects that it lists are storage that does not overlap, and that its closures touch
+// none of them. The caller ensures that here. So whatever the callee shares among tasks of its own
+// is apart.
 
-// A given is what one argument lets the callee use.
+// A given is the storage that one argument lets the callee use.
 type given struct {
 	access
-	arg      int      // which argument it is, or is in
+	arg      int      // the index of the argument
 	nests    bool     // a closure that takes closures
 	beside   bool     // a par closure, which tasks of the callee may run beside other closures
 	lent     bool     // by reference for the whole call
-	deferred bool     // evaluate is what a closure does, within the call
-	evaluate []access // what finding the argument's value did
+	deferred bool     // the accesses are those of a closure, which runs within the call
+	evaluate []access // accesses of evaluating the argument
 }
 
 func (s *state) call(e *ir.Call, async bool) {
@@ -53,7 +53,7 @@ func (s *state) call(e *ir.Call, async bool) {
 	s.together(e, all, listed)
 }
 
-// outlives reports views that are given to a call which goes on when this body has ended.
+// outlives reports views in the arguments of a call that goes on when this body has ended.
 func (s *state) outlives(e *ir.Call) {
 	for i, a := range e.Args {
 		if i < len(e.Fn.Params) && e.Fn.Params[i].Kind != ir.Self &&
@@ -88,7 +88,7 @@ func passingOf(f *ir.Func, i int, a ir.Expr) passing {
 		return byLoan
 	case isShared(p.Type):
 		return byValue
-	case isView(p.Type) && f.Body == nil && f.Native != "": // natives change self only
+	case isView(p.Type) && f.Body == nil && f.Native != "": // natives change only self
 		return byLoan
 	case isView(p.Type):
 		return byRef
@@ -98,7 +98,8 @@ func passingOf(f *ir.Func, i int, a ir.Expr) passing {
 	return lentUnless(p.Type)
 }
 
-// lentUnless says how a plain parameter of the type is passed: lent, unless it is copied unasked.
+// lentUnless says how a plain parameter of the type is passed: lent, unless it is copied
+// implicitly.
 func lentUnless(t *types.Type) passing {
 	if t.Copyable() || t.Kind == types.Func {
 		return byValue
@@ -107,7 +108,7 @@ func lentUnless(t *types.Type) passing {
 }
 
 // argument walks through one argument. Async natives are posted to the object that they are called
-// on: they need its handle only.
+// on, so they need only its handle.
 func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 	var g given
 	if isClosure(a) {
@@ -123,7 +124,7 @@ func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 		case (how == byRef || how == byLoan) && isPlace(a):
 			s.chain(a)
 			g.lent = true
-		case (how == byRef || how == byLoan) && isView(a.Type()): // that another call gives
+		case (how == byRef || how == byLoan) && isView(a.Type()): // the view of another call
 			s.value(a)
 			g.lent = true
 		default:
@@ -141,7 +142,8 @@ func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 	return g
 }
 
-// takesClosure says whether a closure may be given another to run within it.
+// takesClosure says whether a closure has a parameter that is a closure, which then runs within
+// it.
 func takesClosure(t *types.Type) bool {
 	for _, p := range t.Elems {
 		if p.Kind == types.Func {
@@ -151,7 +153,7 @@ func takesClosure(t *types.Type) bool {
 	return false
 }
 
-// inOptions gives what is lent by o? and o else d: the value stays in the option.
+// inOptions returns the storage that o? and o else d lend: the value stays in the option.
 func (s *state) inOptions(how passing, a ir.Expr) []given {
 	if how != byLoan || isPlace(a) {
 		return nil
@@ -168,8 +170,8 @@ func isClosure(a ir.Expr) bool {
 	return !isInvalid(a.Type()) && a.Type().Kind == types.Func
 }
 
-// listed checks the callee's list against this body's permissions and gives what it lets
-// the callee use.
+// listed checks the callee's list against this body's permissions and returns the storage that the
+// callee may use by it.
 func (s *state) listed(e *ir.Call) []access {
 	var all []access
 	for _, en := range e.Fn.List {
@@ -232,7 +234,7 @@ func calleeSpan(e *ir.Call) source.Span {
 	return at
 }
 
-// covers says whether this body holds what an entry of the callee asks, and reports it when not.
+// covers says whether this body holds the permission of a callee's entry, and reports it if not.
 func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
 	v := a.path.name
 	if v == nil {
@@ -274,7 +276,8 @@ func (s *state) showCallee(d *diag.Diagnostic, en *ir.Entry) {
 
 // together reports arguments that the callee must not have at the same time.
 func (s *state) together(e *ir.Call, all []given, listed []access) {
-	native := e.Fn != nil && e.Fn.Native != "" // they stand it when names turn out to be equal
+	// natives work correctly when names turn out to be equal
+	native := e.Fn != nil && e.Fn.Native != ""
 	minds := native || s.minds(e.Fn)
 	for i, g := range all {
 		if g.lent {
@@ -319,12 +322,13 @@ func isInner(p path) bool {
 	return false
 }
 
-// mayMove says whether an access may take storage away that was found before it, if they overlap.
+// mayMove says whether an access may move storage that was found before it, if they overlap.
 func (a access) mayMove(found path) bool {
 	return a.moved || a.mode == full && isInner(found) && !sideBySide(a.path, found)
 }
 
-// during reports what evaluating one argument, or a closure in it, does to what another lends.
+// during reports conflicts between a loan and the evaluation of another argument, or a closure in
+// it.
 func (s *state) during(g given, lent access) {
 	for _, a := range g.evaluate {
 		harmful := g.deferred || a.mayMove(lent.path)
@@ -374,6 +378,6 @@ func (s *state) callValue(e *ir.CallValue) {
 			s.touch(g.path, g.mode, a)
 		}
 	}
-	// what a closure does with its parameters is not looked at
+	// the use of a closure's parameters inside it is not checked
 	s.together(&ir.Call{Place: e.Place}, all, nil)
 }

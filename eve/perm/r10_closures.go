@@ -7,9 +7,9 @@ import (
 )
 
 // R10: a closure <(A) R> runs within the call that it is passed to, under its creator's
-// permissions, so what it does counts as done by its creator wherever it is mentioned. Tasks cannot
-// have it, as they run beside the creator; only one that merely copies and reads (par) may go to
-// the tasks of a finish. A shared closure <(A) R>@ is a root with a list of its own.
+// permissions. So its accesses count as its creator's wherever it is mentioned. Tasks cannot have
+// it, since they run beside the creator; only a closure that merely copies and reads (par) may go
+// to the tasks of a finish. A shared closure <(A) R>@ is a root with a list of its own.
 
 func (s *state) closure(e *ir.Closure) {
 	b := e.Body
@@ -49,8 +49,7 @@ func (s *state) callable(v *ir.Var, at source.Span) {
 	s.replay(s.closures[v], at)
 }
 
-// parallel says whether p may be used in mode m by the par closures around, and
-// reports it when not.
+// parallel says whether the par closures around may use p in mode m, and reports it if not.
 func (s *state) parallel(p path, m mode, at source.Span) bool {
 	if m != full {
 		return true
@@ -72,7 +71,7 @@ func (s *state) parallel(p path, m mode, at source.Span) bool {
 	return true
 }
 
-// A lambda is a closure that the walk is inside of.
+// A lambda is a closure around the current place of the walk.
 type lambda struct {
 	body *ir.Body
 	par  bool // may run in several tasks
@@ -87,7 +86,7 @@ func isInside(b, outer *ir.Body) bool {
 	return false
 }
 
-// captureClosure judges =f, where f is a closure.
+// captureClosure checks =f for a closure f.
 func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 	s.use(e.From, read)
 	switch {
@@ -107,6 +106,6 @@ func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 	case e.From.Kind == ir.Local && s.endsEarly(e.From):
 		s.endsBefore(e)
 	default:
-		s.reach(e.From, null, e.Span) // what it does is done by the task, and held by it
+		s.reach(e.From, null, e.Span) // the task makes its accesses, and holds it
 	}
 }

@@ -2,9 +2,9 @@ package perm
 
 import "interleave/eve/ir"
 
-// R11: module variables are constants or shared objects, which the checker sees to, so all that two
-// bodies can both reach is behind a handle. What a body gives away (a result, the value of an
-// event, an argument that is posted) is owned by whoever gets it: no view leaves.
+// R11: module variables are constants or shared objects, as the checker ensures. So all storage
+// that two bodies can both reach is behind a handle. A value that leaves a body (a result, the
+// value of an event, an argument that is posted) is owned by its receiver: no view leaves.
 
 func (s *state) result(st *ir.Return) {
 	if st.X == nil {
@@ -24,7 +24,7 @@ func (s *state) emit(st *ir.Emit) {
 	}
 }
 
-// leaves reports a value that shows what belongs to this body.
+// leaves reports a value that shows storage of this body.
 func (s *state) leaves(e ir.Expr, how string) {
 	if !isInvalid(e.Type()) && e.Type().HasView() {
 		s.keepsView(e.At(), "this value "+how+" and shows what may be gone by then")

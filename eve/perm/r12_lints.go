@@ -8,12 +8,12 @@ import (
 	"interleave/eve/source"
 )
 
-// R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps
-// readers out (10 000 writes of one message would go one after another); an entry that nobody uses
-// makes the body wait for nothing. Nothing of this is said of a program with errors: mending them
-// changes what is used.
+// R12: code that is allowed but surely not meant. An entry +x of a body that never changes x
+// excludes readers (10 000 writes of one message would run one after another). An unused entry
+// makes the body wait for nothing. There are no such reports for a program with errors, since
+// fixing those changes the uses.
 
-// lint looks at the list of a body that has been walked through.
+// lint checks the list of a body after the walk through it.
 func (s *state) lint() {
 	b := s.body
 	if b.Fn != nil && (b.Fn.Opaque || len(b.Fn.Args) > 0 && b.Kind == ir.Function &&
@@ -36,8 +36,8 @@ func (s *state) lint() {
 	}
 }
 
-// starts notes what a detached task changes: while this body holds it, the task waits for the
-// end of this body.
+// starts notes the changes by a detached task. While this body holds the object, the task waits
+// for the end of this body.
 func (s *state) starts(b *ir.Body) {
 	if b == nil {
 		return
@@ -56,8 +56,8 @@ func (s *state) starts(b *ir.Body) {
 	}
 }
 
-// branch walks through a block that may not run: what it starts says nothing of what
-// stands behind it.
+// branch walks through a block that may not run: tasks that it starts mean nothing for the code
+// behind it.
 func (s *state) branch(walk func()) {
 	before := s.pending
 	s.pending = maps.Clone(before)
@@ -65,7 +65,7 @@ func (s *state) branch(walk func()) {
 	s.pending = before
 }
 
-// readAhead warns of a value that is read for what a task does to it that has not begun.
+// readAhead warns of a read that expects the change of a task that has not started yet.
 func (s *state) readAhead(v *ir.Var, m mode, at source.Span) {
 	task, ok := s.pending[v]
 	if !ok || m != read {

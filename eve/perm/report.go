@@ -16,7 +16,7 @@ func (c *checker) report(code diag.Code, at source.Span, format string,
 
 func label(at source.Span, text string) diag.Label { return diag.Label{Span: at, Text: text} }
 
-// showList points at this body's list, or at the line where one is missing.
+// showList points at this body's list, or at the line where it is missing.
 func (s *state) showList(d *diag.Diagnostic, v *ir.Var) {
 	e := s.entry(v)
 	switch {
@@ -44,8 +44,8 @@ func (s *state) showMissing(d *diag.Diagnostic, name string) {
 
 func hasText(at source.Span) bool { return at.IsValid() && at.End > at.Start }
 
-// canList says whether naming v in this body's list would help: functions list parameters and
-// module variables, other bodies what stands around them.
+// canList says whether an entry for v in this body's list would help: functions list parameters
+// and module variables, other bodies list the variables around them.
 func (s *state) canList(v *ir.Var) bool {
 	b := s.body.Owner()
 	if v.Kind == ir.Global || s.entry(v) != nil || b.Each == v || b.Emitter == v {
@@ -81,9 +81,9 @@ func fixList(d *diag.Diagnostic, b *ir.Body, name string, sign byte) {
 	}
 }
 
-// handleOnly says of a handle that came from elsewhere how its object is used. A statement that
-// starts with it and stands alone on its line can be made a task; inside a finish that would have
-// to be asked for outside.
+// handleOnly explains how to use the object of a handle that came from elsewhere. A statement that
+// starts with it and is alone on its line can be made a task; inside a finish the permission would
+// have to be asked for outside.
 func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
 	d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+
 		"' may use the object"))
@@ -107,10 +107,10 @@ func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
 	}
 }
 
-// callHead is the beginning of a statement that calls a function, up to an argument.
+// callHead matches the beginning of a statement that calls a function, up to an argument.
 var callHead = regexp.MustCompile(`^[\w.]+\([^:=]*$`)
 
-// balanced says whether a line closes all brackets that it opens: then it is a whole statement.
+// balanced says whether a line closes all brackets that it opens, and so is a whole statement.
 func balanced(line string) bool {
 	return strings.Count(line, "(") == strings.Count(line, ")") &&
 		strings.Count(line, "[") == strings.Count(line, "]")

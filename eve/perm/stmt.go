@@ -18,8 +18,8 @@ func (s *state) block(b *ir.Block) {
 	s.views, s.late = s.views[:views], s.late[:late]
 }
 
-// deferBlock walks through what runs when the block around ends: when its value has been made, and
-// while the tasks of a finish around may still run.
+// deferBlock walks through a block that runs when the block around ends: after its value was made,
+// and while the tasks of a finish around may still run.
 func (s *state) deferBlock(b *ir.Block) {
 	outside := s.deferred
 	s.deferred = len(s.finishes) + 1
@@ -109,7 +109,7 @@ func (s *state) declare(v *ir.Var, init ir.Expr) {
 	}
 }
 
-// begin notes that v's scope begins: inside the finishes around it, it ends before their tasks do.
+// begin notes that v's scope begins. If finishes are around it, it ends before their tasks do.
 func (s *state) begin(v *ir.Var) {
 	for _, f := range s.finishes {
 		f.declared[v] = true
@@ -170,8 +170,7 @@ func (s *state) repeat(st *ir.Repeat) {
 	s.views = s.views[:views]
 }
 
-// looping runs f as a loop: what stands late in it happens before what stands early in
-// the next turn.
+// looping runs f as a loop: late accesses in it happen before early accesses of the next turn.
 func (s *state) looping(f func()) {
 	s.loops++
 	started := make([]bool, len(s.finishes))
@@ -189,8 +188,8 @@ func (s *state) looping(f func()) {
 	s.loops--
 }
 
-// await walks through x <- f(). The call itself is posted to the object that it is made on, as `on`
-// is: it needs the handle only, and the continuation lists what it does with the object.
+// await walks through x <- f(). The call is posted to its object, as `on` is. So it needs only the
+// handle, and the continuation lists its own uses of the object.
 func (s *state) await(st *ir.Await) {
 	if st.Call != nil {
 		s.call(st.Call, true)

@@ -1,3 +1,3 @@
-// Package servers runs the programs of testdata/server, and others that live by events, as whole
-// processes: its tests are their clients, send them signals, and look at how they end.
+// Package servers runs the programs of testdata/server, and other programs driven by events, as
+// whole processes. Its tests are their clients, send them signals, and check how they end.
 package servers

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The programs that end by themselves.
+// Programs that end by themselves.
 func TestOutput(t *testing.T) {
 	for name, want := range map[string]string{
 		"hello":    "hello, world\n",
@@ -31,7 +31,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// What each of 50 clients says, each hears, and what one says in its order.
+// The messages of each of 50 clients reach all of them, those of one client in its order.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	const clients, messages, size = 50, 20, 8
@@ -41,7 +41,7 @@ func TestBroadcast(t *testing.T) {
 	for i := range all {
 		all[i] = p.dial(port)
 		all[i].say(fmt.Sprintf("c%02d-in..", i))
-		for j := range i + 1 { // so that the next knows that all before it are in
+		for j := range i + 1 { // so that the next client knows that all before it are registered
 			all[j].mustHear(fmt.Sprintf("c%02d-in..", i))
 		}
 	}
@@ -192,7 +192,7 @@ func TestTicker(t *testing.T) {
 		}
 		last = max(last, s[0])
 	}
-	for _, s := range streams { // all that were in when the last came heard the same
+	for _, s := range streams { // all clients that were there when the last came got the same
 		if !slices.Contains(s, last) {
 			t.Errorf("%q lacks %q", s, last)
 		}
@@ -238,8 +238,8 @@ func TestEcho(t *testing.T) {
 }
 
 // A task that becomes ready while the other worker sleeps starts there, though the worker that
-// started it goes on. On a machine with a free processor it takes 5 to 25 us, the 99th percentile
-// 30 to 45: that is told, not tested.
+// made it ready goes on. On a machine with a free processor it takes 5 to 25 us, the 99th
+// percentile 30 to 45. That is logged, not tested.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	p := start(t, example(t, "wake"), "EVE_WORKERS=2", "EVE_BUDGET=0")

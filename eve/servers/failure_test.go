@@ -53,7 +53,7 @@ main: [] () void:
             return true
 `
 
-// A handler that fails ends its own client, after what it deferred, and nothing else.
+// A handler that fails ends its own client, after its deferred blocks, and nothing else.
 func TestContainedFailures(t *testing.T) {
 	t.Parallel()
 	p := start(t, compiled(t, "failing.eve", failing), "EVE_BUDGET=1", "EVE_WORKERS=2")
@@ -79,20 +79,20 @@ func TestContainedFailures(t *testing.T) {
 	other.mustHear("fine\ndeferred\n")
 }
 
-// The child that runs beside one that fails is told, whichever of them the parent runs itself.
+// The child that runs beside a failing one is cancelled, whichever of them the parent runs itself.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	p := start(t, compiled(t, "failing.eve", failing), "EVE_WORKERS=2", "EVE_BUDGET=0")
 	client := p.dial(p.port())
 	client.say("cancel\n")
 	client.mustHear("deferred\n")
-	client.mustEnd() // untold, the other child would run on for ten minutes
+	client.mustEnd() // not cancelled, the other child would run on for ten minutes
 	p.eventually("it says why",
 		func() bool { return p.out.String() == "failing.eve:40: first\nclosed\n" })
 }
 
-// A failure that may have left something shared half done ends the process, and says
-// where it began.
+// A failure that may have damaged a shared object ends the process, and the trace says where it
+// began.
 func TestFailuresThatEndTheProcess(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "failing.eve", failing)
@@ -117,7 +117,7 @@ func TestFailuresThatEndTheProcess(t *testing.T) {
 	}
 }
 
-// What was written before a task calls itself too deeply is written all the same.
+// Output that was written before a stack overflow is not lost.
 func TestOutputBeforeOverflow(t *testing.T) {
 	t.Parallel()
 	if *sanitize != "" {
@@ -139,8 +139,8 @@ main: [+stdout] () void:
 	}
 }
 
-// A connection that the network breaks is told to handlers of error, and by close to all; nothing
-// is printed, since peers that leave by a reset are nothing unusual.
+// A connection that the network breaks emits `error` to its handlers, and close to all. Nothing is
+// printed, since resets by peers are normal.
 func TestBrokenConnectionIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	p := start(t, compiled(t, "broken.eve", `import io.socket.*

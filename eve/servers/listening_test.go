@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// listening finds the port of a listening TCP socket of a process; 0 if none.
+// listening finds the port of a listening TCP socket of a process; 0 if there is none.
 func listening(t *testing.T, pid int) int {
 	t.Helper()
 	own := make(map[string]bool)
@@ -32,7 +32,7 @@ func listening(t *testing.T, pid int) int {
 	return 0
 }
 
-// listeners gives the port of each listening IPv4 socket by its inode, as sock_diag(7) tells them.
+// listeners returns the port of each listening IPv4 socket by its inode, from sock_diag(7).
 // /proc/net/tcp has the same, but to print a page of it the kernel walks the buckets of all
 // connections: 60 ms when 28 000 are in TIME_WAIT.
 func listeners() (map[uint32]int, error) {

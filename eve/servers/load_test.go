@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A handler that fails for one client of a hundred ends that one, after what it deferred, with an
-// `error` event that says where; the others are served all the time, and nothing is left over.
+// A handler that fails for one client of a hundred ends that one, after its deferred blocks, with
+// an `error` event that has the place. The others are served all the time, and nothing leaks.
 func TestFailuresUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -27,7 +27,7 @@ func TestFailuresUnderLoad(t *testing.T) {
 	}
 }
 
-// failures are what the server is made to do wrong, how often, and what it says.
+// failures are the errors to provoke, how often, and the expected output.
 var failures = []struct {
 	what  string
 	times int
@@ -49,9 +49,10 @@ func failUnderLoad(t *testing.T, p *process) {
 		c := p.dial(port)
 		good.Go(func() {
 			for last := false; !last; served.Add(1) {
-				last = over.Load() // once more, when all that fail have failed
+				last = over.Load() // once more, when all failures have happened
 				c.SetDeadline(time.Now().Add(patience))
-				time.Sleep(20 * time.Millisecond) // so that 99 of them do not take both processors
+				// so that 99 of them do not occupy both processors
+				time.Sleep(20 * time.Millisecond)
 				if err := exchange(c, "hello\n", "fine\ndeferred\n"); err != nil {
 					t.Errorf("a client that does nothing wrong: %v", err)
 					return
@@ -107,7 +108,7 @@ func exchange(c net.Conn, say, want string) error {
 	return nil
 }
 
-// Ten thousand clients at once are all answered, and cost little while they are idle.
+// Ten thousand clients at once all get replies, and cost little while they are idle.
 func TestTenThousandClients(t *testing.T) {
 	const (
 		first   = 500 // fill the pools
@@ -155,7 +156,7 @@ func TestTenThousandClients(t *testing.T) {
 	}
 }
 
-// crowd lets so many clients come, who are answered once and stay.
+// crowd opens n connections, which get one reply and stay.
 func (h *house) crowd(t *testing.T, n int) []*visit {
 	t.Helper()
 	all := make([]*visit, n)
@@ -178,7 +179,7 @@ func (h *house) crowd(t *testing.T, n int) []*visit {
 	return all
 }
 
-// each16 does it for all, sixteen at a time.
+// each16 calls do for all, sixteen at a time.
 func each16(all []*visit, do func(v *visit)) {
 	var wait sync.WaitGroup
 	for from := range 16 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// meeting is what programs of the tests need to wait for each other.
+// meeting has functions with which programs of the tests wait for each other.
 const meeting = `extern "C" "meet.h":
     fast meet: (bodies: int) int
     fast enter: () int

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A memory is what a program needs while clients come and go.
+// A memory records the memory of a program while clients come and go.
 type memory struct {
 	begun   time.Time
 	samples []sample
@@ -30,10 +30,10 @@ func (m *memory) span() time.Duration {
 	return m.samples[len(m.samples)-1].after
 }
 
-// settled are the samples without the first third, in which the pools of a program fill.
-func (m *memory) settled() []sample { return m.samples[len(m.samples)/3:] }
+// counting are the samples without the first third, in which the pools of a program fill.
+func (m *memory) counting() []sample { return m.samples[len(m.samples)/3:] }
 
-// slope is how many bytes memory grows with each connection, by least squares.
+// slope is the growth of memory in bytes for each connection, by least squares.
 func slope(all []sample) float64 {
 	var x, y, xx, xy float64
 	n := float64(len(all))
@@ -48,7 +48,7 @@ func slope(all []sample) float64 {
 }
 
 func (m *memory) String() string {
-	all := m.settled()
+	all := m.counting()
 	if len(all) == 0 {
 		return "no sample"
 	}
@@ -67,25 +67,25 @@ func (m *memory) tenths() []int {
 	return all
 }
 
-// What a server may grow by, along the fitted line, over the samples that count. The smallest
-// leak that there can be is a block of 16 bytes for each connection; an eighth of that is what
-// the line may rise. In a short run the pools are still filling: the worst of 64 runs of a
-// second rose by 900 KiB; by 2600 where the machine was so busy that a ring took its next 1600
-// KiB of buffers late.
+// The growth that a server may have, along the fitted line, over the samples that count. The
+// smallest possible leak is a block of 16 bytes for each connection; the line may rise by an
+// eighth of that. In a short run the pools are still filling: the worst of 64 runs of a second
+// rose by 900 KiB, and by 2600 on a machine so busy that a ring allocated its next 1600 KiB of
+// buffers late.
 const (
 	bytesEach = 2
 	slackKiB  = 4096
 )
 
-// growth is by how many KiB the fitted line rises, and by how many it may.
+// growth is the rise of the fitted line in KiB, and the allowed rise.
 func (m *memory) growth() (kib, allowed float64) {
 	seen := float64(m.seen())
-	return slope(m.settled()) * seen / 1024, seen*bytesEach/1024 + slackKiB
+	return slope(m.counting()) * seen / 1024, seen*bytesEach/1024 + slackKiB
 }
 
-// seen is how many connections the samples that count have seen.
+// seen is the number of connections during the samples that count.
 func (m *memory) seen() int64 {
-	all := m.settled()
+	all := m.counting()
 	if len(all) == 0 {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (m *memory) seen() int64 {
 
 func (m *memory) mustBeFlat(t *testing.T) {
 	t.Helper()
-	if n := len(m.settled()); n < 5 {
+	if n := len(m.counting()); n < 5 {
 		t.Fatalf("%d samples are too few", n)
 	}
 	if kib, allowed := m.growth(); math.IsNaN(kib) || kib > allowed {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Handlers end in the middle of what they handle, with more events queued behind it.
+// Handlers drop themselves in the middle of an event, with more events queued.
 func TestOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -103,7 +103,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// Lines that come while nobody handles lines wait for who does next.
+// Lines that come while there is no handler for lines wait for the next one.
 func TestLinesWaitForAHandler(t *testing.T) {
 	t.Parallel()
 	const text = `import io.socket.*
@@ -134,7 +134,7 @@ main: () void:
 	p.mustEndClean()
 }
 
-// An answer that comes when its time is over is dropped: what follows runs once.
+// An answer that comes after its time limit is dropped: the continuation runs once.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	const text = `import io.socket.*
@@ -189,8 +189,8 @@ main: () void:
 	}
 }
 
-// Answers that come about when their time is over are either in time or late, never both
-// and never neither.
+// Answers that come about at their time limit are either in time or late, never both and never
+// neither.
 func TestAnswersAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	const text = `extern "C" "meet.h":
@@ -221,7 +221,7 @@ main: () void:
 	}
 }
 
-// readLine is what the program says up to the end of the line.
+// readLine reads the program's output up to the end of the line.
 func readLine(c peer) string {
 	text := ""
 	for {
@@ -233,8 +233,8 @@ func readLine(c peer) string {
 	}
 }
 
-// What was given to a call is gone when its answer has come, not when its time would
-// have been over.
+// The arguments of a call are freed when its answer has come, not when its time limit would have
+// ended.
 func TestAnswersInTimeLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const text = `import io.socket.*

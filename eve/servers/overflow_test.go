@@ -59,8 +59,8 @@ main: () void:
     on process.signals terminate: process.shutdown(600s)
 `
 
-// A client that stops to read, reads until all has drained, and stops again: twenty times, and no
-// byte is lost, whatever the limit. Of both events there is one each time, in their order.
+// A client that stops reading, reads until all has drained, and stops again: twenty times, and no
+// byte is lost, whatever the limit. Each of the two events comes once each time, in their order.
 func TestOverflowAndDrained(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -119,7 +119,7 @@ func TestOverflowAndDrained(t *testing.T) {
 	}
 }
 
-// countUp makes the next number of a line of digits.
+// countUp makes the next number from a line of digits.
 func countUp(line []byte) {
 	for i := len(line) - 2; i >= 0; i-- {
 		if line[i]++; line[i] <= '9' {
@@ -129,14 +129,14 @@ func countUp(line []byte) {
 	}
 }
 
-// dialDeaf connects with little room for what the program says.
+// dialDeaf connects with small receive buffers.
 func (p *process) dialDeaf(port int) peer {
 	p.t.Helper()
 	return p.dialBy(net.Dialer{Control: littleRoom}, port)
 }
 
-// A peer that says nothing for long is asked by the kernel whether it is there: else who vanished
-// without a word would be kept for ever.
+// A peer that sends nothing for long gets keepalive probes: else a peer that vanished would be
+// kept for ever.
 func TestSilentPeersAreWatched(t *testing.T) {
 	t.Parallel()
 	p := start(t, example(t, "echo"))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Handlers overlap as far as their lists let them: both are in `meet` at once, or it says 0 and
+// Handlers overlap as far as their lists allow: both are in `meet` at once, or it returns 0 and
 // the program fails.
 func TestHandlersOverlap(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ type job: emitter<poke, prod>
     go_on: [+self] (self) void: emit prod()
 `
 
-// Handlers of which one may change what they share are never under way together.
+// Handlers of which one may change a shared object are never under way together.
 func TestHandlersTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -96,7 +96,7 @@ func TestHandlersTakeTurns(t *testing.T) {
 	}
 }
 
-// What a client's handlers list of the client decides what runs beside them.
+// The entry for the client in the lists of its handlers decides which of them overlap.
 func TestSocketHandlersOverlap(t *testing.T) {
 	t.Parallel()
 	for name, lists := range map[string][2]string{
@@ -128,9 +128,9 @@ main: () void:
 	}
 }
 
-// Two clients of the paper's Program 2 are served at once: their handlers only read the set of all.
-// Both have been served once before, since a handler that waits keeps its worker from whoever has
-// not been taken in yet.
+// Two clients of the paper's Program 2 are served at once: their handlers only read the set of all
+// clients. Both have been served once before, since a waiting handler keeps its worker from
+// accepting new clients.
 func TestClientsOverlap(t *testing.T) {
 	t.Parallel()
 	program := strings.Replace(exampleText(t, "broadcast"), "@ for",

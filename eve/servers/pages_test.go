@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// page makes a program of docs/eve/examples, as those who learn from it run it.
+// page builds a program of docs/eve/examples, as its readers run it.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs/eve/examples", name+".eve"))
@@ -20,7 +20,7 @@ func page(t *testing.T, name string) string {
 	return compiled(t, name+".eve", string(text))
 }
 
-// asked says what a client gets for its words until the server closes.
+// asked returns the bytes that a client gets for its input until the server closes.
 func asked(t *testing.T, p *process, port int, words string) string {
 	t.Helper()
 	c := p.dial(port)
@@ -90,7 +90,7 @@ func TestPageOfHTTP(t *testing.T) {
 	}
 }
 
-// What goes through the proxy is what its target says; without one the client is let go.
+// The proxy passes on the output of its target; without a target it closes the client.
 func TestPageOfProxy(t *testing.T) {
 	t.Parallel()
 	target := start(t, page(t, "kv"))

@@ -23,16 +23,16 @@ import (
 var sanitize = flag.String("sanitize", "",
 	"build the programs with this sanitizer: address or thread")
 
-// patience is a net: nothing that a program has to do takes so long, however busy the machine is.
+// patience is a time limit that no step of a program comes near, however busy the machine is.
 const patience = 5 * time.Minute
 
-// compiled makes the program of a text as `eve run` does. Every fixed port becomes any free one.
+// compiled builds the program of a text as `eve run` does. Every fixed port becomes any free one.
 func compiled(t *testing.T, name, text string) string {
 	t.Helper()
 	return made(t, name, text, emit.Options{Checked: true, Debug: true}, build.Options{})
 }
 
-// optimised makes it as `eve build` does.
+// optimised builds it as `eve build` does.
 func optimised(t *testing.T, name, text string) string {
 	t.Helper()
 	return made(t, name, text, emit.Options{}, build.Options{Optimise: true})
@@ -46,7 +46,8 @@ func made(t *testing.T, name, text string, e emit.Options, o build.Options) stri
 	return trial.Build(t, p, e, o)
 }
 
-// example makes a program of testdata/server, with more statements at the end of its last function.
+// example builds a program of testdata/server, with more statements at the end of its last
+// function.
 func example(t *testing.T, name string, more ...string) string {
 	t.Helper()
 	return compiled(t, name+".eve", exampleText(t, name)+strings.Join(more, ""))
@@ -70,7 +71,7 @@ type process struct {
 	ended chan struct{}
 }
 
-// said is what a program has written so far.
+// said collects the output of a program.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -88,7 +89,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// start runs a program; it is gone when the test ends. Settings are those of its environment.
+// start runs a program, which is ended with the test. settings are environment variables.
 func start(t *testing.T, exe string, settings ...string) *process {
 	t.Helper()
 	return begin(t, exec.Command(exe), settings...)
@@ -125,7 +126,7 @@ func begin(t *testing.T, cmd *exec.Cmd, settings ...string) *process {
 	return p
 }
 
-// mustExit waits for the end and holds that the status is this one.
+// mustExit waits for the end and checks the status.
 func (p *process) mustExit(status int) {
 	p.t.Helper()
 	select {
@@ -139,7 +140,7 @@ func (p *process) mustExit(status int) {
 	}
 }
 
-// mustRun holds that the program goes on.
+// mustRun checks that the program is still running.
 func (p *process) mustRun() {
 	p.t.Helper()
 	select {
@@ -156,7 +157,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// eventually waits until it is so.
+// eventually waits until the condition holds.
 func (p *process) eventually(what string, so func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
@@ -167,7 +168,7 @@ func (p *process) eventually(what string, so func() bool) {
 	}
 }
 
-// port is where the program listens.
+// port is the port on which the program listens.
 func (p *process) port() int {
 	p.t.Helper()
 	port := 0
@@ -176,7 +177,8 @@ func (p *process) port() int {
 		port = listening(p.t, p.cmd.Process.Pid)
 		return port != 0
 	})
-	// A server listens before it has opened all that it works with: what it has is counted at rest.
+	// A server listens before it has opened all its descriptors, so they are counted when it is
+	// idle.
 	p.eventually("the program rests", func() bool {
 		p.mustRun()
 		return asleep(p.cmd.Process.Pid)
@@ -184,12 +186,12 @@ func (p *process) port() int {
 	return port
 }
 
-// asleep tells whether all threads of a process wait for something.
+// asleep says whether all threads of a process are waiting.
 func asleep(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", pid))
 	for _, file := range threads {
 		text, _ := os.ReadFile(file)
-		// The name in parentheses may hold anything; the state follows it, proc(5).
+		// The name in parentheses may contain anything; the state follows it, proc(5).
 		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
 		if !strings.HasPrefix(state, "S") {
 			return false
@@ -247,7 +249,7 @@ func (c peer) mustHear(want string) {
 	}
 }
 
-// mustEnd holds that the program ends the connection, with nothing more said.
+// mustEnd checks that the program ends the connection without further output.
 func (c peer) mustEnd() {
 	c.t.Helper()
 	n, err := c.Read(make([]byte, 1))

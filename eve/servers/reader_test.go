@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Every `fill` is a hundred tasks that write to standard output, 800 KB in all: far more
-// than a pipe holds.
+// Every `fill` spawns a hundred tasks that write to standard output, 800 KB in all: far more than
+// a pipe holds.
 const filling = `import io.socket.*
 fill: [+stdout] (from: int) void:
     for (i in from..from + 1000): stdout.write("%07d\n", i)
@@ -28,7 +28,7 @@ main: () void:
                 else: client.write("pong\n")
 `
 
-// unread starts the program on one worker, with a standard output that nobody reads yet.
+// unread starts the program on one worker, with a standard output that is not read yet.
 func unread(t *testing.T) (p *process, out *os.File) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -42,8 +42,8 @@ func unread(t *testing.T) (p *process, out *os.File) {
 	return begin(t, cmd, "EVE_WORKERS=1"), read
 }
 
-// fillUp has the program write more than the pipe takes, and holds that it serves its
-// clients all the same.
+// fillUp makes the program write more than the pipe takes, and checks that it still serves its
+// clients.
 func fillUp(t *testing.T, p *process) peer {
 	t.Helper()
 	client := p.dial(p.port())
@@ -74,7 +74,7 @@ func TestSlowReaderOfOutput(t *testing.T) {
 	}
 }
 
-// The reader is killed while its pipe is full: the program ends as others do then.
+// The reader is killed while its pipe is full: the program ends as by SIGPIPE.
 func TestReaderOfOutputGone(t *testing.T) {
 	t.Parallel()
 	p, out := unread(t)
@@ -93,7 +93,7 @@ func TestReaderOfOutputGone(t *testing.T) {
 	}
 }
 
-// The grace of process.shutdown holds for who does not read either.
+// The grace of process.shutdown also ends for a program whose output is not read.
 func TestShutdownWithoutReader(t *testing.T) {
 	t.Parallel()
 	p, _ := unread(t)
@@ -102,7 +102,7 @@ func TestShutdownWithoutReader(t *testing.T) {
 	p.mustExit(0) // though its output is never read
 }
 
-// A program that has written ends when all was read.
+// A program ends when all its output was read.
 func TestEndWaitsForReader(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(compiled(t, "ending.eve", `main: [+stdout] () void:

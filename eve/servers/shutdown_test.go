@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A server that is told how to end: lines say what, and `hold` keeps a handler until SIGHUP.
+// A server that lines tell how to end; `hold` keeps a handler until SIGHUP.
 const ending = `import io.socket.*
 ` + meeting + `main: () void:
     tcp_socket.listen(8080):
@@ -40,8 +40,7 @@ const ending = `import io.socket.*
         process.shutdown(600s)
 `
 
-// Signals come through while a worker is busy, whichever it is, and whom it serves is
-// served to the end.
+// Signals are handled while any worker is busy, and the clients in hand are served to the end.
 func TestShutdownWaitsForHandlers(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -81,15 +80,15 @@ func shutDownHeld(t *testing.T, exe, reactor string) {
 	}
 }
 
-// mustHold waits until so many bodies are in `hold`.
+// mustHold waits until n bodies are in `hold`.
 func (p *process) mustHold(n int) {
 	p.t.Helper()
 	p.eventually("a body holds",
 		func() bool { return strings.Count(p.err.String(), "holding\n") >= n })
 }
 
-// When the grace is over the process ends, whoever is still served, and though no worker is
-// free to notice.
+// When the grace is over the process ends, whichever clients are still being served, and though no
+// worker is free to notice.
 func TestShutdownEndsAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -111,7 +110,7 @@ func TestShutdownEndsAfterItsGrace(t *testing.T) {
 				all = append(all, p.dial(port))
 			}
 			for i, said := range strings.Split(c.say, "|") {
-				all[i].Write([]byte(said)) // who is told late may be gone already
+				all[i].Write([]byte(said)) // a client that is written to late may be gone already
 				p.mustHold(1)
 			}
 			p.mustExit(0) // the handlers hold for ten minutes, and the longer grace is as long
@@ -119,8 +118,8 @@ func TestShutdownEndsAfterItsGrace(t *testing.T) {
 	}
 }
 
-// Clients that write as fast as they can are cut off in order: each hears a beginning
-// of what it said.
+// Clients that write as fast as they can are cut off in order: each gets a prefix of its own
+// output.
 func TestTerminateDuringFlood(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -169,7 +168,7 @@ func TestTerminateDuringFlood(t *testing.T) {
 	}
 }
 
-// A server whose address is taken says so in one line.
+// A server whose address is in use says so in one line.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	first := start(t, example(t, "echo"))
@@ -187,7 +186,8 @@ func TestAddressInUse(t *testing.T) {
 	c.mustHear("still there")
 }
 
-// A server that handles `error` of its listener is told, and ends when it has nothing else to do.
+// A server with a handler for its listener's `error` gets the event, and ends when it has no other
+// work.
 func TestAddressInUseHandled(t *testing.T) {
 	t.Parallel()
 	first := start(t, example(t, "echo"))
@@ -202,7 +202,7 @@ func TestAddressInUseHandled(t *testing.T) {
 	}
 }
 
-// Two listeners of one process serve apart from each other: one closes, the other goes on.
+// Two listeners of one process are independent: one closes, the other goes on.
 func TestTwoListeners(t *testing.T) {
 	t.Parallel()
 	const text = `import io.socket.*
@@ -256,7 +256,8 @@ main: () void:
 	p.mustBeClean()
 }
 
-// Out of descriptors a server serves whom it has, and lets others in as soon as it can.
+// Out of descriptors a server serves the clients that it has, and accepts others as soon as it
+// can.
 func TestOutOfDescriptors(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -291,7 +292,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// No more clients than `max` are in; who waits comes in when one has left, in whatever way.
+// At most `max` clients are accepted. A waiting client is accepted when another one has left, in
+// whatever way.
 func TestListenMax(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -309,7 +311,7 @@ func TestListenMax(t *testing.T) {
 				all[i].say(fmt.Sprintf("%02d", i))
 			}
 			for i, c := range all {
-				c.mustHear(fmt.Sprintf("%02d", i)) // they are let in as they came
+				c.mustHear(fmt.Sprintf("%02d", i)) // in the order in which they came
 				if in := p.descriptors() - before; in > 3 {
 					t.Errorf("%d clients are in", in)
 				}

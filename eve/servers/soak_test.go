@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A short soak is one of the normal tests; `make soak` asks for a long one.
+// A short soak is one of the normal tests; `make soak` runs a long one.
 var (
 	soakTime = flag.Duration("soak", 0,
 		"how long clients come and go at each server, at least")
@@ -24,18 +24,18 @@ var (
 )
 
 const (
-	// visitors is how many clients a server has at a time.
+	// visitors is the number of clients at a time.
 	visitors = 16
-	// sampleEvery is after how many connections a server's memory is looked at.
+	// sampleEvery is the number of connections between two samples of a server's memory.
 	sampleEvery = 50
 )
 
-// A subject is a server that is soaked: what it is made of and how its clients talk.
+// A subject is a server to soak: its program and how its clients talk.
 type subject struct {
 	name string
 	file string // below eve/
 	talk func(v *visit) error
-	ask  []byte // what makes the server write more than a client that leaves will read
+	ask  []byte // a request for more output than a leaving client will read
 }
 
 var subjects = []subject{
@@ -46,9 +46,8 @@ var subjects = []subject{
 }
 
 // Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's
-// memory does not grow; afterwards it has no descriptor too many, still serves, ends by SIGTERM
-// with status 0 and, with
-// -sanitize=address, has nothing left that nobody refers to.
+// memory does not grow. Afterwards it has no descriptor too many, still serves, ends by SIGTERM
+// with status 0 and, with -sanitize=address, has no leak.
 func TestSoak(t *testing.T) {
 	for _, s := range subjects {
 		for _, reactor := range []string{"epoll", "uring"} {
@@ -71,7 +70,7 @@ func soak(t *testing.T, s subject, reactor string) {
 	last := &visit{house: h}
 	left := 0
 	p.eventually("no descriptor is left over", func() bool {
-		// what is said to all tells the server who has vanished
+		// a message to all shows the server which clients have vanished
 		if err := last.stay(leaveByEnd); err != nil {
 			t.Fatalf("a client after all others, with %d descriptors left over: %v", left, err)
 		}
@@ -85,7 +84,7 @@ func soak(t *testing.T, s subject, reactor string) {
 	}
 }
 
-// leaky is a server that forgets two objects with each connection: they name each other.
+// leaky is a server that leaks two objects with each connection, whose handles form a cycle.
 const leaky = `import io.socket.*
 type link:
     to: vector<link@>
@@ -99,7 +98,7 @@ main: () void:
             b.to.push(a)
 `
 
-// The soak would notice: what a server forgets is found at its end, or else seen in its memory.
+// The soak finds leaks: by the sanitizer at the end, or else in the memory.
 func TestSoakNotices(t *testing.T) {
 	t.Parallel()
 	p := startServer(t, optimised(t, "leaky.eve", withEnd(leaky)), "epoll")
@@ -133,8 +132,8 @@ var mainBody = regexp.MustCompile(`(?m)^main:.*\n( +)`)
 
 var limited = regexp.MustCompile(`process\.shutdown\(\d+s\)`)
 
-// withEnd lets the server end in order when it is told to. Those of the services do so already, but
-// give up after the contract's second, which a machine with much to do takes from them; these ten
+// withEnd makes the server end in order when it is told to. Those of the services do so already,
+// but give up after the contract's second, which a busy machine may not give them. These ten
 // minutes are longer than patience.
 func withEnd(text string) string {
 	if strings.Contains(text, "on process.signals terminate") {
@@ -144,7 +143,7 @@ func withEnd(text string) string {
 	return text + "\n" + indent + "on process.signals terminate: process.shutdown(600s)\n"
 }
 
-// A house is a server with all who visit it.
+// A house is a server with all its clients.
 type house struct {
 	subject
 	port   int
@@ -153,7 +152,7 @@ type house struct {
 	sites  atomic.Int64
 }
 
-// fill lets visitors come and go until time and number are reached, and gives the server's
+// fill makes clients come and go until time and number are reached, and returns the server's
 // memory over time.
 func (h *house) fill(t *testing.T, p *process) *memory {
 	m := &memory{begun: time.Now()}
@@ -192,8 +191,8 @@ func (h *house) fill(t *testing.T, p *process) *memory {
 	return m
 }
 
-// startServer runs a server of two workers, which with -sanitize=address says when it has come to
-// the check for leaks.
+// startServer runs a server of two workers, which with -sanitize=address reports that it has
+// reached the check for leaks.
 func startServer(t *testing.T, exe, reactor string, settings ...string) *process {
 	t.Helper()
 	settings = append([]string{"EVE_IO=" + reactor, "EVE_WORKERS=2",
@@ -201,10 +200,10 @@ func startServer(t *testing.T, exe, reactor string, settings ...string) *process
 	return startWith(t, []string{exe, "0"}, settings...)
 }
 
-// atExit is what the sanitizer writes when a program gets as far as its check for leaks.
+// atExit is the sanitizer's output when a program reaches its check for leaks.
 const atExit = "AddressSanitizer exit stats:"
 
-// mustEndClean ends a server by SIGTERM, and holds that it leaves nothing behind.
+// mustEndClean ends a server by SIGTERM, and checks that it leaks nothing.
 func (p *process) mustEndClean() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -212,7 +211,7 @@ func (p *process) mustEndClean() {
 	p.mustBeClean()
 }
 
-// mustBeClean holds that a program that has ended looked for leaks, if it was built so.
+// mustBeClean checks that a program that has ended looked for leaks, if it was built so.
 func (p *process) mustBeClean() {
 	p.t.Helper()
 	said := p.err.String()
@@ -224,7 +223,7 @@ func (p *process) mustBeClean() {
 	}
 }
 
-// needReactor skips a test of io_uring where there is none.
+// needReactor skips a test of io_uring if it is not available.
 func needReactor(t *testing.T, reactor string) {
 	t.Helper()
 	p := start(t, optimised(t, "empty.eve", "main: () void: pass\n"), "EVE_IO="+reactor)
@@ -234,7 +233,7 @@ func needReactor(t *testing.T, reactor string) {
 	}
 }
 
-// descriptors is how many the program has open.
+// descriptors is the number of open descriptors of the program.
 func (p *process) descriptors() int {
 	p.t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clients that are gone in the middle of what is said to all do not disturb the others, who hear
+// Clients that vanish in the middle of a message to all do not disturb the others, which get
 // everything in order.
 func TestPeersVanishDuringBroadcasts(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestPeersVanishDuringBroadcasts(t *testing.T) {
 			}
 			last := &visit{house: h}
 			p.eventually("all have left", func() bool {
-				// so the server meets who has vanished
+				// so that the server notices the vanished clients
 				if err := last.stay(leaveByEnd); err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +62,7 @@ const (
 	words    = 500 // of each
 )
 
-// speak says the next word when the one before has come back, and holds that those of the others
+// speak sends the next word when the one before has come back, and checks that those of the others
 // come in order too.
 func speak(c peer, me int) error {
 	next := make([]int, speaking)
@@ -84,7 +84,8 @@ func speak(c peer, me int) error {
 				who >= speaking {
 				return fmt.Errorf("heard %q after word %d", word, n)
 			}
-			if which != next[who] && next[who] > 0 { // the first words may have come before us
+			// the first words may have been sent before this client came
+			if which != next[who] && next[who] > 0 {
 				return fmt.Errorf("heard %q, want word %d", word, next[who])
 			}
 			next[who] = which + 1
@@ -93,7 +94,7 @@ func speak(c peer, me int) error {
 	return nil
 }
 
-// listen comes, hears a little, and is gone, again and again.
+// listen connects, reads a little, and vanishes, again and again.
 func (h *house) listen(number int, over <-chan struct{}) error {
 	v := &visit{house: h, number: number}
 	gone := []func(*visit) error{(*visit).disappear, (*visit).reset, (*visit).end}

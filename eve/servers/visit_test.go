@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A visit is one client after the other, of one who stands in line for a server.
+// A visit is a sequence of clients of a server, one after the other.
 type visit struct {
 	*house
 	*net.TCPConn
@@ -24,8 +24,8 @@ type visit struct {
 // A leave is a way to end a connection.
 type leave struct {
 	name  string
-	talks bool // before it leaves
-	deaf  bool // has little room for what the server says
+	talks bool // talks before it leaves
+	deaf  bool // has small receive buffers
 	by    func(v *visit) error
 }
 
@@ -43,7 +43,7 @@ var leaves = []leave{
 	{"reset at once", false, false, (*visit).reset},
 }
 
-// stay is a whole connection: it comes, talks, and leaves.
+// stay is a whole connection: it connects, talks, and leaves.
 func (v *visit) stay(l leave) error {
 	if err := v.come(l.deaf); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (v *visit) stay(l leave) error {
 	return nil
 }
 
-// come connects, each time from another address of this machine: a port that waits after its
-// connection is the waste of one address only.
+// come connects, each time from another address of this machine: a port in TIME-WAIT then concerns
+// one address only.
 func (v *visit) come(deaf bool) error {
 	site := v.sites.Add(1)
 	from := net.IPv4(127, 0, byte(1+site/250%250), byte(1+site%250))
@@ -79,7 +79,7 @@ func (v *visit) come(deaf bool) error {
 	return v.SetDeadline(time.Now().Add(patience))
 }
 
-// littleRoom is for those who are to hear little of what is said.
+// littleRoom makes the receive buffers small.
 func littleRoom(_, _ string, raw syscall.RawConn) error {
 	return raw.Control(func(fd uintptr) {
 		syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
@@ -93,7 +93,7 @@ func (v *visit) reset() error {
 	return v.Close()
 }
 
-// halfClose says that no more comes, and waits until the server has said the same.
+// halfClose closes its side, and waits until the server has done the same.
 func (v *visit) halfClose() error {
 	if err := v.CloseWrite(); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (v *visit) halfClose() error {
 	return err
 }
 
-// request asks for more than it will read. It fits into the buffers of the kernel, so this does not
-// wait; a server that has closed already is no mistake.
+// request asks for more output than it will read. The request fits the kernel's buffers, so this
+// does not block. A server that has closed already is no error.
 func (v *visit) request() error {
 	_, err := v.Write(v.ask)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
@@ -116,7 +116,7 @@ func (v *visit) endUnread() error { return errors.Join(v.request(), v.Close()) }
 
 func (v *visit) resetUnread() error { return errors.Join(v.request(), v.reset()) }
 
-// halfCloseUnread lets the server see the end while it writes, and leaves then.
+// halfCloseUnread lets the server see the end while it writes, and then leaves.
 func (v *visit) halfCloseUnread() error {
 	if err := v.request(); err != nil {
 		return err
@@ -127,11 +127,11 @@ func (v *visit) halfCloseUnread() error {
 	return v.Close()
 }
 
-// tcpRepair is TCP_REPAIR of tcp(7): a socket under repair is closed without a word to the other
-// side. Who may not do that leaves by a reset.
+// tcpRepair is TCP_REPAIR of tcp(7): a socket under repair closes without a segment to the peer.
+// Without the permission for it the client leaves by a reset.
 const tcpRepair = 19
 
-// vanish goes without a word while the server has something to send, which then meets nobody.
+// vanish leaves without a segment while the server has output for it, which then gets no answer.
 func (v *visit) vanish() error {
 	if err := v.request(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (v *visit) disappear() error {
 
 func repeat(text string, n int) []byte { return bytes.Repeat([]byte(text), n) }
 
-// talkEcho says a text of 1 to 32 KiB, and hears it.
+// talkEcho sends a text of 1 to 32 KiB, and reads it back.
 func talkEcho(v *visit) error {
 	size := 1 + (v.turns*7919+v.number*104729)%(32<<10)
 	said := bytes.Repeat([]byte(fmt.Sprintf("%d/%d ", v.number, v.turns)), size/4+1)[:size]
@@ -175,7 +175,7 @@ func talkEcho(v *visit) error {
 	return nil
 }
 
-// talkBroadcast says something that nobody has said before, and listens until it comes back.
+// talkBroadcast sends a unique message, and reads until it comes back.
 func talkBroadcast(v *visit) error {
 	return v.sayAndHear("")
 }
@@ -211,7 +211,7 @@ func (v *visit) sayAndHear(before string) error {
 	}
 }
 
-// talkCounter counts up and asks in turns; the replies never fall.
+// talkCounter increments and reads in turns; the replies never fall.
 func talkCounter(v *visit) error {
 	asked := []byte("\x01\x00\x01\x01\x00")
 	if _, err := v.Write(asked); err != nil {

@@ -1,9 +1,9 @@
-// Package source holds the text of Eve files and says where in it something stands.
+// Package source holds the text of Eve files, and places in it.
 package source
 
 import "sort"
 
-// A File is one module's text. The name is what diagnostics print and #line names.
+// A File is the text of one module. Its name is the one that diagnostics and #line print.
 type File struct {
 	Name  string // as the user wrote it: "chat.eve", "std/io/socket.eve"
 	Text  string
@@ -21,13 +21,13 @@ func NewFile(name, text string) *File {
 	return f
 }
 
-// Position gives line and column of an offset, both from 1; columns count bytes.
+// Position returns line and column of an offset, both from 1. Columns count bytes.
 func (f *File) Position(offset int) (line, column int) {
 	i := sort.SearchInts(f.lines, offset+1) - 1
 	return i + 1, offset - f.lines[i] + 1
 }
 
-// Lines says how many lines the file has; a last line without a newline counts.
+// Lines is the number of lines. A last line without a newline counts.
 func (f *File) Lines() int { return len(f.lines) }
 
 // Line is the text of line n (from 1) without its newline; empty when there is no such line.
@@ -46,16 +46,16 @@ func (f *File) Line(n int) string {
 	return line
 }
 
-// A Span is a part of a file: bytes Start to End. The zero Span stands nowhere.
+// A Span is a part of a file: bytes Start to End. The zero Span has no file.
 type Span struct {
 	File       *File
 	Start, End int
 }
 
-// IsValid says whether the span stands somewhere.
+// IsValid says whether the span has a file.
 func (s Span) IsValid() bool { return s.File != nil }
 
-// Text is what stands there.
+// Text is the text of the span.
 func (s Span) Text() string {
 	if s.File == nil || s.Start < 0 || s.End > len(s.File.Text) || s.Start > s.End {
 		return ""
@@ -72,7 +72,7 @@ func (s Span) Line() int {
 	return line
 }
 
-// To gives the span from the start of s to the end of last.
+// To returns the span from the start of s to the end of last.
 func (s Span) To(last Span) Span {
 	if last.File == nil || last.End < s.Start {
 		return s

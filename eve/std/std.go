@@ -1,5 +1,5 @@
 // Package std holds the modules that come with Eve, as Eve text. Functions without a body are
-// natives: the runtime and the interpreter make them.
+// natives: the runtime and the interpreter implement them.
 package std
 
 import (
@@ -12,14 +12,14 @@ import (
 //go:embed *.eve io/*.eve util/*.eve
 var files embed.FS
 
-// Text gives the text of a module, "io.socket", and the name under which diagnostics show it.
+// Text returns the text of a module, "io.socket", and its name in diagnostics.
 func Text(module string) (name, text string, ok bool) {
 	path := strings.ReplaceAll(module, ".", "/") + ".eve"
 	b, err := files.ReadFile(path)
 	return "std/" + path, string(b), err == nil
 }
 
-// Modules lists the modules that are imported by name: all but those that are in scope everywhere.
+// Modules lists the modules that are imported by name: all but those that are always in scope.
 func Modules() []string {
 	var all []string
 	_ = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -31,7 +31,7 @@ func Modules() []string {
 	return all
 }
 
-// Home gives the module that has to be imported for a public name; empty when there is none.
+// Home returns the module that declares a public name; empty when there is none.
 func Home(name string) string {
 	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?` + regexp.QuoteMeta(name) +
 		`\b`)

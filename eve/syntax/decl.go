@@ -7,7 +7,7 @@ import (
 	"interleave/eve/source"
 )
 
-// module reads a whole file. Of broken lines below each other only the first is reported: the
+// module reads a whole file. Of consecutive broken lines only the first is reported, since the
 // others mostly belong to it.
 func (p *parser) module(file *File) {
 	for broken := false; !p.at(EOF); {
@@ -33,7 +33,7 @@ func (p *parser) module(file *File) {
 	}
 }
 
-// item reads one declaration of a module. It gives nil for an import.
+// item reads one declaration of a module. It returns nil for an import.
 func (p *parser) item(file *File) Decl {
 	start := p.here()
 	if p.is("import") {
@@ -66,7 +66,7 @@ func (p *parser) item(file *File) Decl {
 	return nil
 }
 
-// noItem says why the current line is no declaration.
+// noItem reports why the current line is not a declaration.
 func (p *parser) noItem() {
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0119", Span: p.here()}
@@ -119,7 +119,8 @@ func (p *parser) importDecl() *Import {
 	return im
 }
 
-// named reads what starts with a name and a colon: a function or variables. where says of what.
+// named reads a declaration that starts with a name and a colon: a function or variables. where
+// says what it belongs to.
 func (p *parser) named(start source.Span, pub bool, where string) Decl {
 	what := "a variable"
 	if p.peek(1).is(":") && p.isFuncHead(2) {
@@ -133,8 +134,8 @@ func (p *parser) named(start source.Span, pub bool, where string) Decl {
 	return p.variables(start, pub, first, where)
 }
 
-// memberName reads the name of a declaration. Members of types stand behind a dot, so theirs
-// may be any word.
+// memberName reads the name of a declaration. Members of types come after a dot, so any word can
+// be their name.
 func (p *parser) memberName(what, where string) *Name {
 	if where == "a type" {
 		return p.anyWord(what)
@@ -142,8 +143,8 @@ func (p *parser) memberName(what, where string) *Name {
 	return p.name(what)
 }
 
-// isFuncHead says whether what follows the colon, n tokens ahead, is a function's head
-// and not a type.
+// isFuncHead says whether the head of a function, and not a type, follows the colon n tokens
+// ahead.
 func (p *parser) isFuncHead(n int) bool {
 	t, after := p.peek(n), p.peek(n+1)
 	switch {
@@ -157,8 +158,7 @@ func (p *parser) isFuncHead(n int) bool {
 	return false
 }
 
-// isListType says whether the [ n tokens ahead opens a list's type as other languages write
-// it: `v: [int]`.
+// isListType says whether the [ n tokens ahead opens a list type of other languages: `v: [int]`.
 func (p *parser) isListType(n int) bool {
 	end := p.matching(min(p.pos+n, len(p.toks)-1))
 	return end > p.pos+n+1 && p.peek(n+1).Kind == Identifier && (p.toks[end+1].isLayout() ||
@@ -166,7 +166,7 @@ func (p *parser) isListType(n int) bool {
 }
 
 // isUntypedParams says that the ( n tokens ahead opens parameters without types: a result or a
-// colon follows, and nothing of that kind follows a tuple's type.
+// colon follows, which cannot follow a tuple's type.
 func (p *parser) isUntypedParams(n int) bool {
 	end := p.matching(min(p.pos+n, len(p.toks)-1))
 	if end < 0 {
@@ -211,7 +211,7 @@ func (p *parser) variables(start source.Span, pub bool, first *Name, where strin
 	return v
 }
 
-// untyped fails on `x := 1`, `x: = 1`.
+// untyped reports `x := 1`, `x: = 1`.
 func (p *parser) untyped(name *Name) {
 	p.fail(diag.Diagnostic{
 		Code: "E0120", Span: p.here(), Message: fmt.Sprintf("the type of '%s' is missing",
@@ -273,7 +273,7 @@ func (p *parser) signature(f *Func) {
 	}
 }
 
-// lateResult fails on `(n: int): int` before a block.
+// lateResult reports `(n: int): int` before a block.
 func (p *parser) lateResult() {
 	end := p.peek(2)
 	if !p.is(":") || !p.peek(1).isName() || !end.is(":") && (end.Kind != Newline ||
@@ -292,7 +292,7 @@ func (p *parser) lateResult() {
 	})
 }
 
-// lateList fails on `(x: int) [+a] int`.
+// lateList reports `(x: int) [+a] int`.
 func (p *parser) lateList(f *Func) {
 	d := diag.Diagnostic{Code: "E0114", Span: p.here(),
 		Message: "the permission list stands before the parameters"}
@@ -306,7 +306,7 @@ func (p *parser) lateList(f *Func) {
 	p.fail(d)
 }
 
-// matchingBack gives the index of the bracket that opens the one at i; -1 if its line has none.
+// matchingBack returns the index of the bracket that opens the one at i; -1 if its line has none.
 func (p *parser) matchingBack(i int) int {
 	depth := 0
 	for ; i >= 0 && !p.toks[i].isLayout(); i-- {
@@ -392,7 +392,7 @@ func (p *parser) param() *Param {
 	return a
 }
 
-// bareFuncType fails on a parameter `f: (int) int`.
+// bareFuncType reports a parameter `f: (int) int`.
 func (p *parser) bareFuncType(t Type) {
 	params, ok := t.(*TupleType)
 	if !ok || !p.tok().isName() {
@@ -406,7 +406,7 @@ func (p *parser) bareFuncType(t Type) {
 	})
 }
 
-// untypedParam fails on `(x)`.
+// untypedParam reports `(x)`.
 func (p *parser) untypedParam(name *Name) {
 	d := diag.Diagnostic{Code: "E0120", Span: name.Span,
 		Message: fmt.Sprintf("the parameter '%s' has no type", name.Text)}

@@ -10,7 +10,7 @@ import (
 )
 
 // Dump writes a tree as nested lists, one declaration or statement a line: for eve build
-// --emit-tree, and to compare the meaning of two texts. Places are not in it.
+// --emit-tree, and to compare the meaning of two texts. It leaves out places.
 func Dump(n Node) string {
 	d := &dumper{}
 	d.node(reflect.ValueOf(n), 0)
@@ -27,7 +27,8 @@ var (
 	tokensType = reflect.TypeOf([]Token{})
 )
 
-// node writes a pointer to a struct of the tree: its type's name, then its fields that are set.
+// node writes a pointer to a struct of the tree: the name of its type, then the fields that are
+// set.
 func (d *dumper) node(v reflect.Value, depth int) {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -55,7 +56,7 @@ func (d *dumper) line(depth int) {
 	d.b.WriteString("\n" + strings.Repeat("  ", depth))
 }
 
-// short writes what has a notation of its own: names, literals and identifiers.
+// short writes nodes with a short notation: names, literals and identifiers.
 func (d *dumper) short(n any) bool {
 	switch n := n.(type) {
 	case *Name:
@@ -98,7 +99,7 @@ func (d *dumper) field(f reflect.StructField, v reflect.Value, depth int) {
 	}
 }
 
-// list writes a slice of nodes: those that are lines below each other.
+// list writes a slice of nodes, those that are lines below each other.
 func (d *dumper) list(name string, v reflect.Value, depth int) {
 	fmt.Fprintf(&d.b, " [%s", strings.ToLower(name))
 	for i := range v.Len() {

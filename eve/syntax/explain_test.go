@@ -11,8 +11,8 @@ import (
 
 var examples = regexp.MustCompile("(?s)```eve (wrong|right)\n(.*?)```")
 
-// Every page of a code of this package has one wrong program, which yields just that code, and one
-// right, which yields none.
+// Every page of a code of this package has one wrong program, which gets just that code, and one
+// right one, which gets none.
 func TestExplainPages(t *testing.T) {
 	for _, code := range diag.Codes() {
 		if !strings.HasPrefix(code, "E01") {

@@ -5,7 +5,7 @@ import (
 	"interleave/eve/source"
 )
 
-// The binding strengths of binary operators: those of C, with `..` between comparison and shift.
+// The precedence of binary operators: that of C, with `..` between comparison and shift.
 var strength = map[string]int{
 	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5,
 	"==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7,
@@ -33,7 +33,7 @@ func (p *parser) expr() Expr {
 	return x
 }
 
-// binary reads operators that bind at least as strong as least.
+// binary reads operators of at least the precedence least.
 func (p *parser) binary(least int) Expr {
 	start := p.here()
 	x := p.unary()
@@ -61,7 +61,7 @@ func (p *parser) operator(op string) source.Span {
 	return p.next().Span
 }
 
-// startsList says that what follows `<-` is no operand.
+// startsList says that no operand follows `<-`.
 func (p *parser) startsList() bool { return p.peek(1).isLayout() }
 
 func (p *parser) unary() Expr {
@@ -85,7 +85,7 @@ func (p *parser) unary() Expr {
 	return x
 }
 
-// primary reads an operand without what stands behind it.
+// primary reads an operand without its suffixes.
 func (p *parser) primary() Expr {
 	start, t := p.here(), p.tok()
 	switch t.Kind {
@@ -117,7 +117,7 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-// noOperand fails where an expression should start.
+// noOperand reports a missing expression.
 func (p *parser) noOperand(t *Token) {
 	d := diag.Diagnostic{Code: "E0113", Span: p.here(), Message: "expected an expression, found " +
 		p.found()}
@@ -181,7 +181,7 @@ func (p *parser) paren() Expr {
 	return &Paren{p.from(open), elems[0]}
 }
 
-// inBrackets starts the inside of brackets and gives the context to put back behind them.
+// inBrackets starts the inside of brackets and returns the context to restore behind them.
 func (p *parser) inBrackets() context {
 	saved := p.context
 	p.brackets++
@@ -190,7 +190,7 @@ func (p *parser) inBrackets() context {
 	return saved
 }
 
-// inList says whether one more element of a list in brackets follows.
+// inList says whether another element of a list in brackets follows.
 func (p *parser) inList(closing string) bool { return !p.is(closing) && !p.tok().isLayout() }
 
 // list reads `[a, b]`.
@@ -210,8 +210,8 @@ func (p *parser) list() []Expr {
 	return elems
 }
 
-// postfix reads what stands behind an operand: calls, fields, indexes, `?`. An emitter's has no
-// type arguments.
+// postfix reads the suffixes of an operand: calls, fields, indexes, `?`. An emitter's has no type
+// arguments.
 func (p *parser) postfix(x Expr, emitter bool) Expr {
 	start := x.Place()
 	for !p.startsLine() {
@@ -278,7 +278,7 @@ func (p *parser) field() *Name {
 	return p.anyWord("a field or method")
 }
 
-// path gives the names of a.b.c; nil if x is anything else.
+// path returns the names of a.b.c; nil if x is anything else.
 func path(x Expr) []*Name {
 	switch x := x.(type) {
 	case *Ident:
@@ -355,7 +355,7 @@ func (p *parser) namedArg() *Arg {
 	a := &Arg{Name: p.anyWord("a callback")}
 	p.next()
 	if p.is("(") && !p.isLambda() && p.isUntypedParams(0) {
-		p.params() // fails, and says of which parameter
+		p.params() // it fails, and says for which parameter
 	}
 	a.X = p.initialiser()
 	a.At = p.from(start)
@@ -388,7 +388,7 @@ func (p *parser) lambdaHead() bool {
 	return false
 }
 
-// matching gives the index of the bracket that closes the one at i; -1 if its line has none.
+// matching returns the index of the bracket that closes the one at i; -1 if its line has none.
 func (p *parser) matching(i int) int {
 	depth := 0
 	for ; i < len(p.toks) && !p.toks[i].isLayout(); i++ {
@@ -440,7 +440,7 @@ func (p *parser) lambda() Expr {
 	return l
 }
 
-// colonOfLambda fails when no colon stands behind a lambda's head.
+// colonOfLambda reports a missing colon behind a lambda's head.
 func (p *parser) colonOfLambda() {
 	d := diag.Diagnostic{
 		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind a lambda's head",

@@ -8,9 +8,9 @@ import (
 	"interleave/eve/source"
 )
 
-// What people write who come from another language is answered with Eve's way to write it.
+// Answers to the forms of other languages, with Eve's way to write them.
 
-// missingHead fails if `name(params) type:` stands where `name: (params) type:` belongs.
+// missingHead reports `name(params) type:` in place of `name: (params) type:`.
 func (p *parser) missingHead(name *Token) {
 	i := p.pos + 1
 	close := p.matching(i)
@@ -25,7 +25,7 @@ func (p *parser) missingHead(name *Token) {
 	})
 }
 
-// words of other languages, and Eve's.
+// words maps words of other languages to Eve's.
 var words = map[string]string{
 	"class": "type", "struct": "type", "interface": "type", "trait": "type", "enum": "union",
 	"throw": "fail", "raise": "fail", "public": "pub", "export": "pub", "using": "import",
@@ -33,7 +33,7 @@ var words = map[string]string{
 	"final": "const",
 }
 
-// phrases say how Eve writes what starts with a word of another language.
+// phrases explain how Eve writes constructs that start with a word of another language.
 var phrases = map[string]string{
 	"await":  "what is awaited is written x <- f(), in a line of its own",
 	"async":  "what waits needs no mark: x <- f() calls back the rest of its block",
@@ -43,14 +43,14 @@ var phrases = map[string]string{
 	"from":   "all names of a module are imported by import a.b.*",
 }
 
-// typeWords are the types that everybody tries first.
+// typeWords are types that newcomers try first.
 var typeWords = map[string]bool{
 	"int": true, "uint": true, "float": true, "bool": true, "char": true, "string": true,
 	"bytes": true, "duration": true,
 }
 
-// wordPair reads `int x` and `x int`, which it reports, as a name and its type. It gives nil if
-// neither stands here.
+// wordPair reads `int x` and `x int`, which it reports, as a name and its type. It returns nil if
+// there is neither.
 func (p *parser) wordPair(code diag.Code, what string) (*Name, Type) {
 	first, second := *p.tok(), *p.peek(1)
 	if first.Kind != Identifier || second.Kind != Identifier {
@@ -78,7 +78,7 @@ func (p *parser) wordPair(code diag.Code, what string) (*Name, Type) {
 	return name, p.typ()
 }
 
-// pairDecl reads a variable whose head is `int x` or `x int`; nil if none stands here.
+// pairDecl reads a variable whose head is `int x` or `x int`; nil if there is none.
 func (p *parser) pairDecl(start source.Span, pub bool) *VarDecl {
 	name, t := p.wordPair("E0104", "a variable")
 	if name == nil {
@@ -92,8 +92,8 @@ func (p *parser) pairDecl(start source.Span, pub bool) *VarDecl {
 	return v
 }
 
-// foreignWord gives Eve's word, or an explanation, for a word of another language;
-// empty if it is none.
+// foreignWord returns Eve's word, or an explanation, for a word of another language; empty if it
+// is none.
 func (p *parser) foreignWord(word string) string {
 	for _, s := range []string{words[word], phrases[word], heads[word], typo(word)} {
 		if s != "" {
@@ -103,8 +103,8 @@ func (p *parser) foreignWord(word string) string {
 	return ""
 }
 
-// heads are the words with which other languages start functions and variables, and
-// what they start.
+// heads are the words with which other languages start functions and variables, and the kind of
+// each.
 var heads = map[string]string{
 	"def": "function", "fn": "function", "func": "function", "fun": "function",
 	"function": "function",
@@ -159,7 +159,7 @@ func (p *parser) foreignMatch(t *Token) bool {
 	return true
 }
 
-// foreignArm passes over `case` of other languages, which it reports.
+// foreignArm skips `case` of other languages, which it reports.
 func (p *parser) foreignArm() {
 	t, after := p.tok(), p.peek(1)
 	d := diag.Diagnostic{Code: "E0104", Span: t.Span,
@@ -174,8 +174,8 @@ func (p *parser) foreignArm() {
 	p.next()
 }
 
-// typo gives the statement keyword of which word is a slip: two letters in the wrong order, one
-// missing or one too many. It is empty when there is none.
+// typo returns the statement keyword that word misspells: two letters swapped, one missing or one
+// too many. It is empty when there is none.
 func typo(word string) string {
 	for _, k := range []string{"return", "while", "finish", "import", "match", "const", "assert",
 		"defer", "union", "type"} {
@@ -203,8 +203,7 @@ func isSlip(word, of string) bool {
 	return false
 }
 
-// foreignOperator gives what is wrong when `and`, `or`, `not` are used as operators; false
-// if they are not.
+// foreignOperator explains `and`, `or`, `not` as operators; false if there is none of these.
 func (p *parser) foreignOperator() (diag.Diagnostic, bool) {
 	t := p.tok()
 	word, with := t.Span, map[string]string{"and": "&&", "or": "||"}[t.Text()]
@@ -240,7 +239,7 @@ func (p *parser) then(what string) bool {
 	return true
 }
 
-// colonArg fails on f(name: value).
+// colonArg reports f(name: value).
 func (p *parser) colonArg(name *Ident) {
 	gap := source.Span{File: p.file, Start: name.Span.End, End: p.tok().Span.End}
 	p.fail(diag.Diagnostic{
@@ -250,7 +249,7 @@ func (p *parser) colonArg(name *Ident) {
 	})
 }
 
-// bracketType fails on int[] and vector[int], whose brackets come next.
+// bracketType reports int[] and vector[int], whose brackets come next.
 func (p *parser) bracketType(t Type) {
 	n, ok := t.(*NamedType)
 	end := p.matching(p.pos)
@@ -303,7 +302,7 @@ func (p *parser) elif() bool {
 
 const choice = "'if' is a statement: what is chosen is assigned in it"
 
-// trailing fails because something stands behind a whole statement.
+// trailing reports text behind a whole statement.
 func (p *parser) trailing() {
 	if d, ok := p.foreignOperator(); ok {
 		p.fail(d)

@@ -81,8 +81,8 @@ func (p *parser) formatPart(s *scanner) FPart {
 	return part
 }
 
-// skipExpr passes over an expression up to its closing brace and gives the place of the colon
-// before its format; -1 without.
+// skipExpr skips an expression up to its closing brace and returns the place of the colon before
+// its format; -1 if there is none.
 func (s *scanner) skipExpr() int {
 	colon, depth := -1, 0
 	for ; s.pos < s.end; s.pos++ {
@@ -114,7 +114,7 @@ func (s *scanner) skipLiteral(quote byte) {
 	}
 }
 
-// closing gives the place of the quote that closes the one here; 0 when there is none.
+// closing returns the place of the quote that closes the one here; 0 when there is none.
 func (s *scanner) closing(quote byte) int {
 	for i := s.pos + 1; i < s.end; i++ {
 		switch s.text[i] {
@@ -127,7 +127,7 @@ func (s *scanner) closing(quote byte) int {
 	return 0
 }
 
-// within reads the expression that stands from start to end of the file.
+// within reads the expression from start to end of the file.
 func (p *parser) within(start, end int) Expr {
 	var found diag.List
 	q := &parser{file: p.file, diags: p.diags, lines: p.lines, mute: p.mute, format: true,

@@ -11,7 +11,7 @@ import (
 	"interleave/eve/source"
 )
 
-// optional are the fields of the tree that may be nil; all others are always there.
+// optional are the fields of the tree that may be nil; all others are always set.
 var optional = map[string]bool{
 	"Import.As": true, "Func.Perms": true, "TestDecl.Perms": true, "Func.Result": true,
 	"Func.Body": true, "VarDecl.Init": true,
@@ -25,8 +25,8 @@ var optional = map[string]bool{
 	"Lambda.Body": true, "Arg.Name": true, "FPart.X": true,
 }
 
-// verify reports what every parse promises: the tokens give the text back, spans lie in the file,
-// the tree is complete.
+// verify checks the guarantees of every parse: the tokens give the text back, spans are inside the
+// file, the tree is complete.
 func verify(t *testing.T, f *File, diags *diag.List) {
 	t.Helper()
 	var b strings.Builder

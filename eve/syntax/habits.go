@@ -8,9 +8,9 @@ import (
 	"interleave/eve/source"
 )
 
-// What fingers write by themselves after years of C, Go or Python, and what to write instead.
+// Forms that programmers write by habit after years of C, Go or Python, and Eve's forms.
 
-// heads of functions and names of types in other languages, with what Eve writes.
+// heads of functions and names of types in other languages, with Eve's forms.
 var (
 	foreignHead = regexp.MustCompile(`^([a-z]+) +(\w+) *\(([^()]*)\) *(?:(?:->|:) *(\w+)|(\w+))? *[:{]?$`)
 	foreignType = map[string]string{
@@ -23,8 +23,8 @@ var (
 	}
 )
 
-// functionHead gives a line that starts a function in another language as Eve writes it; empty when
-// it is none, or when a type in it is not known.
+// functionHead rewrites a line that starts a function in another language in Eve's form; empty
+// when it is none, or when a type in it is not known.
 func functionHead(line string) string {
 	m := foreignHead.FindStringSubmatch(strings.TrimRight(line, " \r"))
 	if m == nil || heads[m[1]] != "function" && foreignType[m[1]] == "" {
@@ -57,7 +57,7 @@ func functionHead(line string) string {
 	return m[2] + ": (" + strings.Join(params, ", ") + ") " + foreignType[result] + ":"
 }
 
-// functionParam gives `int n`, `n int` and `n: int` as the last; empty when it is none of them.
+// functionParam rewrites `int n`, `n int` and `n: int` as the last; empty when it is none of them.
 func functionParam(text string) string {
 	words := strings.Fields(strings.ReplaceAll(text, ":", " "))
 	switch {
@@ -71,7 +71,7 @@ func functionParam(text string) string {
 	return ""
 }
 
-// lineOf is the text of the line that a place stands in, from the place on, without its comment.
+// lineOf is the text of the line from a place on, without its comment.
 func (p *parser) lineOf(at source.Span) source.Span {
 	rest := p.file.Text[at.Start:]
 	if i := strings.IndexAny(rest, "#\n"); i >= 0 {
@@ -81,7 +81,7 @@ func (p *parser) lineOf(at source.Span) source.Span {
 		End: at.Start + len(strings.TrimRight(rest, " \r"))}
 }
 
-// fixHead offers the head of a function as Eve writes it.
+// fixHead suggests Eve's form of a function's head.
 func (p *parser) fixHead(d *diag.Diagnostic) {
 	line := p.lineOf(d.Span)
 	if text := functionHead(line.Text()); text != "" {
@@ -89,8 +89,8 @@ func (p *parser) fixHead(d *diag.Diagnostic) {
 	}
 }
 
-// spoken says whether a brace belongs to the head of a function of another language: what is wrong
-// with that is said of the head.
+// spoken says whether a brace belongs to the head of a function of another language, whose error
+// is reported for the head.
 func (p *parser) spoken(d diag.Diagnostic) bool {
 	start, _ := p.file.Position(d.Span.Start)
 	line := p.file.Line(start)
@@ -98,8 +98,8 @@ func (p *parser) spoken(d diag.Diagnostic) bool {
 		functionHead(strings.TrimSpace(line)) != "" && line == strings.TrimLeft(line, " ")
 }
 
-// headOfFunction fails with the head that Eve writes, if the current line is one of
-// another language.
+// headOfFunction fails with Eve's form of the head, if the current line is one of another
+// language.
 func (p *parser) headOfFunction() {
 	d := diag.Diagnostic{Code: "E0104", Span: p.here(),
 		Message: "a function is written name: (x: int) int:"}
@@ -109,8 +109,7 @@ func (p *parser) headOfFunction() {
 	}
 }
 
-// literalType is the type of a literal that is all of the rest of the line; empty when
-// something else is there.
+// literalType is the type of a literal that is the whole rest of the line; empty for other text.
 func (p *parser) literalType(n int) string {
 	t := p.peek(n)
 	if !p.peek(n + 1).isLayout() {
@@ -123,8 +122,8 @@ func (p *parser) literalType(n int) string {
 		FormatString: "string", Duration: "duration"}[t.Kind]
 }
 
-// fixVariable offers `x: int = 1` for a line that declares x without a type, from at on; assign is
-// how many tokens ahead its `=` stands.
+// fixVariable suggests `x: int = 1` for a line that declares x without a type, from at on; assign
+// is how many tokens ahead its `=` is.
 func (p *parser) fixVariable(d *diag.Diagnostic, at source.Span, name string, assign int) {
 	if a := p.peek(assign); a.is("=") || a.is(":=") {
 		if t := p.literalType(assign + 1); t != "" {
@@ -134,7 +133,7 @@ func (p *parser) fixVariable(d *diag.Diagnostic, at source.Span, name string, as
 	}
 }
 
-// bareCall fails on `print "x"`.
+// bareCall reports `print "x"`.
 func (p *parser) bareCall() {
 	t := p.tok()
 	if p.pos == 0 || t.Kind != String && t.Kind != FormatString && t.Kind != Int {
@@ -162,7 +161,7 @@ func (p *parser) bareCall() {
 	p.fail(d)
 }
 
-// tallLambda fails where the second statement of a lambda in brackets starts.
+// tallLambda reports the second statement of a lambda in brackets.
 func (p *parser) tallLambda(open source.Span) {
 	if !p.tall.IsValid() || p.tall.Start < open.Start || p.tok().isLayout() ||
 		p.here().Line() == p.last.Line() {
@@ -175,8 +174,8 @@ func (p *parser) tallLambda(open source.Span) {
 	})
 }
 
-// behindOperand fails on operators of other languages that stand behind a whole operand: `c ? a :
-// b`, `x!`, `a is b`, `a not in b`, and strings in three quotes.
+// behindOperand reports operators of other languages behind a whole operand: `c ? a : b`, `x!`, `a
+// is b`, `a not in b`, and strings in three quotes.
 func (p *parser) behindOperand() {
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0117", Span: p.here()}
@@ -209,8 +208,8 @@ func (p *parser) behindOperand() {
 
 const containsIn = "v.contains(x) says whether a vector has x, m.has(x) whether a map or set has"
 
-// doubled says what is wrong where an operand should start behind an operator that other languages
-// write longer: `===`, `!==`, `<>`, and signs in front.
+// doubled explains a missing operand behind an operator that other languages write longer: `===`,
+// `!==`, `<>`, and signs in front.
 func (p *parser) doubled(d *diag.Diagnostic) {
 	t := p.tok()
 	replace := func(from source.Span, with string) {
@@ -234,7 +233,7 @@ func (p *parser) doubled(d *diag.Diagnostic) {
 	}
 }
 
-// rangeOf fails on v[1:3], v[:3], v[1:] and v[..3]; x is what is cut.
+// rangeOf reports v[1:3], v[:3], v[1:] and v[..3]; x is the container.
 func (p *parser) rangeOf(x Expr, first bool) {
 	t := p.tok()
 	if !t.is(":") && !(first && t.is("..")) {
@@ -247,7 +246,7 @@ func (p *parser) rangeOf(x Expr, first bool) {
 	}
 	if p.peek(1).is("]") {
 		if text += x.Place().Text() + ".size()"; path(x) == nil {
-			text = "" // what is called twice may do something twice
+			text = "" // two calls may have an effect twice
 		}
 	}
 	if text != "" {
@@ -267,7 +266,7 @@ const forever = "a loop has an end: let a timer or an event do what comes again 
 // handlers of exceptions in other languages.
 var handlers = map[string]bool{"except": true, "catch": true, "finally": true, "rescue": true}
 
-// exceptions reads `try:` and the handlers below it, of which it says once what Eve has instead.
+// exceptions reads `try:` and the handlers below it. It explains once what Eve has instead.
 func (p *parser) exceptions(start source.Span) Stmt {
 	p.report(diag.Diagnostic{
 		Code: "E0117", Span: start,
@@ -286,10 +285,10 @@ func (p *parser) exceptions(start source.Span) Stmt {
 	return &BadStmt{p.from(start)}
 }
 
-// rangeCall is `range(n)` of Python.
+// rangeCall matches `range(n)` of Python.
 var rangeCall = regexp.MustCompile(`\brange\(([^(),]+)(?:, *([^(),]+))?\)`)
 
-// withRanges writes the ranges of a loop's head as Eve does.
+// withRanges rewrites the ranges of a loop's head in Eve's form.
 func withRanges(head string) string {
 	return rangeCall.ReplaceAllStringFunc(head, func(call string) string {
 		m := rangeCall.FindStringSubmatch(call)

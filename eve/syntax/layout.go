@@ -8,7 +8,8 @@ import (
 	"interleave/eve/source"
 )
 
-// A level is one depth of indentation. also is a wrong one that was reported and is taken for it.
+// A level is one depth of indentation. also is a wrong depth that was reported and counts as this
+// one.
 type level struct{ column, also int }
 
 // A layouter puts Newline, Indent and Dedent between tokens. Lines inside brackets have none.
@@ -22,7 +23,7 @@ type layouter struct {
 	tabbed source.Span
 }
 
-// layout gives raw with layout tokens.
+// layout returns raw with layout tokens.
 func layout(file *source.File, raw []Token, diags *diag.List) []Token {
 	l := &layouter{file: file, diags: diags, raw: raw, levels: []level{{0, -1}}}
 	open := brackets(raw)
@@ -64,7 +65,7 @@ func (l *layouter) column(t Token) int {
 	return column
 }
 
-// reportTabs says once what is wrong on every line of a file that is indented with tabs.
+// reportTabs reports once a file whose lines are indented with tabs.
 func (l *layouter) reportTabs() {
 	if l.tabs == 0 {
 		return
@@ -86,7 +87,7 @@ func (l *layouter) reportTabs() {
 	}
 }
 
-// line ends the line before t and opens or closes blocks so that t's column fits.
+// line ends the line before t and opens or closes blocks to fit t's column.
 func (l *layouter) line(t Token, column int) {
 	if len(l.out) == 0 {
 		if column > 0 {
@@ -116,9 +117,9 @@ func (l *layouter) line(t Token, column int) {
 	}
 }
 
-// between reports a line whose indentation fits neither the block that ended, at inner, nor the one
-// around it. It is taken for the nearer of them, and so are lines like it; but never for a line of
-// the module, where a statement would be one more error.
+// between reports a line whose indentation fits neither the block that ended, at inner, nor the
+// one around it. It counts as the nearer of them, and so do lines like it. It never counts as a
+// line of the module, where a statement would be one more error.
 func (l *layouter) between(t Token, column, inner int) {
 	outer := &l.levels[len(l.levels)-1]
 	d := l.diags.Errorf("E0102", t.Span, "this line is indented by %s, which fits no block",
@@ -156,7 +157,7 @@ func (l *layouter) add(kind Kind) {
 	l.out = append(l.out, Token{Kind: kind, Span: at})
 }
 
-// brackets says for each token by how much it changes the depth of brackets. One without a partner
+// brackets returns for each token its change of the depth of brackets. A bracket without a partner
 // changes nothing: it must not swallow the rest of the file.
 func brackets(raw []Token) []int {
 	depth := make([]int, len(raw))

@@ -53,7 +53,7 @@ func (s *scanner) digits(of string) {
 	}
 }
 
-// exponent says how long the e of an exponent and its sign are; 0 when no exponent stands here.
+// exponent is the length of the e of an exponent and its sign; 0 when there is no exponent.
 func (s *scanner) exponent() int {
 	switch {
 	case s.at(0) != 'e' && s.at(0) != 'E':
@@ -86,7 +86,7 @@ func (s *scanner) radix(start int) (Kind, string) {
 	return Int, ""
 }
 
-// unit reads the unit of a number, if one follows, and gives the kind of the whole.
+// unit reads the unit of a number, if one follows, and returns the kind of the whole.
 func (s *scanner) unit(start int, kind Kind) Kind {
 	from := s.pos
 	for isLetter(s.at(0)) || isDigit(s.at(0)) {
@@ -111,7 +111,7 @@ func (s *scanner) unit(start int, kind Kind) Kind {
 	return k
 }
 
-// lowerUnit mends 10MB and 5S.
+// lowerUnit fixes 10MB and 5S.
 func lowerUnit(d *diag.Diagnostic, from int, unit string) *diag.Fix {
 	lower := strings.ToLower(unit)
 	if binary := strings.TrimSuffix(strings.TrimSuffix(lower, "b"), "i") +
@@ -139,7 +139,7 @@ func (s *scanner) quoted() (Kind, string) {
 	return String, value.String()
 }
 
-// close passes over the closing quote, or says that it is missing.
+// close skips the closing quote, or reports that it is missing.
 func (s *scanner) close(start int, quote byte, what string) {
 	if s.at(0) == quote && s.pos < s.end {
 		s.pos++
@@ -204,7 +204,7 @@ func (s *scanner) badEscape(start int, c byte) {
 	}
 }
 
-// hex says whether n hexadecimal digits stand `from` places ahead.
+// hex says whether there are n hexadecimal digits `from` places ahead.
 func (s *scanner) hex(from, n int) bool {
 	for i := from; i < from+n; i++ {
 		if strings.IndexByte("0123456789abcdefABCDEF", s.at(i)) < 0 || s.at(i) == 0 {
@@ -214,7 +214,7 @@ func (s *scanner) hex(from, n int) bool {
 	return true
 }
 
-// unicode reads u{1f600}; false, at the same place, if it is malformed.
+// unicode reads u{1f600}. False, without moving, if it is malformed.
 func (s *scanner) unicode(value *strings.Builder) bool {
 	rest := s.line()
 	end := strings.IndexByte(rest, '}')
@@ -251,7 +251,7 @@ func (s *scanner) char() (Kind, string) {
 	return Char, value.String()
 }
 
-// formatString reads f"..." as one token; the parser looks into it. Strings may stand
+// formatString reads f"..." as one token, which the parser reads in detail. There may be strings
 // inside its braces.
 func (s *scanner) formatString() (Kind, string) {
 	start := s.pos
@@ -261,7 +261,7 @@ func (s *scanner) formatString() (Kind, string) {
 	return FormatString, ""
 }
 
-// skipFormat passes over text and {expressions} up to the closing quote or the end of the line.
+// skipFormat skips text and {expressions} up to the closing quote or the end of the line.
 func (s *scanner) skipFormat(depth int) {
 	braces := 0
 	for s.pos < s.end && s.text[s.pos] != '\n' {
@@ -283,8 +283,8 @@ func (s *scanner) skipFormat(depth int) {
 	}
 }
 
-// skipNested passes over a string inside the braces of a format string, up to its closing quote.
-// When it has none the quote is taken for the end of the outer string.
+// skipNested skips a string inside the braces of a format string, up to its closing quote. If it
+// has none, the quote counts as the end of the outer string.
 func (s *scanner) skipNested(depth int) bool {
 	start := s.pos
 	s.pos++

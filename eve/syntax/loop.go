@@ -5,7 +5,7 @@ import (
 	"interleave/eve/source"
 )
 
-// A loopHead is what stands in the parentheses of a loop over elements.
+// A loopHead is the part in the parentheses of a loop over elements.
 type loopHead struct {
 	name *Name
 	typ  Type
@@ -66,8 +66,8 @@ func (p *parser) bareFor(open source.Span) {
 	p.report(d)
 }
 
-// eachHead reads `x: T in e`; false, behind `x: T`, if it is a declaration, or at the start if it
-// is nothing of the kind.
+// eachHead reads `x: T in e`. False, behind `x: T`, if it is a declaration, or at the start if it
+// is neither.
 func (p *parser) eachHead(h *loopHead) bool {
 	if !p.tok().isName() || !p.peek(1).is(":") && !p.peek(1).is("in") {
 		return false
@@ -142,7 +142,7 @@ func (p *parser) task(start source.Span) Stmt {
 	return t
 }
 
-// taskPerms reads a list if there is one; a broken list does not lose the body.
+// taskPerms reads a list if there is one. An error in the list does not lose the body.
 func (p *parser) taskPerms(perms **Perms) {
 	start := p.here()
 	if !p.is("[") {
@@ -206,7 +206,7 @@ func (p *parser) finish(start source.Span) Stmt {
 	return f
 }
 
-// finishAhead says whether one more `@` statement follows.
+// finishAhead says whether another `@` statement follows.
 func (p *parser) finishAhead() bool {
 	if p.at(Newline) {
 		return p.peek(1).is("@")

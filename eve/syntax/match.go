@@ -36,7 +36,7 @@ func (p *parser) arm() *Arm {
 	return a
 }
 
-// pattern reads what an arm compares with.
+// pattern reads the pattern of an arm.
 func (p *parser) pattern() Pattern {
 	p.foreignArm()
 	start, t := p.here(), p.tok()

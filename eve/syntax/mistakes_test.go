@@ -13,11 +13,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A mistake is a wrong text and what is said about it.
+// A mistake is a wrong text and the expected diagnostics.
 type mistake struct{ name, in, text, want string }
 
-// mistakes are what people really write, with the code and the text of the span of each diagnostic.
-// in is put into a function; text is a whole file.
+// mistakes are errors that people really make, with the code and the text of the span of each
+// diagnostic. in is put into a function; text is a whole file.
 var mistakes = []mistake{
 	{name: "colon after if", in: "if n > 3\n    return 1\nreturn 2", want: "E0104 "},
 	{name: "colon, same line", in: "if n > 3 return 1\nreturn 2", want: "E0104 "},
@@ -239,7 +239,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// The messages are read as a whole: testdata/mistakes.txt is what a person sees.
+// The messages are read as a whole: testdata/mistakes.txt has them as a user sees them.
 func TestMistakesGallery(t *testing.T) {
 	var b strings.Builder
 	for _, m := range mistakes {
@@ -270,8 +270,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A fix is the one edit that mends its error: with all of them made, and those of the lines that
-// were taken for right before, nothing is left to say.
+// A fix is the single edit that corrects its error. With all fixes applied, and those of the lines
+// that were assumed right before, there is nothing left to report.
 func TestFixesMend(t *testing.T) {
 	fixed := 0
 	for _, m := range mistakes {

@@ -7,16 +7,16 @@ import (
 	"interleave/eve/source"
 )
 
-// maxDepth bounds how deep brackets, operators, types and blocks may nest in each other. 200 is far
-// above what anybody reads and far below what any pass's recursion can bear.
+// maxDepth bounds the nesting of brackets, operators, types and blocks. 200 is far above readable
+// nesting and far below the recursion that any pass can bear.
 const maxDepth = 200
 
-// soft keywords are names wherever their statement or clause cannot stand.
+// soft keywords are names wherever their statement or clause cannot be.
 var soft = map[string]bool{"test": true, "extern": true, "within": true, "as": true, "emit": true,
 	"union": true}
 
-// Parse reads a file. The tree is always complete: what could not be read is a BadStmt or BadExpr,
-// or missing, and diags says why; one error for one line.
+// Parse reads a file. The tree is always complete: a part that could not be parsed is a BadStmt or
+// BadExpr, or missing, and diags has the reason, with one error for one line.
 func Parse(f *source.File, diags *diag.List) *File {
 	p := &parser{file: f, diags: diags, lines: map[int]bool{}}
 	var found diag.List
@@ -40,20 +40,20 @@ type parser struct {
 	toks   []Token
 	pos    int
 	halves []half       // of tokens cut in two, in order
-	last   source.Span  // of the last token read that is no layout
+	last   source.Span  // of the last token read, layout tokens not counted
 	lines  map[int]bool // that have an error
 	format bool         // the text is an expression of a format string
-	hush   bool         // the line before was broken as well: the head of this one is not spoken of
-	mute   bool         // the text nests too deep: nothing more is said
-	tall   source.Span  // the colon of the last lambda in brackets whose body stands below it
+	hush   bool         // the line before was broken as well: the head of this one is not reported
+	mute   bool         // the nesting is too deep: nothing more is reported
+	tall   source.Span  // the colon of the last lambda in brackets whose body is below it
 	context
 }
 
-// A context is what a recovery puts back as it was.
+// A context is the state that a recovery restores.
 type context struct {
 	depth    int
 	brackets int  // open brackets: no line ends inside
-	inline   int  // suites on the line of their head
+	inline   int  // number of suites on the line of their head
 	index    rule // on [ behind an expression
 }
 
@@ -66,11 +66,11 @@ const (
 	never          // `within d [a]`: a list
 )
 
-// bail is what a parse method panics with after it reported an error; a recovery point catches it.
+// bail is the panic of a parse method after it reported an error; a recovery point catches it.
 type bail struct{}
 
-// guard runs parse and says whether it came to its end. After an error the place is
-// where it was found.
+// guard runs parse and says whether it succeeded. After an error the parser is at the place of the
+// error.
 func (p *parser) guard(parse func()) (ok bool) {
 	saved := p.context
 	defer func() {
@@ -102,7 +102,7 @@ func (p *parser) fail(d diag.Diagnostic) {
 	panic(bail{})
 }
 
-// failf is fail at the current token with only a sentence.
+// failf is fail at the current token with only a message.
 func (p *parser) failf(code diag.Code, format string, args ...any) {
 	p.fail(diag.Diagnostic{Code: code, Span: p.here(), Message: fmt.Sprintf(format, args...)})
 }
@@ -127,7 +127,7 @@ func (p *parser) tooDeep() {
 
 func (p *parser) tok() *Token { return &p.toks[p.pos] }
 
-// peek gives the token n places ahead.
+// peek returns the token n places ahead.
 func (p *parser) peek(n int) *Token {
 	return &p.toks[min(p.pos+n, len(p.toks)-1)]
 }
@@ -173,7 +173,7 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-// here is the span of the current token; where a line or the file ends, the place behind it.
+// here is the span of the current token; at the end of a line or of the file, the place behind it.
 func (p *parser) here() source.Span {
 	t := p.tok()
 	if t.Kind == EOF && p.last.IsValid() {
@@ -190,7 +190,7 @@ func (p *parser) behind() source.Span {
 // from is the span from start to the last token.
 func (p *parser) from(start source.Span) At { return At{start.To(p.last)} }
 
-// found says in words what the current token is.
+// found describes the current token.
 func (p *parser) found() string {
 	switch t := p.tok(); t.Kind {
 	case EOF:
@@ -211,7 +211,7 @@ func (p *parser) found() string {
 	}
 }
 
-// expect reads text, which belongs behind what.
+// expect reads text, which must follow what.
 func (p *parser) expect(text, what string) {
 	if p.accept(text) {
 		return
@@ -224,7 +224,7 @@ func (p *parser) expect(text, what string) {
 	p.fail(d)
 }
 
-// insertion mends a missing text behind the last token.
+// insertion adds a missing text behind the last token.
 func (p *parser) insertion(text string) *diag.Fix {
 	return &diag.Fix{Text: "write '" + text + "' here", Span: p.behind(), New: text}
 }
@@ -263,7 +263,7 @@ func (p *parser) close(text string, open source.Span) {
 	p.fail(d)
 }
 
-// closesLater says whether a bracket that is open is closed further on in its line.
+// closesLater says whether the innermost open bracket is closed further on in its line.
 func (p *parser) closesLater(text string) bool {
 	depth := 0
 	for i := p.pos; !p.toks[i].isLayout(); i++ {
@@ -279,14 +279,14 @@ func (p *parser) closesLater(text string) bool {
 	return false
 }
 
-// A half is the first byte of a token that was cut in two; the token at its place is the rest.
+// A half is the first byte of a token that was cut in two. The token at its place is the rest.
 type half struct {
 	place int
 	token Token
 }
 
-// split reads only the first byte of the current token: the `>>` of vector<vector<int>>
-// closes two lists.
+// split reads only the first byte of the current token: the `>>` of vector<vector<int>> closes two
+// lists.
 func (p *parser) split() Token {
 	t := p.tok()
 	first := *t
@@ -298,7 +298,7 @@ func (p *parser) split() Token {
 	return first
 }
 
-// tokens gives all tokens, those that were cut in two as two.
+// tokens returns all tokens, with those that were cut in two as two.
 func (p *parser) tokens() []Token {
 	if len(p.halves) == 0 {
 		return p.toks
@@ -335,7 +335,7 @@ func (p *parser) take(text string) bool {
 	return true
 }
 
-// name reads a name, which is to be that of what.
+// name reads a name; what says of what.
 func (p *parser) name(what string) *Name {
 	t := p.tok()
 	if t.isName() {
@@ -359,8 +359,8 @@ func (p *parser) word() *Name {
 	return &Name{At{t.Span}, t.Text()}
 }
 
-// anyWord reads a name that may be a keyword, where only a name can stand: behind a
-// dot, as an event.
+// anyWord reads a name that may be a keyword, where only a name is possible: behind a dot, as an
+// event.
 func (p *parser) anyWord(what string) *Name {
 	if p.tok().Kind == Keyword {
 		return p.word()
@@ -371,7 +371,7 @@ func (p *parser) anyWord(what string) *Name {
 // isBlockEnd says that the last token ended a block, and with it the line.
 func (p *parser) isBlockEnd() bool { return p.pos > 0 && p.toks[p.pos-1].Kind == Dedent }
 
-// endLine reads the end of a line. What stands before it is one error and is skipped.
+// endLine reads the end of a line. Text before it is one error and is skipped.
 func (p *parser) endLine() {
 	if p.isBlockEnd() || p.at(Dedent) || p.at(EOF) {
 		return
@@ -385,8 +385,8 @@ func (p *parser) endLine() {
 	}
 }
 
-// skipLine passes over the rest of a broken line and the block behind it: what is in it is unknown.
-// It stays before the Newline when there is no block.
+// skipLine skips the rest of a broken line and the block behind it, whose contents are unknown. If
+// there is no block it stays before the Newline.
 func (p *parser) skipLine() {
 	if p.isBlockEnd() && p.startsLine() {
 		return
@@ -411,7 +411,7 @@ func (p *parser) skipToNewline() {
 	}
 }
 
-// skipBlock passes over a block without reading it.
+// skipBlock skips a block.
 func (p *parser) skipBlock() {
 	for depth := 0; !p.at(EOF); {
 		switch p.next().Kind {

@@ -9,7 +9,7 @@ import (
 	"interleave/eve/diag"
 )
 
-// show gives the diagnostics of a text that should have none.
+// show writes the diagnostics of a text that should have none.
 func show(t *testing.T, diags *diag.List) string {
 	t.Helper()
 	var b strings.Builder
@@ -57,7 +57,7 @@ func TestStdParses(t *testing.T) {
 	}
 }
 
-// Each testdata/*.eve stands beside its tree.
+// The tree of each testdata/*.eve is in a file beside it.
 func TestTrees(t *testing.T) {
 	for _, name := range eveFiles(t, "testdata") {
 		f, diags := parse(name, read(t, name))
@@ -170,7 +170,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// A broken line costs no other: what stands before and after it is in the tree.
+// A broken line affects no other line: those before and after it are in the tree.
 func TestRecovery(t *testing.T) {
 	text := "import a b\ntype t:\n    x: int\n    y int\n    z: int = (\n    w: int\nf: (a: " +
 		"int) int:\n    b: int = 1 +\n    c: int = a +* b\n    return b\n" +
@@ -248,8 +248,8 @@ func nestedBlocks(n int) string {
 	return b.String()
 }
 
-// Whatever one token is taken away from, doubled or put elsewhere, the parse ends well and speaks
-// of few lines: errors do not cascade.
+// If any one token is removed, doubled or moved, the parse succeeds and reports few lines: errors
+// do not cascade.
 func TestOneSlip(t *testing.T) {
 	for _, name := range []string{"testdata/everything.eve", "testdata/program2.eve"} {
 		text := read(t, name)

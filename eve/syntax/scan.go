@@ -7,8 +7,8 @@ import (
 	"interleave/eve/source"
 )
 
-// A scanner cuts text[pos:end] of a file into tokens without layout. What it cannot read becomes a
-// Bad token and is reported here, so that the parser need not say anything about it.
+// A scanner cuts text[pos:end] of a file into tokens without layout. Text that it cannot read
+// becomes a Bad token. The scanner reports it, so that the parser need not.
 type scanner struct {
 	file  *source.File
 	text  string
@@ -17,10 +17,10 @@ type scanner struct {
 	diags *diag.List
 	toks  []Token
 
-	braces bool // a { was reported; its } need not be
+	braces bool // a { was reported, so its } is not
 }
 
-// scan gives the tokens of file from start to end, an EOF token last.
+// scan returns the tokens of file from start to end, an EOF token last.
 func scan(file *source.File, start, end int, diags *diag.List) []Token {
 	s := &scanner{file: file, text: file.Text[:end], pos: start, end: end, diags: diags}
 	for {
@@ -43,7 +43,7 @@ func (s *scanner) span(start, end int) source.Span {
 	return source.Span{File: s.file, Start: start, End: end}
 }
 
-// at gives the byte n places ahead, 0 behind the end.
+// at returns the byte n places ahead, 0 behind the end.
 func (s *scanner) at(n int) byte {
 	if s.pos+n >= s.end {
 		return 0
@@ -60,7 +60,7 @@ func (s *scanner) line() string {
 	return strings.TrimSuffix(rest, "\r")
 }
 
-// skip passes over what means nothing: spaces, line ends, comments.
+// skip skips text without meaning: spaces, line ends, comments.
 func (s *scanner) skip() {
 	for s.pos < s.end {
 		switch c := s.text[s.pos]; {
@@ -78,7 +78,7 @@ func (s *scanner) skip() {
 	}
 }
 
-// slashComment reports a comment of another language and passes over it.
+// slashComment reports a comment of another language and skips it.
 func (s *scanner) slashComment() {
 	at, rest := s.span(s.pos, s.pos+2), s.text[s.pos:]
 	d := s.diags.Errorf("E0112", at, "a comment starts with '#'")
@@ -124,7 +124,7 @@ func (s *scanner) token() (Kind, string) {
 	return s.bad()
 }
 
-// operators by length, longest first. Brackets and punctuation are among them.
+// operators by length, longest first, with brackets and punctuation.
 var operators = [][]string{
 	{"<<=", ">>=", "**=", "+%=", "-%=", "*%="},
 	{"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "..", "**", "+%", "-%", "*%", "<-",
@@ -133,7 +133,7 @@ var operators = [][]string{
 
 const single = "()[]<>=+-*/%!~&|^?@:;,."
 
-// operator says how long the operator is that text starts with; 0 if it starts with none.
+// operator is the length of the operator that text starts with; 0 if there is none.
 func operator(text string) int {
 	for _, ops := range operators {
 		for _, op := range ops {
@@ -148,8 +148,8 @@ func operator(text string) int {
 	return 0
 }
 
-// startsOperand says that op, at the head of what follows, is two operators: in `a - -b` written
-// a--b the second minus belongs to b. Only at the end of a line is `--` the mistake it looks like.
+// startsOperand says that op is two operators: in a--b, which is `a - -b`, the second minus
+// belongs to b. Only at the end of a line is `--` the error that it looks like.
 func startsOperand(op, rest string) bool {
 	if op != "++" && op != "--" || rest == "" {
 		return false

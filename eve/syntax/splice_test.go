@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Texts put together of the tokens of real ones and of what breaks them: the parse ends, and
-// keeps its promises.
+// Texts made of tokens of real ones and of tokens that break them: the parse ends, and keeps its
+// guarantees.
 func TestSplices(t *testing.T) {
 	words := []string{
 		"\n", "\n  ", "\n          ", "\t", "\x80", "\"", "'", "f\"{", "{", "}", "(", "[", ")", "]",

@@ -7,7 +7,8 @@ import (
 	"interleave/eve/source"
 )
 
-// suite reads `: statement` or `:` and an indented block. what stands before the colon.
+// suite reads `: statement` or `:` and an indented block. what describes the part before the
+// colon.
 func (p *parser) suite(what string) *Block {
 	if !p.accept(":") {
 		p.missingColon(what)
@@ -26,7 +27,7 @@ func (p *parser) suite(what string) *Block {
 	return &Block{p.from(start), []Stmt{s}}
 }
 
-// missingColon reports a colon that is not there, and goes on if what follows is clearly the suite.
+// missingColon reports a missing colon, and goes on if the text behind it is clearly the suite.
 func (p *parser) missingColon(what string) {
 	d := diag.Diagnostic{
 		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what,
@@ -69,7 +70,7 @@ func (p *parser) missingColon(what string) {
 	p.accept(":")
 }
 
-// emptyBlock reports a colon behind which nothing stands.
+// emptyBlock reports a colon without a suite.
 func (p *parser) emptyBlock(what, need string) *Block {
 	d := diag.Diagnostic{Code: "E0105", Span: p.last, Message: "an indented block belongs below " +
 		what}
@@ -130,7 +131,7 @@ func (p *parser) stmts() *Block {
 	return b
 }
 
-// rest reads what follows `x <- f()` in its block.
+// rest reads the statements behind `x <- f()` in its block.
 func (p *parser) rest(a *AwaitStmt) {
 	if p.depth >= maxDepth {
 		p.tooDeep()
@@ -150,7 +151,7 @@ func (p *parser) rest(a *AwaitStmt) {
 
 const longExpr = "an expression over several lines stands in brackets"
 
-// strayIndent reports a block that no line opened, and says whether statements may stand in it.
+// strayIndent reports a block that no line opened, and says whether it may contain statements.
 func (p *parser) strayIndent() bool {
 	t := p.peek(1)
 	d := diag.Diagnostic{Code: "E0103", Span: t.Span,
@@ -164,7 +165,7 @@ func (p *parser) strayIndent() bool {
 	return !goesOn
 }
 
-// safeStmt reads a statement; a broken one becomes a BadStmt and its line is skipped.
+// safeStmt reads a statement. A broken one becomes a BadStmt and its line is skipped.
 func (p *parser) safeStmt() Stmt {
 	start, pos := p.here(), p.pos
 	var s Stmt
@@ -178,8 +179,8 @@ func (p *parser) safeStmt() Stmt {
 	return &BadStmt{p.from(start)}
 }
 
-// inlineStmt reads the statement behind a colon on its line. Inside brackets an error concerns the
-// whole bracket.
+// inlineStmt reads the statement behind a colon on its line. Inside brackets its error concerns
+// the whole bracket.
 func (p *parser) inlineStmt() Stmt {
 	s := Stmt(nil)
 	if p.brackets > 0 {
@@ -246,7 +247,7 @@ func (p *parser) declaration(start source.Span) Stmt {
 	return &DeclStmt{v.At, v}
 }
 
-// checkNames fails on `a, b = f()`.
+// checkNames reports `a, b = f()`.
 func (p *parser) checkNames(start source.Span) {
 	n := p.nameList(0)
 	if p.peek(n).is("=") {
@@ -258,7 +259,7 @@ func (p *parser) checkNames(start source.Span) {
 	}
 }
 
-// nameList gives the place behind `, b, c`, which begins at n.
+// nameList returns the place behind `, b, c`, which begins at n.
 func (p *parser) nameList(n int) int {
 	for p.peek(n).is(",") && p.peek(n+1).isName() {
 		n += 2
@@ -376,8 +377,8 @@ var assigns = map[string]bool{
 	"<<=": true, ">>=": true, "**=": true, "+%=": true, "-%=": true, "*%=": true,
 }
 
-// initialiser reads an expression behind which `call:` may open named callbacks. A broken one is a
-// BadExpr, so that what it was for stays known.
+// initialiser reads an expression that may end in `call:` with named callbacks. A broken one is a
+// BadExpr, so that the declaration stays known.
 func (p *parser) initialiser() Expr {
 	start := p.here()
 	var x Expr
@@ -391,7 +392,7 @@ func (p *parser) initialiser() Expr {
 	return &BadExpr{p.from(start)}
 }
 
-// condition reads the condition of word; `=` in it is taken for `==`.
+// condition reads the condition of word; `=` in it counts as `==`.
 func (p *parser) condition(word string) Expr {
 	start := p.here()
 	var x Expr
@@ -414,8 +415,8 @@ func (p *parser) condition(word string) Expr {
 	return &BadExpr{p.from(start)}
 }
 
-// skipToSuite passes over the rest of a broken head, up to the colon at the end of its line; it
-// gives up when no block follows.
+// skipToSuite skips the rest of a broken head, up to the colon at the end of its line. It gives up
+// when no block follows.
 func (p *parser) skipToSuite() {
 	for i := p.pos; ; i++ {
 		t := &p.toks[i]
@@ -431,7 +432,7 @@ func (p *parser) skipToSuite() {
 	}
 }
 
-// recoverSuite reads the block of a broken head for its own errors, if there is one.
+// recoverSuite reads the block of a broken head, if there is one, for its own errors.
 func (p *parser) recoverSuite() {
 	if p.isBlockEnd() && p.startsLine() {
 		return

@@ -8,8 +8,8 @@ import (
 	"interleave/eve/source"
 )
 
-// bad reads what no token starts with: one character, a text in typographic quotes, or a run of
-// bytes that are not UTF-8.
+// bad reads text that is no token: one character, a text in typographic quotes, or a run of bytes
+// that are not UTF-8.
 func (s *scanner) bad() (Kind, string) {
 	start := s.pos
 	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
@@ -35,7 +35,7 @@ func (s *scanner) bad() (Kind, string) {
 	return Bad, ""
 }
 
-// brace reports { and }. Once a { was reported its } is not: both are one habit.
+// brace reports { and }. After a { was reported its } is not: both are one habit.
 func (s *scanner) brace(start int, r rune) {
 	if r == '}' && s.braces {
 		return
@@ -58,8 +58,8 @@ func (s *scanner) brace(start int, r rune) {
 	}
 }
 
-// strange tells people who think of another language, or pasted from a document, what Eve
-// has instead of r.
+// strange tells users who think of another language, or pasted from a document, Eve's counterpart
+// of r.
 func strange(r rune, at source.Span) (string, *diag.Fix) {
 	replace := func(with string) *diag.Fix {
 		return &diag.Fix{Text: "write " + with, Span: at, New: with}

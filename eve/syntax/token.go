@@ -4,7 +4,7 @@ package syntax
 
 import "interleave/eve/source"
 
-// A Token is a word of the text, with what stands before it that means nothing to the parser.
+// A Token is a word of the text, with the text before it that means nothing to the parser.
 type Token struct {
 	Kind  Kind
 	Span  source.Span // of the token itself; empty for layout tokens
@@ -15,10 +15,10 @@ type Token struct {
 // Text is the token as written.
 func (t Token) Text() string { return t.Span.Text() }
 
-// A Kind says what a token is.
+// A Kind is the kind of a token.
 type Kind uint8
 
-// The kinds of tokens. Operators and keywords are Op and Keyword: their text tells them apart.
+// The kinds of tokens. Operators and keywords are Op and Keyword; their text distinguishes them.
 const (
 	EOF Kind = iota
 	Newline
@@ -33,11 +33,11 @@ const (
 	String
 	FormatString
 	Duration
-	Bad // what cannot start a token; an error was reported
+	Bad // text that is no token; an error was reported
 )
 
-// keywords cannot be names. `for`, `on` and the like stand at the start of a statement only, but
-// one rule for all is what readers expect.
+// keywords cannot be names. `for`, `on` and the like are needed only at the start of a statement,
+// but one rule for all is simpler for readers.
 var keywords = map[string]bool{
 	"import": true, "as": true, "pub": true, "type": true, "union": true, "const": true,
 	"extern": true, "test": true,

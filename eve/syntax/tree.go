@@ -6,17 +6,17 @@ import "interleave/eve/source"
 // with the comments they carry, are in File.Tokens.
 type Node interface{ Place() source.Span }
 
-// At is what every node embeds.
+// At is the span of a node; every node embeds it.
 type At struct{ Span source.Span }
 
-// Place gives the node's span.
+// Place returns the node's span.
 func (a At) Place() source.Span { return a.Span }
 
-// A File is one parsed module. It is always there, however many errors the text has.
+// A File is one parsed module. It is complete, however many errors the text has.
 type File struct {
 	At
 	Source *source.File
-	// all of them, layout tokens and trivia included: printing them gives the text back
+	// all of them, with layout tokens and trivia: printing them gives the text back
 	Tokens  []Token
 	Imports []*Import
 	Decls   []Decl
@@ -27,10 +27,10 @@ type Import struct {
 	At
 	Path []*Name
 	All  bool  // .*
-	As   *Name // nil without `as`
+	As   *Name // nil if there is no `as`
 }
 
-// Name is an identifier where it stands.
+// Name is an identifier with its place.
 type Name struct {
 	At
 	Text string
@@ -43,21 +43,21 @@ type Decl interface {
 }
 
 type (
-	// Func is `name: <type T> [perms] (params) result: suite`. Without Body (nil) it is declared
-	// only: a native of std, a method of an interface type, or an extern function.
+	// Func is `name: <type T> [perms] (params) result: suite`. Without Body (nil) it is only
+	// declared: a native of std, a method of an interface type, or an extern function.
 	Func struct {
 		At
 		Pub        bool
 		Name       *Name
 		TypeParams []*TypeParam
-		Perms      *Perms // nil without a list
+		Perms      *Perms // nil if there is no list
 		Params     []*Param
 		Result     Type // nil: void
 		Body       *Block
-		Async      bool   // std only: declared `name: ... <- T`: called by `x <- name(...)`
+		Async      bool   // std only: declared `name: ... <- T`, called by `x <- name(...)`
 		Speed      string // extern only: "fast" or "slow"
-		// its head could not be read; an error was reported, and calls should get
-		// none. It has no Body
+		// its head could not be parsed. An error was reported, and calls should get none. It has
+		// no Body
 		Broken bool
 	}
 	// VarDecl is `a, b: T(args) = init`, at module level, in a type (a field), or as a statement.
@@ -66,8 +66,8 @@ type (
 		Pub   bool
 		Names []*Name
 		Type  Type
-		Args  []*Arg // `(args)` after the type; nil without
-		Init  Expr   // nil without
+		Args  []*Arg // `(args)` after the type; nil if there are none
+		Init  Expr   // nil if there is none
 	}
 	// TypeDecl is `type name<T>: emitter<A, B>` with fields and methods.
 	TypeDecl struct {
@@ -101,7 +101,7 @@ type (
 		Header string
 		Funcs  []*Func
 	}
-	// TestDecl is `test "name" [perms]: suite`. Perms is nil without a list.
+	// TestDecl is `test "name" [perms]: suite`. Perms is nil if there is no list.
 	TestDecl struct {
 		At
 		Name  string
@@ -122,12 +122,12 @@ func (*TestDecl) decl()   {}
 type TypeParam struct {
 	At
 	Name       *Name
-	Constraint Type // nil without
+	Constraint Type // nil if there is none
 }
 
-// Param is `name: T`, or `name: T = default`; `self` alone has no type. `=name: T` takes
-// the argument: it is copied, or moved on its last use; other plain parameters are only
-// lent for the call.
+// Param is `name: T`, or `name: T = default`; `self` alone has no type. `=name: T` takes the
+// argument: it is copied, or moved on its last use. Other plain parameters are only lent for the
+// call.
 type Param struct {
 	At
 	Take    bool
@@ -143,7 +143,7 @@ type Case struct {
 	Fields []*Param
 }
 
-// Perms is a permission list `[+a, b, -c, =n, &v]` where it stands, brackets included.
+// Perms is a permission list `[+a, b, -c, =n, &v]`, with its brackets.
 type Perms struct {
 	At
 	Entries []*Perm
@@ -156,7 +156,7 @@ type Perm struct {
 	Name *Name
 }
 
-// Type is a type as written.
+// Type is a type in the text.
 type Type interface {
 	Node
 	typ()
@@ -169,7 +169,7 @@ type (
 		Path []*Name
 		Args []Type // SizeType for numbers
 	}
-	// SizeType is a constant expression where a type argument stands: the 16 of array<T, 16>.
+	// SizeType is a constant expression as a type argument: the 16 of array<T, 16>.
 	SizeType struct {
 		At
 		X Expr
@@ -200,7 +200,7 @@ func (*SuffixType) typ() {}
 func (*FuncType) typ()   {}
 func (*TupleType) typ()  {}
 
-// Block is a suite: indented statements, or what follows the colon on the same line.
+// Block is a suite: indented statements, or the statement behind the colon on the same line.
 type Block struct {
 	At
 	Stmts []Stmt
@@ -213,7 +213,7 @@ type Stmt interface {
 }
 
 type (
-	// BadStmt is what could not be parsed; an error was reported for it.
+	// BadStmt is text that could not be parsed; an error was reported for it.
 	BadStmt struct{ At }
 	// DeclStmt is a local variable.
 	DeclStmt struct {
@@ -235,20 +235,20 @@ type (
 	// TaskStmt is `@ [perms]: suite`.
 	TaskStmt struct {
 		At
-		Perms *Perms // nil without
+		Perms *Perms // nil if there is none
 		Body  *Block
 	}
 	// TaskForStmt is `@ for (n: T in e) [perms]: suite`.
 	TaskForStmt struct {
 		At
 		Var   *Name
-		Type  Type // nil without
+		Type  Type // nil if there is none
 		In    Expr
 		Perms *Perms
 		Body  *Block
 	}
-	// FinishStmt is `finish:` with its statements (those that follow at the same indentation when
-	// it has no suite: only `@` statements).
+	// FinishStmt is `finish:` with its statements. Without a suite these are the `@` statements
+	// that follow at the same indentation.
 	FinishStmt struct {
 		At
 		Body *Block
@@ -266,9 +266,9 @@ type (
 	// AwaitStmt is `x <- call within d [perms]`; Rest is the rest of the block, its callback.
 	AwaitStmt struct {
 		At
-		Var    *Name // nil or "_" when the value is not wanted
+		Var    *Name // nil or "_" when the value is not used
 		Call   Expr
-		Within Expr // nil without
+		Within Expr // nil if there is none
 		Perms  *Perms
 		Rest   *Block
 	}
@@ -293,7 +293,7 @@ type (
 	// ForStmt is `for (init; cond; step): suite`.
 	ForStmt struct {
 		At
-		Init Stmt // nil without
+		Init Stmt // nil if there is none
 		Cond Expr
 		Step Stmt
 		Body *Block
@@ -302,7 +302,7 @@ type (
 	ForInStmt struct {
 		At
 		Var  *Name
-		Type Type // nil without
+		Type Type // nil if there is none
 		In   Expr
 		Body *Block
 	}
@@ -315,7 +315,7 @@ type (
 	// ReturnStmt is `return e`.
 	ReturnStmt struct {
 		At
-		X Expr // nil without
+		X Expr // nil if there is none
 	}
 	// BreakStmt is `break`.
 	BreakStmt struct{ At }
@@ -378,7 +378,7 @@ type Arm struct {
 	Body    *Block
 }
 
-// Pattern is what an arm compares with.
+// Pattern is the pattern of an arm.
 type Pattern interface {
 	Node
 	pattern()
@@ -412,7 +412,7 @@ type Expr interface {
 	expr()
 }
 
-// LitKind says what kind of literal a Lit is.
+// LitKind is the kind of a literal.
 type LitKind uint8
 
 // The kinds of literals.
@@ -427,14 +427,15 @@ const (
 )
 
 type (
-	// BadExpr is what could not be parsed; an error was reported for it.
+	// BadExpr is text that could not be parsed; an error was reported for it.
 	BadExpr struct{ At }
 	// Ident is a name in an expression, `self` among them.
 	Ident struct {
 		At
 		Name string
 	}
-	// Lit is a literal. Text is as written; Value is unquoted text for strings and characters.
+	// Lit is a literal. Text is as in the source; Value is the unquoted text of strings and
+	// characters.
 	Lit struct {
 		At
 		Kind  LitKind
@@ -492,8 +493,7 @@ type (
 		Args  []*Arg
 		Named []*Arg
 	}
-	// TypeExpr is a type with arguments or suffix where an expression stands:
-	// vector<int>, float<32>.
+	// TypeExpr is a type with arguments or suffix used as an expression: vector<int>, float<32>.
 	TypeExpr struct {
 		At
 		Type Type
@@ -548,5 +548,5 @@ type Arg struct {
 type FPart struct {
 	Text   string // unquoted, when X is nil
 	X      Expr
-	Format string // what follows the colon: ".2", "05", "x"
+	Format string // the part behind the colon: ".2", "05", "x"
 }

@@ -34,7 +34,7 @@ func (p *parser) typeDecl(start source.Span, pub bool) Decl {
 	return d
 }
 
-// head reads the head of a declaration with members; when it is broken its line is skipped.
+// head reads the head of a declaration with members. If it is broken its line is skipped.
 func (p *parser) head(parse func()) {
 	if !p.guard(parse) {
 		p.skipToNewline()
@@ -53,7 +53,7 @@ func (p *parser) colon(what string) {
 	})
 }
 
-// emitter reads `emitter<A, B>`, the one thing that can stand behind a type's colon.
+// emitter reads `emitter<A, B>`, the only thing that may follow a type's colon.
 func (p *parser) emitter(d *TypeDecl) {
 	if p.tok().Text() != "emitter" {
 		p.failf("E0114", "only emitter<...> can stand here: a type inherits from no other")
@@ -66,9 +66,9 @@ func (p *parser) emitter(d *TypeDecl) {
 	d.Emits = p.typeArgs()
 }
 
-// members reads an indented list of lines, each by one; it may be missing. Behind a broken line
-// other broken lines of the list are not reported: most often they belong to another list than
-// the reader thinks.
+// members reads an indented list of lines, each by one; it may be missing. After a broken line
+// other broken lines of the list are not reported: most often they belong to another list than the
+// parser assumes.
 func (p *parser) members(one func()) {
 	if !p.at(Newline) || p.peek(1).Kind != Indent {
 		return
@@ -130,8 +130,8 @@ func (p *parser) member() Decl {
 	return d
 }
 
-// selfListed gives a method that lists self, but has no parameter of that name, the parameter,
-// and reports it.
+// selfListed reports a method that lists self without having it as a parameter, and adds the
+// parameter.
 func (p *parser) selfListed(f *Func) {
 	if f.Perms == nil || len(f.Params) > 0 && f.Params[0].Name != nil &&
 		f.Params[0].Name.Text == "self" {

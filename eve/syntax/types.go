@@ -117,8 +117,8 @@ func (p *parser) typeArgs() []Type {
 	return list
 }
 
-// A reader looks ahead over types without building them. shut counts what is left of a `>>` of
-// which one half closed a list.
+// A reader looks ahead over types without building them. shut counts the remaining halves of a
+// `>>` of which one half closed a list.
 type reader struct {
 	toks  []Token
 	i     int
@@ -126,8 +126,8 @@ type reader struct {
 	depth int
 }
 
-// typeArgsAhead says whether the `<` at the current place opens type arguments: a list of types and
-// `>` follow, and then something that cannot follow `>` in a comparison.
+// typeArgsAhead says whether the `<` at the current place opens type arguments: a list of types
+// and `>` follow, and then a token that cannot follow `>` in a comparison.
 func (p *parser) typeArgsAhead() bool {
 	r := &reader{toks: p.toks, i: p.pos}
 	if !r.args() || r.shut != 0 {
@@ -146,7 +146,7 @@ func (p *parser) typeArgsAhead() bool {
 
 func (r *reader) is(text string) bool { return r.toks[r.i].is(text) }
 
-// args passes over `<A, B>`.
+// args skips `<A, B>`.
 func (r *reader) args() bool {
 	r.depth++
 	if r.depth > 50 {
@@ -175,7 +175,7 @@ func (r *reader) args() bool {
 	return r.closeAngle()
 }
 
-// closeAngle passes over one `>`, or half of a `>>`.
+// closeAngle skips one `>`, or half of a `>>`.
 func (r *reader) closeAngle() bool {
 	switch {
 	case r.shut > 0:
@@ -235,7 +235,7 @@ func (r *reader) typ() bool {
 	return true
 }
 
-// list passes over `(A, B)`.
+// list skips `(A, B)`.
 func (r *reader) list() bool {
 	r.depth++
 	if r.depth > 50 {

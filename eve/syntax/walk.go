@@ -2,8 +2,8 @@ package syntax
 
 import "reflect"
 
-// Walk calls visit for n and every node below it, parents first, in the order of the tree's fields.
-// It does not go below a node for which visit gives false.
+// Walk calls visit for n and every node below it, parents first, in the order of the tree's
+// fields. It does not go below a node for which visit returns false.
 func Walk(n Node, visit func(Node) bool) {
 	walkValue(reflect.ValueOf(n), visit)
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// An Example is a program with what it prints.
+// An Example is a program with its expected output.
 type Example struct{ Name, File, Text, Want string }
 
-// Examples are the programs of testdata/run. The working directory is that of a room,
-// as in its tests.
+// Examples are the programs of testdata/run. The working directory must be that of a package, as
+// in its tests.
 func Examples(t testing.TB) []Example {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/run/*.eve")
@@ -27,7 +27,7 @@ func Examples(t testing.TB) []Example {
 	return all
 }
 
-// Tour gives the programs of the tour: what they print stands below them.
+// Tour returns the programs of the tour, whose output is written below them.
 func Tour(t testing.TB) []Example {
 	t.Helper()
 	var all []Example

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A failure says where it happened and which tasks it came through: the same in a program of `eve
+// A failure reports its place and the tasks that it came through: the same in a program of `eve
 // run`, in an optimised one, on one worker and on several, and in the interpreter.
 func TestTraces(t *testing.T) {
 	trial.NeedCompiler(t)
@@ -67,7 +67,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// trace is what a program wrote of its failure, without the addresses of what it held.
+// trace is the output of a failed program, without the addresses of the objects that it held.
 func trace(end trial.Ending) string {
 	var b strings.Builder
 	for line := range strings.Lines(end.Err) {

@@ -1,6 +1,6 @@
-// Package trial checks, builds and runs programs for the tests of Eve's rooms, and says
-// where what they print is not what it should be. The programs of testdata/run and of the
-// tour are its examples.
+// Package trial checks, builds and runs programs for the tests of Eve's packages, and reports the
+// first difference from the expected output. The programs of testdata/run and of the tour are its
+// examples.
 package trial
 
 import (
@@ -24,12 +24,12 @@ import (
 	"interleave/eve/source"
 )
 
-// Limit is a net: programs end within a second on an idle machine, and no busy one
-// makes minutes of it.
+// Limit is a time limit: programs end within a second on an idle machine, and even a busy machine
+// does not take minutes.
 const Limit = 5 * time.Minute
 
-// ready is nil when programs can be built: the runtime compiles. It is asked once, for all
-// tests of a package.
+// ready is nil when programs can be built, that is, when the runtime compiles. It is evaluated
+// once, for all tests of a package.
 var ready = sync.OnceValue(func() error {
 	units := []emit.Unit{{Module: "m", Name: "m.cpp",
 		Text: "#include \"eve.hpp\"\nint main() { return 0; }\n"}}
@@ -37,7 +37,7 @@ var ready = sync.OnceValue(func() error {
 	return err
 })
 
-// NeedCompiler skips the test where no program can be built.
+// NeedCompiler skips the test if programs cannot be built.
 func NeedCompiler(t testing.TB) {
 	t.Helper()
 	if !build.Available() {
@@ -48,7 +48,7 @@ func NeedCompiler(t testing.TB) {
 	}
 }
 
-// Check gives the program of a text that must have no errors.
+// Check returns the program of a text that must have no errors.
 func Check(t testing.TB, name, text string) *ir.Program {
 	t.Helper()
 	p, diags := compile.Check(source.NewFile(filepath.Base(name), text), nil)
@@ -61,13 +61,13 @@ func Check(t testing.TB, name, text string) *ir.Program {
 	return p
 }
 
-// around is line n of a text with those beside it.
+// around is line n of a text with the lines beside it.
 func around(text string, n int) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(lines[max(0, n-12):min(len(lines), n+3)], "\n")
 }
 
-// Build makes a program and gives its path.
+// Build builds a program and returns its path.
 func Build(t testing.TB, p *ir.Program, e emit.Options, o build.Options) string {
 	t.Helper()
 	NeedCompiler(t)
@@ -75,7 +75,7 @@ func Build(t testing.TB, p *ir.Program, e emit.Options, o build.Options) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Jobs = 1 // tests run side by side already
+	o.Jobs = 1 // tests run in parallel already
 	exe, err := build.Build(t.Context(), units, o)
 	if err != nil {
 		t.Fatal(err)
@@ -83,13 +83,13 @@ func Build(t testing.TB, p *ir.Program, e emit.Options, o build.Options) string 
 	return exe
 }
 
-// An Ending is what became of a program.
+// An Ending is the outcome of a program.
 type Ending struct {
 	Status   int // -1: a signal
 	Out, Err string
 }
 
-// Run runs a program on so many workers until it ends.
+// Run runs a program on this many workers until it ends.
 func Run(t testing.TB, exe string, workers int, args ...string) Ending {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
@@ -109,7 +109,7 @@ func Run(t testing.TB, exe string, workers int, args ...string) Ending {
 	return Ending{cmd.ProcessState.ExitCode(), out.String(), said.String()}
 }
 
-// Output is what a program prints on so many workers, which must end well.
+// Output is the output of a program on this many workers. The program must succeed.
 func Output(t testing.TB, exe string, workers int) string {
 	t.Helper()
 	end := Run(t, exe, workers)
@@ -121,11 +121,11 @@ func Output(t testing.TB, exe string, workers int) string {
 
 func tail(text string) string { return text[max(0, len(text)-3000):] }
 
-// AnyOrder is the first line of a program whose output has its lines in any order.
+// AnyOrder is the first line of a program whose lines of output may come in any order.
 const AnyOrder = "# output: any order"
 
-// Difference shows the first line in which two outputs of a program differ, with those before it;
-// empty when they are the same.
+// Difference shows the first line in which two outputs of a program differ, with the lines before
+// it; empty when they are the same.
 func Difference(program, want, got string) string {
 	x, y := strings.Split(want, "\n"), strings.Split(got, "\n")
 	if strings.HasPrefix(program, AnyOrder) {

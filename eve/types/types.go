@@ -1,5 +1,5 @@
-// Package types holds Eve's types. Types are interned in a Universe: two types of one
-// compilation are the same exactly when their pointers are.
+// Package types holds Eve's types. Types are interned in a Universe: two types of one compilation
+// are equal exactly when their pointers are.
 package types
 
 import (
@@ -12,7 +12,7 @@ type Kind uint8
 
 // The kinds of types.
 const (
-	// of expressions with a reported error; fits everything, so that errors do not cascade
+	// of expressions with a reported error; fits every type, so that errors do not cascade
 	Invalid Kind = iota
 	Void
 	Bool
@@ -45,7 +45,7 @@ const (
 	Ref    // Elem: T&
 	Func   // Elems, Elem (result): <(A) R>, lives within a call
 	Named  // Decl, Args: a struct, union, emitter, native or interface type
-	Param  // a type parameter in a generic body that is checked for itself
+	Param  // a type parameter, in a generic that is checked as such
 	None   // of the literal none
 )
 
@@ -63,19 +63,19 @@ type Type struct {
 	key   string
 }
 
-// Form says what a named type is made of.
+// Form says how a named type is declared.
 type Form uint8
 
 // The forms of named types.
 const (
 	Struct Form = iota
 	Union       //
-	// a type of std made by the runtime: socket, timer. Not copyable unless Def.Copyable.
+	// a type of std that the runtime implements: socket, timer. Not copyable unless Def.Copyable.
 	Native
 	Interface // methods only: a constraint of type parameters
 )
 
-// A Def is what a named type's declaration says, for one list of type arguments.
+// A Def is the declaration of a named type, for one list of type arguments.
 type Def struct {
 	Module  string // "io.socket"; empty for the main module and the prelude
 	Form    Form
@@ -83,7 +83,8 @@ type Def struct {
 	Cases   []Case   // of a union
 	Emits   []*Event // of an emitter
 	Emitter bool
-	// Copyable says that = copies it: all fields are. Natives say so in std.
+	// Copyable says whether = copies it: all its fields are copyable. For natives it is declared
+	// in std.
 	Copyable bool
 }
 
@@ -101,7 +102,7 @@ type Case struct {
 	Fields []Field
 }
 
-// An Event that an emitter emits: its name and the type of what a handler sees under that name.
+// An Event of an emitter: its name, and the type of the value that a handler sees under that name.
 type Event struct {
 	Name string
 	Type *Type
@@ -185,7 +186,7 @@ func (u *Universe) Result(elem *Type) *Type { return u.one(Result, "%s!", elem) 
 // Shared gives elem@.
 func (u *Universe) Shared(elem *Type) *Type { return u.one(Shared, "%s@", elem) }
 
-// Ref gives elem&. A slice is a view already: Ref(slice) is the slice.
+// Ref returns elem&. A slice is a view already: Ref(slice) is the slice.
 func (u *Universe) Ref(elem *Type) *Type {
 	if elem.Kind == Slice {
 		return elem
@@ -221,8 +222,8 @@ func (u *Universe) Tuple(elems ...*Type) *Type {
 	return u.intern(Type{Kind: Tuple, Elems: elems, key: "(" + keys(elems) + ")"})
 }
 
-// Func gives <(params) result>, with par behind it when par is set. Its shared form is
-// SharedOf of it.
+// Func returns <(params) result>, with par behind it when par is set. Shared makes its shared
+// form.
 func (u *Universe) Func(params []*Type, result *Type, par bool) *Type {
 	key := "<(" + keys(params) + ") " + result.key + ">"
 	if par {
@@ -231,8 +232,8 @@ func (u *Universe) Func(params []*Type, result *Type, par bool) *Type {
 	return u.intern(Type{Kind: Func, Elems: params, Elem: result, Par: par, key: key})
 }
 
-// Named gives the type that a declaration names. id tells declarations of one name apart
-// ("io.socket.connection"); the caller fills Def when fresh is true.
+// Named returns the type that a declaration names. id distinguishes declarations of one name
+// ("io.socket.connection"). If fresh is true the caller fills Def.
 func (u *Universe) Named(id, name string, args []*Type) (t *Type, fresh bool) {
 	key := id
 	if len(args) > 0 {
@@ -298,12 +299,12 @@ func list(ts []*Type) string {
 	return strings.Join(s, ", ")
 }
 
-// ID is a text that tells every two types apart, the same in every run: for mangled
-// names and caches.
+// ID is a text that is distinct for every type and the same in every run: for mangled names and
+// caches.
 func (t *Type) ID() string { return t.key }
 
-// IsInteger says whether arithmetic on it is whole-numbered: the ints, char, duration,
-// untyped ints.
+// IsInteger says whether its arithmetic is on whole numbers: the ints, char, duration, untyped
+// ints.
 func (t *Type) IsInteger() bool {
 	return t.Kind >= Int8 && t.Kind <= Char || t.Kind == Duration || t.Kind == UntypedInt
 }
@@ -332,9 +333,9 @@ func (t *Type) Bits() int {
 	return 64
 }
 
-// Copyable says whether a plain value of the type may be copied by = and by assignment without
-// being asked: numbers, strings, handles, and what is made of them. Containers and natives are not:
-// they move on last use, or are copied by .copy().
+// Copyable says whether a plain value of the type is copied implicitly, by = and by assignment:
+// numbers, strings, handles, and types made of these. Containers and natives are not: they move on
+// their last use, or are copied by .copy().
 func (t *Type) Copyable() bool {
 	switch t.Kind {
 	case Vector, Map, Set, Slice, Ref, Func:
@@ -353,7 +354,8 @@ func (t *Type) Copyable() bool {
 	return true
 }
 
-// HasView says whether a value of the type may hold a T& or a view: such values cannot be stored.
+// HasView says whether a value of the type may contain a T& or a view: such values cannot be
+// stored.
 func (t *Type) HasView() bool {
 	switch t.Kind {
 	case Ref, Slice, Func:
@@ -370,7 +372,7 @@ func (t *Type) HasView() bool {
 	return false
 }
 
-// Deref gives what is behind T@ and T&, else the type itself.
+// Deref returns the element type of T@ and T&, else the type itself.
 func (t *Type) Deref() *Type {
 	for t.Kind == Shared || t.Kind == Ref {
 		t = t.Elem
