@@ -36,7 +36,7 @@ func runBuild(c *call) error {
 		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp,
 			"write the C++ to standard output instead, or into the folder OUT")
 		f.BoolVar(&b.emitIR, "emit-ir", b.emitIR,
-			"write what the checker made of the program to standard output instead")
+			"write the checked program to standard output instead")
 		f.BoolVar(&b.emitTree, "emit-tree", b.emitTree,
 			"write the syntax tree of the file to standard output instead")
 		f.StringVar(&b.sanitize, "sanitize", b.sanitize,

@@ -43,7 +43,7 @@ func (c *call) readMain(name string) (*source.File, error) {
 		return nil, err
 	}
 	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, fmt.Errorf("%s is no text: it has bytes that are 0", name)
+		return nil, fmt.Errorf("%s is not a text: it has bytes that are 0", name)
 	}
 	return source.NewFile(name, string(text)), nil
 }

@@ -37,7 +37,7 @@ var commands []command
 
 func init() {
 	commands = []command{
-		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
+		{"check", "[--json] FILE...", "report the errors of programs", runCheck},
 		{"run", "FILE [ARG...]",
 			"compile a program with overflow checks, and run it with the arguments", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},

@@ -43,7 +43,7 @@ func runTest(c *call) error {
 		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
 		f.IntVar(&seed, "seed", seed,
 			"run each test in the interpreter under schedule `N` only, as a failure names it")
-		f.StringVar(&pattern, "run", pattern, "run the tests whose name matches `REGEXP`")
+		f.StringVar(&pattern, "run", pattern, "run the tests whose names match `REGEXP`")
 	})
 	if err != nil {
 		return err

@@ -53,7 +53,8 @@ func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 			strings.TrimSpace(x.Span.File.Line(line)[:column-1]) == "" {
 			l.fixText(d, source.Span{File: x.Span.File, Start: x.Span.Start, End: x.Span.Start},
 				"_ <- ", "")
-			d.Fix.Text, d.Label = "write _ <- "+x.Span.Text(), "what follows runs when it is done"
+			d.Fix.Text = "write _ <- " + x.Span.Text()
+			d.Label = "the code behind it runs when it is done"
 		}
 		return l.giveUp(x)
 	}
@@ -163,7 +164,7 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 		case a.Name != nil:
 			ok = l.dealNamed(f, ps, g, a) && ok
 		case next < len(ps) && g.args[next] != nil:
-			l.errorf("E0334", a.Span, "'%s' is given twice: arguments without a name stand first",
+			l.errorf("E0334", a.Span, "'%s' is given twice: arguments without a name come first",
 				ps[next].Name.Text)
 			return g, false
 		case next < len(ps):
@@ -249,7 +250,7 @@ func (l *lowerer) receiver(t target) ir.Expr {
 	}
 	if !isPlace(t.self) && t.self.Type().Kind != types.Slice {
 		d := l.errorf("E0348", t.self.At(),
-			"'%s' changes what it is called on, and this value has no place", t.f.tree.Name.Text)
+			"'%s' changes its receiver, and this value is not stored", t.f.tree.Name.Text)
 		d.Label = "declare a variable of it first"
 		return bad(t.self.At())
 	}
@@ -307,7 +308,7 @@ func (l *lowerer) argument(v ir.Expr, t *types.Type, what string) ir.Expr {
 		}
 	}
 	if v.Type() == types.VoidT {
-		l.errorf("E0300", v.At(), "this gives no value, and %s needs %s", what, article(t))
+		l.errorf("E0300", v.At(), "this has no value, and %s needs %s", what, article(t))
 		return bad(v.At())
 	}
 	return l.coerce(v, t)

@@ -247,7 +247,7 @@ func (l *lowerer) storable(to ir.Expr, s *syntax.AssignStmt) bool {
 	}
 	if r, ok := to.(*ir.Ref); ok && r.T.Kind == types.Slice {
 		d := l.errorf("E0336", s.Target.Place(),
-			"the view '%s' cannot be made to show something else", r.Var.Name)
+			"the view '%s' cannot be made to show other storage", r.Var.Name)
 		d.Label = "copy elements with copy_from, or declare another view"
 		return false
 	}

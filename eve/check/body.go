@@ -118,7 +118,7 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 		return
 	}
 	d := l.errorf("E0340", at, "%s can end without returning %s", who, article(result))
-	d.Label = "not every way through it returns"
+	d.Label = "not every path through it returns"
 	if len(b.Stmts) == 0 {
 		return
 	}

@@ -16,7 +16,7 @@ func (c *checker) checkSignature(f *function) {
 		switch {
 		case p.Name != nil && p.Name.Text == "self" && (f.owner == nil || i > 0 || p.Type != nil):
 			c.diags.Errorf("E0216", p.Span,
-				"self stands first, without a type, among the parameters of a method")
+				"self is the first parameter of a method, without a type")
 		case p.Type == nil && !isSelf(p) && p.Name != nil:
 			c.diags.Errorf("E0216", p.Span, "parameter '%s' needs a type", p.Name.Text)
 		case p.Take && p.Type != nil && isView(p.Type):

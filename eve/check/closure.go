@@ -36,7 +36,8 @@ func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
 	t := l.universe.Func(params, b.Result, par)
 	if shared {
 		if b.Result != types.VoidT && b.Result != types.InvalidT {
-			l.errorf("E0354", x.Result.Place(), "a callback runs later: nobody takes its result")
+			l.errorf("E0354", x.Result.Place(),
+				"a callback runs later, so its result would be lost")
 			return bad(x.Span)
 		}
 		t = l.universe.Shared(t)
@@ -176,7 +177,7 @@ func (l *lowerer) rejectEvents() {
 		d := l.errorf("E0359", a.Name.Span,
 			"'%s' is neither a parameter of this call nor an event that can be handled here",
 			a.Name.Text)
-		d.Label = "the call has to stand by itself, or declare a variable"
+		d.Label = "the call must be a statement, or declare a variable"
 	}
 	l.events = nil
 }

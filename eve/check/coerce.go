@@ -169,14 +169,14 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 		edit(d, fmt.Sprintf("float(%s) / %s", b.X.At().Text(), b.Y.At().Text()))
 		d.Fix.Note = "integers are divided without a fraction"
 	case value.Kind == types.None && to.Kind != types.Shared:
-		d.Label = "only what is declared as " + to.String() + "? may have no value"
+		d.Label = "only " + to.String() + "? can be none"
 	case to == types.StringT && (value.IsNumber() && value.Kind != types.Duration ||
 		value == types.BoolT):
 		edit(d, "string("+text+")")
 	case to.IsInteger() && value == types.StringT && to.Kind != types.Duration:
 		fromString(d, to, x, text)
 	case to.Kind == types.Result && value.Kind == types.Option && value.Elem == to.Elem:
-		d.Label = "make an error of none: " + text + " else error(\"..\")?"
+		d.Label = "turn none into an error: " + text + " else error(\"..\")?"
 	case to.IsInteger() && value == types.UntypedFloatT && to.Kind != types.Duration:
 		d.Label = "declare a float, or cut its fraction off: int(..)"
 	case (to.Kind == types.Slice || to.Kind == types.Vector) && (value == to.Elem ||

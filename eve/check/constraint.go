@@ -108,7 +108,7 @@ func (w what) equal(t *types.Type, hashed bool) string {
 		return fmt.Sprintf("the constraint of %s is %s", t, w.c.constraints[t])
 	case types.Float32, types.Float64:
 		if hashed {
-			return fmt.Sprintf("%s is no key: equal numbers may differ in their bits", t)
+			return fmt.Sprintf("%s is not a key: equal numbers may differ in their bits", t)
 		}
 		return ""
 	case types.Ref, types.Slice, types.Func, types.Map, types.Set, types.Result, types.Void:

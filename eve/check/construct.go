@@ -85,7 +85,7 @@ func (l *lowerer) dealFields(name string, fields []types.Field, x *callExpr) ([]
 				return given, false
 			}
 			if given[next] != nil {
-				l.errorf("E0334", a.Span, "'%s' is given twice: values without a name stand first",
+				l.errorf("E0334", a.Span, "'%s' is given twice: values without a name come first",
 					fields[next].Name)
 				return given, false
 			}
@@ -291,7 +291,7 @@ func startsOwn(t *types.Type) bool {
 func (l *lowerer) noZero(t *types.Type, within map[*types.Type]bool) string {
 	switch t.Kind {
 	case types.Ref, types.Slice:
-		return "a view shows something: say what"
+		return "a view needs storage to show: give it a value"
 	case types.Func:
 		return "say which closure"
 	case types.Shared:
@@ -315,7 +315,7 @@ func (l *lowerer) noZeroNamed(t *types.Type, within map[*types.Type]bool) string
 		return ""
 	}
 	if t.Def.Form == types.Native || t.Def.Form == types.Interface {
-		return t.Name + " is not built: a function gives it"
+		return t.Name + " is not constructed: a function returns it"
 	}
 	inside, known := within[t]
 	if inside {

@@ -53,7 +53,8 @@ func (c *checker) constraint(e *env, t syntax.Type) *types.Type {
 	}
 	if !tn.isInterface() {
 		c.diags.Errorf("E0505", t.Place(),
-			"'%s' is no constraint: it is not a type that has only methods without bodies", tn.name)
+			"'%s' is not a constraint: it is not a type that has only methods without bodies",
+			tn.name)
 		return nil
 	}
 	var args []*types.Type

@@ -12,7 +12,7 @@ import (
 	"interleave/eve/source"
 )
 
-var update = flag.Bool("update", false, "write what is found into testdata")
+var update = flag.Bool("update", false, "write the results to testdata")
 
 // TestDump holds the ir of whole programs: captures, boxes, reads, handlers, loans.
 func TestDump(t *testing.T) {

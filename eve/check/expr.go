@@ -41,7 +41,7 @@ func (l *lowerer) expr(x syntax.Expr, want *types.Type) ir.Expr {
 	case *syntax.Call:
 		return l.call(x, want)
 	case *syntax.TypeExpr:
-		l.errorf("E0330", x.Span, "a type is no value")
+		l.errorf("E0330", x.Span, "a type is not a value")
 	case *syntax.Selector:
 		return l.selector(x)
 	case *syntax.Index:
@@ -63,7 +63,7 @@ func (l *lowerer) fitted(x syntax.Expr, t *types.Type) ir.Expr {
 		return got
 	}
 	if got.Type() == types.VoidT {
-		l.errorf("E0300", x.Place(), "this gives no value, and %s is needed", article(t))
+		l.errorf("E0300", x.Place(), "this has no value, and %s is needed", article(t))
 		return bad(x.Place())
 	}
 	return l.coerce(got, t)
@@ -204,7 +204,7 @@ func (l *lowerer) moduleMember(x *syntax.Selector, o object) ir.Expr {
 	case *function:
 		l.needsCall(x.Span, o)
 	case *typeName, *module:
-		l.errorf("E0330", x.Span, "'%s' is no value", x.Span.Text())
+		l.errorf("E0330", x.Span, "'%s' is not a value", x.Span.Text())
 	}
 	return bad(x.Span)
 }
@@ -385,7 +385,7 @@ func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 			resultText(l.result))
 		d.Label = "write else, or match"
 		if t.Kind == types.Option && l.result.Kind == types.Result {
-			d.Label = "an error is made of none by else: " + x.X.Place().Text() +
+			d.Label = "else turns none into an error: " + x.X.Place().Text() +
 				" else error(\"..\")?"
 		}
 		return bad(x.Span)

@@ -128,7 +128,7 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 		}
 		if end >= len(v) || !letter(v[end]) {
 			end = min(end+1, len(v))
-			l.errorf("E0349", span(i, end), "%s is no directive: write %%%% for a percent sign",
+			l.errorf("E0349", span(i, end), "%s is not a directive: write %%%% for a percent sign",
 				span(i, end).Text())
 			i = end
 			continue
@@ -137,12 +137,13 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 		d := directive{at: span(i, end+1)}
 		if strings.IndexByte(verbs, v[end]) < 0 {
 			l.errorf("E0349", d.at,
-				"%s is no directive: these are %%d %%x %%o %%b %%c %%s %%f %%e %%g %%v %%%%",
+				"%s is not a directive: these are %%d %%x %%o %%b %%c %%s %%f %%e %%g %%v %%%%",
 				d.at.Text())
 			d.part = ir.FormatPart{Verb: 'v', Width: -1, Prec: -1}
 		} else if !parseSpec(v[i+1:end+1], &d.part) {
 			l.errorf("E0349", d.at,
-				"%s is no directive: a width, a precision and a letter may follow the percent sign",
+				"%s is not a directive: a width, a precision and a letter may follow "+
+					"the percent sign",
 				d.at.Text())
 		}
 		parts, n, i = append(parts, d), n+1, end+1
@@ -242,7 +243,7 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 			article(t))
 		e.Also = also(d.at, "the directive")
 		if t.Kind == types.Option || t.Kind == types.Result {
-			e.Label = "it may have no value: say what then, with else"
+			e.Label = "it may have no value: give a default with else"
 			return bad(x.Place())
 		}
 		l.fixText(e, d.at, verbFor(d.at.Text(), t), "")
@@ -332,7 +333,8 @@ func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
 		d := directive{at: specPlace(x, p)}
 		if !parseSpec(p.Format, &d.part) {
 			l.errorf("E0349", d.at,
-				"'%s' is no format: write a width, a precision and a letter, as in :8.2f", p.Format)
+				"'%s' is not a format: write a width, a precision and a letter, as in :8.2f",
+				p.Format)
 			d.part.Prec = -1
 		}
 		d.part.X = l.formatted(p.X, d)

@@ -17,13 +17,13 @@ import (
 
 // advice is for names of other languages that have no single counterpart in Eve.
 var advice = map[string]string{
-	"time":      "clock() and now() tell the time, _ <- sleep(1s) lets it pass",
+	"time":      "clock() and now() return the time, _ <- sleep(1s) waits",
 	"thread":    "a task is started by @ [list]: ..",
-	"mutex":     "what a task's list names with + it has alone: nothing is locked by hand",
-	"Mutex":     "what a task's list names with + it has alone: nothing is locked by hand",
-	"lock":      "what a task's list names with + it has alone: nothing is locked by hand",
-	"Some":      "a value is taken as one that may be missing: give the value",
-	"Ok":        "a value is taken as a result: give the value",
+	"mutex":     "a task has the objects that its list names with + alone: there are no locks",
+	"Mutex":     "a task has the objects that its list names with + alone: there are no locks",
+	"lock":      "a task has the objects that its list names with + alone: there are no locks",
+	"Some":      "a value converts to an option: write the value",
+	"Ok":        "a value converts to a result: write the value",
 	"Err":       "an error is made by error(\"text\")",
 	"panic":     "fail \"text\" ends the task, process.exit(1) the program",
 	"exit":      "process.exit(1) ends the program",
@@ -76,7 +76,7 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 		return true
 	}
 	if len(name) == 1 && name[0] >= 'A' && name[0] <= 'Z' {
-		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = "a type parameter stands " +
+		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = "a type parameter belongs " +
 			"in front of the list: <type " + name + ">"
 		return true
 	}
@@ -147,7 +147,7 @@ func (l *lowerer) unlistable(name string, at source.Span) bool {
 			continue
 		}
 		d := l.errorf("E0202", at,
-			"a list names '%s' of module %s by its name alone, and that is not brought", name,
+			"a list names '%s' of module %s by its name alone, which is not imported", name,
 			module)
 		point := source.Span{File: i.Span.File, Start: i.Span.Start, End: i.Span.Start}
 		d.Fix = &diag.Fix{Text: "write import " + module + ".* as well", Span: point,
@@ -210,7 +210,7 @@ func eventsOf(d *diag.Diagnostic, t *types.Type, on string) {
 	if t.Def == nil || len(t.Def.Emits) == 0 {
 		return
 	}
-	d.Label = "what comes is an event: on " + on + " " + t.Def.Emits[0].Name + " [..]:"
+	d.Label = "input is an event: on " + on + " " + t.Def.Emits[0].Name + " [..]:"
 }
 
 // missingSelf says whether f uses self without declaring it. That is reported in its body.
@@ -275,8 +275,8 @@ func (l *lowerer) forgottenF(lit *syntax.Lit) {
 		if l.scope.find(m[1]) == nil {
 			continue
 		}
-		d := l.errorf("W0433", lit.Span, "this prints {%s} as it stands", m[1])
-		d.Label = "values in braces stand in a text that starts with f"
+		d := l.errorf("W0433", lit.Span, "this prints {%s} as it is", m[1])
+		d.Label = "values in braces need a string that starts with f"
 		start := source.Span{File: lit.Span.File, Start: lit.Span.Start, End: lit.Span.Start}
 		d.Fix = &diag.Fix{Text: "write f" + lit.Span.Text(), Span: start, New: "f"}
 		return

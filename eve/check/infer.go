@@ -47,7 +47,7 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 					return nil, false
 				}
 			}
-			c.diags.Errorf("E0504", at, "cannot tell what %s of '%s' is; write %s<...>(...)",
+			c.diags.Errorf("E0504", at, "cannot infer %s of '%s'; write %s<...>(...)",
 				own[i].Name.Text, f.fullName(), f.tree.Name.Text)
 			return nil, false
 		}

@@ -126,7 +126,7 @@ func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
 	}
 	c.diags.Add(diag.Diagnostic{
 		Code: "E0205", Span: p.Name.Span,
-		Message: fmt.Sprintf("'%s' is not pub, and who calls '%s' has to list it", v.Name,
+		Message: fmt.Sprintf("'%s' is not pub, and callers of '%s' must list it", v.Name,
 			f.tree.Name.Text),
 		Also: []diag.Label{{Span: m.places[v.Name], Text: "write pub before it"}},
 	})

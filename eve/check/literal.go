@@ -111,7 +111,7 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 	}
 	if len(x.Elems) == 0 {
 		if want == nil || want != types.InvalidT {
-			l.errorf("E0357", x.Span, "an empty list does not say of what: declare its type")
+			l.errorf("E0357", x.Span, "an empty list has no element type: declare its type")
 		}
 		return bad(x.Span)
 	}

@@ -21,7 +21,7 @@ func (l *lowerer) bounded(cond ir.Expr, at source.Span) {
 	if c := l.known(cond); c != nil && c.Value == true {
 		d := l.errorf("E0601", at,
 			"this loop has no end: tasks that wait for this one would starve")
-		d.Label = "count the turns with for, or let an event or a timer do what comes next"
+		d.Label = "count the turns with for, or let an event or a timer start the next step"
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 		}
 		if !kept(x) {
 			d := l.errorf("E0348", x.At(),
-				"the loop changes these elements in place, and nobody keeps them")
+				"the loop changes these elements in place, and they are not stored")
 			d.Label = "declare a variable first"
 			return v
 		}

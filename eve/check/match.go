@@ -91,7 +91,7 @@ func (l *lowerer) arm(m *matching, a *syntax.Arm) *ir.Arm {
 	n := &ir.Arm{Span: a.Span, Case: -1, Body: &ir.Block{}}
 	if m.all.IsValid() && a.Pattern != nil {
 		d := l.errorf("W0432", a.Pattern.Place(), "this arm is never reached")
-		d.Also = also(m.all, "all that is left is matched here")
+		d.Also = also(m.all, "this matches all other values")
 	}
 	if a.Body != nil {
 		n.Body.Span = a.Body.Span
@@ -176,7 +176,7 @@ func (l *lowerer) casePattern(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 	if len(p.Path) > 1 {
 		if tn, ok := l.static(named(p.Path[:len(p.Path)-1])).(*typeName); !ok ||
 			l.decls[m.t] != tn {
-			l.errorf("E0511", p.Span, "this is no case of %s", m.t)
+			l.errorf("E0511", p.Span, "this is not a case of %s", m.t)
 		}
 	}
 	l.matchedCase(m, name.Span, name.Text, p, p.Bare, n)
@@ -279,7 +279,7 @@ func (l *lowerer) exhaustive(m *matching) bool {
 		return true
 	}
 	if m.cases == nil {
-		d := l.errorf("E0510", at, "match does not say what to do with other values of type %s",
+		d := l.errorf("E0510", at, "match does not cover the other values of type %s",
 			m.t)
 		d.Label = "add an arm _:"
 		if m.t == types.BoolT {

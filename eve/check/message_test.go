@@ -73,7 +73,7 @@ func TestMessages(t *testing.T) {
 		{"f: <T> (x: T) T: return x\nmain: () void:\n    f(1)\n",
 			"a type parameter of a function is written 'type T'", "type "},
 		{"main: [+stdout] () void:\n    n: int = 3\n    print(\"n is {n}\\n\")\n",
-			"this prints {n} as it stands", "f"},
+			"this prints {n} as it is", "f"},
 		{"main: () void:\n    sleep(1s)\n", "'sleep' takes time: wait for it with <-", "_ <- "},
 		{"main: () void:\n    s: string = \"a\"\n    s.upper()\n", "this value is not used", ""},
 		{"main: () void:\n    a: array<int, 1> = [1, 2]\n",
@@ -87,7 +87,7 @@ func TestMessages(t *testing.T) {
 		{"f: (v: slice<int>&) void:\n    u: union_ = union_.a([1])\n    match u:\n        " +
 			"a(items):\n            for (i: int& in items): pass\nunion union_:\n    a(items: " +
 			"vector<int>)\n",
-			"cannot change 'items': it is part of what is matched", "int"},
+			"cannot change 'items': it is part of the matched value", "int"},
 	}
 	for _, test := range tests {
 		all := checkText(test.text).Sorted()

@@ -228,7 +228,7 @@ func (c *checker) builtinType(name string, args []*types.Type, at source.Span) *
 	if t := basicType(name); t != nil {
 		return t
 	}
-	c.diags.Errorf("E0302", at, "'%s' is no type of values", name)
+	c.diags.Errorf("E0302", at, "'%s' is not a type of values", name)
 	return types.InvalidT
 }
 

@@ -334,9 +334,9 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 	case s == types.BoolT && t.IsNumber() && strings.Contains("< <= > >=", op):
 		d.Label = "compare twice: a < b && b < c"
 	case s.Kind == types.Option && s.Elem == t, s.Kind == types.Result && s.Elem == t:
-		d.Label = "the left side may have no value: say what then, with else"
+		d.Label = "the left side may have no value: give a default with else"
 	case t.Kind == types.Option && t.Elem == s, t.Kind == types.Result && t.Elem == s:
-		d.Label = "the right side may have no value: say what then, with else"
+		d.Label = "the right side may have no value: give a default with else"
 	}
 }
 
@@ -349,7 +349,7 @@ func (l *lowerer) unfit(op string, t *types.Type, at, opAt source.Span) {
 	case (op == "&" || op == "|") && t == types.BoolT:
 		l.fixText(d, opAt, op+op, "bools are joined by "+op+op)
 	case t.Kind == types.Option || t.Kind == types.Result:
-		d.Label = "it may have no value: say what then, with else"
+		d.Label = "it may have no value: give a default with else"
 	case t.Kind == types.Param:
 		d.Label = "the constraint of " + t.Name + " does not promise it"
 	}

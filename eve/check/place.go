@@ -70,7 +70,7 @@ func (l *lowerer) changeableVar(v *ir.Var, at source.Span) bool {
 		if !l.patterned[v] {
 			return true
 		}
-		d = l.errorf("E0336", at, "cannot change '%s': it is part of what is matched", v.Name)
+		d = l.errorf("E0336", at, "cannot change '%s': it is part of the matched value", v.Name)
 	default:
 		return true
 	}
@@ -96,7 +96,7 @@ func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 			article(l.defaultType(to).Type()))
 		return bad(x.At())
 	case !isPlace(to):
-		d := l.errorf("E0348", x.At(), "%s changes what it is given, and this value has no place",
+		d := l.errorf("E0348", x.At(), "%s changes its argument, and this value is not stored",
 			what)
 		d.Label = "give it a variable"
 		return bad(x.At())

@@ -43,7 +43,7 @@ func (l *lowerer) declare(v *ir.Var) {
 	}
 	if old := l.scope.vars[v.Name]; old != nil && old != v {
 		d := l.errorf("E0201", v.Span, "'%s' is declared twice in one block", v.Name)
-		d.Also = also(old.Span, "the first stands here")
+		d.Also = also(old.Span, "the first is here")
 		return
 	}
 	l.scope.vars[v.Name] = v

@@ -136,7 +136,7 @@ func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 			c.diags.Add(d)
 		} else if !c.saidUnknown(e.module, d.Span.Text(), d.Span) {
 			c.diags.Errorf("E0307", d.Span,
-				"'%s' is no constant of this module: the size must be known in the text",
+				"'%s' is not a constant of this module: the size must be one",
 				d.Span.Text())
 		}
 	}
@@ -144,7 +144,7 @@ func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 }
 
 func (c *checker) sizeUnknown(at source.Span) {
-	c.diags.Errorf("E0307", at, "the size must be a constant that is known in the text")
+	c.diags.Errorf("E0307", at, "the size must be a constant")
 }
 
 // pathExpr makes an expression from a dotted name.

@@ -22,7 +22,7 @@ func (l *lowerer) stmts(all []syntax.Stmt) {
 		if i+1 < len(all) && len(l.out.Stmts) > before &&
 			l.leaves(l.out.Stmts[len(l.out.Stmts)-1]) {
 			d := l.errorf("W0431", all[i+1].Place(), "this is never reached")
-			d.Also = also(s.Place(), "nothing goes on behind this")
+			d.Also = also(s.Place(), "no statement behind this runs")
 			l.unreached(all[i+1:])
 			return
 		}
@@ -119,7 +119,7 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 	}
 	if x.Type() == types.VoidT || effective(x) && !pure(x) {
 		if x.Type().Kind == types.Result {
-			d := l.errorf("W0430", s.Span, "nobody looks at the error that this may give")
+			d := l.errorf("W0430", s.Span, "the error that this may return is not used")
 			d.Label = "pass it on with ?, or take it apart with match or else"
 		}
 		l.emit(&ir.Do{Mark: mark(s), X: x})
@@ -141,13 +141,13 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 		}
 	}
 	if b, ok := x.(*ir.Binary); ok && b.Op == "==" {
-		d := l.errorf("W0430", s.Span, "this compares and does nothing with the answer")
+		d := l.errorf("W0430", s.Span, "the result of this comparison is not used")
 		l.fixOperator(d, s.X, "=", "to store, write = instead of ")
 	} else {
 		d := l.errorf("W0430", s.Span, "this value is not used")
 		if call, ok := x.(*ir.Call); ok && call.Fn.Recv == types.StringT &&
 			x.Type() == types.StringT {
-			d.Label = "a string never changes: this gives a new one"
+			d.Label = "a string never changes: this returns a new one"
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (l *lowerer) condition(x syntax.Expr) ir.Expr {
 	if broken(got) || t == types.BoolT || l.isOpen(t) {
 		return got
 	}
-	d := l.errorf("E0342", x.Place(), "a condition is a bool, and this is %s", article(t))
+	d := l.errorf("E0342", x.Place(), "a condition must be a bool, and this is %s", article(t))
 	switch {
 	case t.IsNumber():
 		d.Label = "compare it: != 0"
@@ -227,11 +227,11 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 			if l.cur.Kind == ir.Function && l.fn != nil && l.fn.Name == "main" {
 				d.Label = "process.exit(status) ends the program"
 			} else if l.cur.Kind == ir.Function {
-				d.Label = "the type of a result stands behind the parameters: () " +
+				d.Label = "the type of a result follows the parameters: () " +
 					l.defaultType(l.checker.value(x)).Type().String() + ":"
 			}
 			if l.cur.Kind == ir.Handler && x.Type() == types.BoolT {
-				d.Label = "one that may consume the event says so: on x event = [..] (e: " +
+				d.Label = "a handler that may consume the event is written on x event = [..] (e: " +
 					"event&) bool:"
 			}
 		}
@@ -249,7 +249,7 @@ func (l *lowerer) noResult() string {
 	case ir.Child, ir.Root:
 		return "a task has no result: store it in a shared object"
 	case ir.Continuation:
-		return "what follows <- runs later and has no result"
+		return "the code behind <- runs later and has no result"
 	case ir.Handler:
 		return "this handler has no result"
 	}

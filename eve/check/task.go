@@ -217,8 +217,8 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 	if l.result != types.VoidT && l.result != types.InvalidT {
 		rest = types.InvalidT
 		d := l.errorf("E0352", awaitHead(s),
-			"what follows <- runs later, but here %s has to be returned", article(l.result))
-		d.Label = "only what has no result can wait"
+			"the code behind <- runs later, but here %s must be returned", article(l.result))
+		d.Label = "only a body without a result can wait"
 	}
 	b := &ir.Body{Kind: ir.Continuation, Result: types.VoidT, Head: awaitHead(s)}
 	b.List = listOf(s.Perms, pointAfter(b.Head))
@@ -227,7 +227,7 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 			return
 		}
 		if t == types.VoidT {
-			l.errorf("E0352", s.Var.Span, "'%s' gives no value: write _ <-", s.Call.Place().Text())
+			l.errorf("E0352", s.Var.Span, "'%s' has no value: write _ <-", s.Call.Place().Text())
 			t = types.InvalidT
 		}
 		n.Var = l.local(s.Var, t, ir.Bound)

@@ -32,7 +32,8 @@ func isParam(e *env, t syntax.Type) bool {
 func (c *checker) valueType(e *env, t syntax.Type) *types.Type {
 	r := c.typeOf(e, t)
 	if r.Kind == types.Void {
-		c.diags.Errorf("E0314", t.Place(), "void is no value: only results of functions are void")
+		c.diags.Errorf("E0314", t.Place(),
+			"void is not a value: only results of functions are void")
 		return types.InvalidT
 	}
 	return r
@@ -122,7 +123,8 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 		return elem
 	}
 	if elem.Kind == types.Void && t.Suffix != '!' {
-		c.diags.Errorf("E0314", t.X.Place(), "void is no value: only results of functions are void")
+		c.diags.Errorf("E0314", t.X.Place(),
+			"void is not a value: only results of functions are void")
 		return types.InvalidT
 	}
 	_, again := t.X.(*syntax.SuffixType)
@@ -171,7 +173,8 @@ func (c *checker) reference(e *env, t *syntax.SuffixType) *types.Type {
 	case elem.Kind == types.Invalid:
 		return elem
 	case elem.Kind == types.Void:
-		c.diags.Errorf("E0314", t.X.Place(), "void is no value: only results of functions are void")
+		c.diags.Errorf("E0314", t.X.Place(),
+			"void is not a value: only results of functions are void")
 		return types.InvalidT
 	case again && elem.Kind == types.Shared:
 		return c.twoMarks(t, "there is no T@&: a handle is passed as it is")

@@ -22,7 +22,7 @@ func (c Code) IsText() bool { return strings.HasPrefix(string(c), "E01") }
 // A Label points at a second place and says how it relates to the first.
 type Label struct {
 	Span source.Span
-	Text string // "you asked to read counter here"
+	Text string // "this asks to read counter here"
 }
 
 // A Fix is one edit that corrects the program: New replaces Span.

@@ -64,7 +64,7 @@ func readOnly() Diagnostic {
 		Code: "E0402", Span: at(counter, "counter", 2),
 		Message: "cannot change 'counter' with read permission",
 		Label:   "this changes it",
-		Also:    []Label{{at(counter, "counter", 1), "you asked to read counter here"}},
+		Also:    []Label{{at(counter, "counter", 1), "this asks to read counter here"}},
 		Fix: &Fix{
 			Text: "write [+counter, +client]",
 			Note: "tasks that only read counter still run in parallel",

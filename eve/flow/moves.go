@@ -85,7 +85,7 @@ func (l *lastUse) move(r *ir.Ref, after set) {
 		named, held := l.isBeside(v)
 		if held && mustMove(v.Type) {
 			l.refuse(r.Span, v.Name,
-				"what stands before it in the same call depends on it, so it must be copied: "+
+				"an operand before it depends on it, so it must be copied: "+
 					"write %s.copy()")
 		}
 		r.Move = mustMove(v.Type) || !named

@@ -254,7 +254,7 @@ func (in *interp) broke(o *object, f *failure) bool {
 func (f *frame) on(s *ir.On) {
 	o, is := f.value(s.Emitter).(*object)
 	if !is || o.emits == nil {
-		fail(s.Span, "the emitter is no object")
+		fail(s.Span, "the emitter is not an object")
 	}
 	h := &handler{event: s.Event.Name, body: s.Handler, cells: f.captures(s.Handler),
 		hold: holdWrite}

@@ -55,7 +55,7 @@ func (s *state) missing(v *ir.Var, m mode, at source.Span) {
 	}
 	if sign == '=' && isView(v.Type) && (v.Type.Kind == types.Slice || !v.Type.Elem.Copyable()) {
 		d.Also = append(d.Also, label(v.Span,
-			"a reference to what belongs to others: no task can keep it"))
+			"a reference to storage of another owner: no task can keep it"))
 		return
 	}
 	s.fixList(d, v.Name, sign)
@@ -135,7 +135,7 @@ func (s *state) captureEach(b *ir.Body, e *ir.Entry) {
 		if isView(e.Var.Type) {
 			sign = '&'
 		}
-		s.wrongSign(b, e, "it is no shared object", sign)
+		s.wrongSign(b, e, "it is not a shared object", sign)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *state) captureOuter(b *ir.Body, e *ir.Entry) {
 	case e.Sign == '=':
 		s.snapshot(b, e)
 	case !shared:
-		s.wrongSign(b, e, "it is no shared object", captureSign(b, from, null))
+		s.wrongSign(b, e, "it is not a shared object", captureSign(b, from, null))
 	case b.Kind == ir.Child:
 		s.use(from, asked(e.Sign))
 		s.subset(e, from)
@@ -246,9 +246,9 @@ func (s *state) ownList() {
 		}
 		switch {
 		case e.Sign == '=' || e.Sign == '&':
-			s.wrongSign(s.body, e, "a function lists what it shares with its caller", 0)
+			s.wrongSign(s.body, e, "a function lists objects that it shares with its caller", 0)
 		case !isShared(e.Var.Type):
-			d := s.report("E0404", e.Span, "cannot list '%s': it is no shared object", e.Name)
+			d := s.report("E0404", e.Span, "cannot list '%s': it is not a shared object", e.Name)
 			d.Also = append(d.Also, label(e.Var.Span, "declared here"))
 			text := listWithout(s.body, e)
 			d.Fix = &diag.Fix{Text: "write " + text, Span: s.body.List, New: text}

@@ -232,7 +232,7 @@ func (s *state) moreThanParent(e *ir.Entry, v *ir.Var, held mode) {
 	}
 	d := s.report("E0403", e.Span, "cannot %s '%s' in a task of this finish: its parent has %s",
 		verb(asked(e.Sign)), e.Name, has)
-	d.Label = "a child asks at most what its parent holds"
+	d.Label = "a child can ask at most for what its parent holds"
 	if v.Kind == ir.Loop {
 		d.Also = append(d.Also, label(v.Span,
 			"the elements are objects of their own: store them by value, or leave the finish out"))

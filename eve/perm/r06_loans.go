@@ -14,7 +14,8 @@ func (s *state) elements(st *ir.SpawnEach) {
 	v := st.Body.Each
 	switch {
 	case isView(v.Type) && !isPlace(st.X):
-		d := s.report("E0405", st.X.At(), "'%s' would be lent of a value that nobody owns", v.Name)
+		d := s.report("E0405", st.X.At(), "'%s' would be a loan of a value without an owner",
+			v.Name)
 		d.Label = "keep it in a variable declared before the finish"
 	case isView(v.Type) && st.Body.Kind == ir.Child:
 		p := s.pathOf(st.X)
@@ -105,7 +106,7 @@ func (s *state) overlap(h, o hold) {
 	d := s.report("E0406", h.at, "'%s' and '%s' may share storage, and one of them is changed",
 		h.name, o.name)
 	d.Label = "this may overlap"
-	d.Also = append(d.Also, label(o.at, "with what is lent here"))
+	d.Also = append(d.Also, label(o.at, "with this loan"))
 }
 
 // lendable checks &x: the variable must outlive the finish, which must belong to this very body.

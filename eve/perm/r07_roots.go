@@ -38,7 +38,7 @@ func (s *state) loanOutside(b *ir.Body, e *ir.Entry) {
 	if e.From != nil {
 		s.use(e.From, full)
 	}
-	d := s.report("E0405", e.Span, "'%s' cannot be lent to a task that nobody waits for", e.Name)
+	d := s.report("E0405", e.Span, "'%s' cannot be lent to a task without a finish", e.Name)
 	d.Label = "& only in a task of a finish"
 	v := e.Var
 	if e.From != nil {

@@ -45,7 +45,7 @@ func (s *state) show(v *ir.Var, init ir.Expr) {
 
 func (s *state) view(v *ir.Var, p path, init ir.Expr) {
 	if p.isNone() {
-		d := s.report("E0411", init.At(), "'%s' would show a value that nobody owns", v.Name)
+		d := s.report("E0411", init.At(), "'%s' would show a value without an owner", v.Name)
 		d.Label = "keep it in a variable first"
 		return
 	}
@@ -68,7 +68,7 @@ func (s *state) checkViews(a access) bool {
 			d.Message = "'" + a.name + "' is changed while '" + w.Name + "' may show it"
 		}
 		d.Label = "this changes it"
-		d.Also = append(d.Also, label(w.Span, "'"+w.Name+"' is needed behind this"))
+		d.Also = append(d.Also, label(w.Span, "'"+w.Name+"' is needed after this"))
 		return false
 	}
 	return true
@@ -212,7 +212,7 @@ func bindsParts(a *ir.Arm) bool {
 func (c *checker) signature(f *ir.Func) {
 	if f.Result != nil && f.Result.HasView() && viewParam(f) == nil {
 		d := c.keepsView(f.Span, "'"+f.Name+"' returns "+f.Result.String()+
-			", which shows what belongs to others")
+			", which shows storage of another owner")
 		d.Label = "a view can be returned of the one parameter that is a view"
 	}
 	for _, p := range f.Params {
@@ -271,7 +271,7 @@ func (s *state) returnsView(e ir.Expr) {
 		switch {
 		case !x.Type().HasView():
 		case p.v != v || p.obj:
-			s.keepsView(x.At(), "this shows something else than the parameter '"+v.Name+"'")
+			s.keepsView(x.At(), "this is not a view of the parameter '"+v.Name+"'")
 		default:
 			s.outlivesDefers(p, x)
 		}
@@ -305,7 +305,7 @@ func (c *checker) ownedParts(v *ir.Var) {
 	}
 	if t.HasView() {
 		c.keepsView(v.Span, "'"+v.Name+"' would keep "+t.String()+
-			", which shows what belongs to others")
+			", which shows storage of another owner")
 	}
 }
 
@@ -313,7 +313,7 @@ func (c *checker) ownedParts(v *ir.Var) {
 // when the closure runs.
 func (c *checker) ownedParam(v *ir.Var) {
 	if !isInvalid(v.Type) && v.Type.HasView() {
-		c.keepsView(v.Span, "'"+v.Name+"' shows what may be gone when this runs")
+		c.keepsView(v.Span, "'"+v.Name+"' shows storage that may be gone when this runs")
 	}
 }
 
@@ -326,7 +326,7 @@ func (c *checker) keepsView(at source.Span, text string) *diag.Diagnostic {
 // holdsView reports a variable that would store views.
 func (s *state) holdsView(t *types.Type, at source.Span, what string) {
 	if t.HasView() {
-		s.keepsView(at, what+" would keep "+t.String()+", which shows what belongs to others")
+		s.keepsView(at, what+" would keep "+t.String()+", which shows storage of another owner")
 	}
 }
 
@@ -335,5 +335,6 @@ func (s *state) stored(e ir.Expr) {
 	if e == nil || isInvalid(e.Type()) || !e.Type().HasView() {
 		return
 	}
-	s.keepsView(e.At(), "this would keep "+e.Type().String()+", which shows what belongs to others")
+	s.keepsView(e.At(),
+		"this would keep "+e.Type().String()+", which shows storage of another owner")
 }

@@ -239,7 +239,7 @@ func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
 	v := a.path.name
 	if v == nil {
 		d := s.report("E0409", a.at,
-			"'%s' needs to %s this object, on which nobody here has permission", e.Fn.Name,
+			"'%s' needs to %s this object, on which this body has no permission", e.Fn.Name,
 			verb(a.mode))
 		d.Label = "permission stops at a handle"
 		s.showCallee(d, en)

@@ -41,7 +41,7 @@ func (s *state) callable(v *ir.Var, at source.Span) {
 		if l.par && !v.Type.Par && !isInside(v.Body, l.body) {
 			d := s.report("E0412", at, "a par closure cannot use '%s', which may change something",
 				v.Name)
-			d.Label = "this is no par closure"
+			d.Label = "this is not a par closure"
 			d.Also = append(d.Also, label(v.Span, "declared here"))
 			return
 		}
@@ -92,14 +92,14 @@ func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 	switch {
 	case !e.From.Type.Par:
 		d := s.report("E0412", e.Span, "a task cannot have the closure '%s'", e.Name)
-		d.Label = "it uses what belongs to its creator"
+		d.Label = "it uses variables of its creator"
 		d.Also = append(d.Also, label(e.From.Span,
 			"only a closure that merely reads and copies can go to tasks: "+e.From.Type.String()+
 				" par"))
 	case b.Kind != ir.Child:
 		d := s.report("E0412", e.Span,
 			"the closure '%s' would outlive the call that it was passed to", e.Name)
-		d.Label = "nobody waits for this task"
+		d.Label = "no finish waits for this task"
 		d.Also = append(d.Also, label(e.From.Span,
 			"a closure that outlives the call is shared and has a list of its own: "+
 				e.From.Type.String()+"@"))

@@ -27,6 +27,6 @@ func (s *state) emit(st *ir.Emit) {
 // leaves reports a value that shows storage of this body.
 func (s *state) leaves(e ir.Expr, how string) {
 	if !isInvalid(e.Type()) && e.Type().HasView() {
-		s.keepsView(e.At(), "this value "+how+" and shows what may be gone by then")
+		s.keepsView(e.At(), "this value "+how+" and shows storage that may be gone by then")
 	}
 }

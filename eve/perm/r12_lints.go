@@ -79,8 +79,8 @@ func (s *state) readAhead(v *ir.Var, m mode, at source.Span) {
 }
 
 func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {
-	d := s.hints.Errorf("W0402", e.Span, "'%s' is never changed here, but kept from everybody else",
-		e.Name)
+	d := s.hints.Errorf("W0402", e.Span,
+		"'%s' is never changed here, but this entry excludes readers", e.Name)
 	d.Label = "asked for in full"
 	sign := byte(0)
 	if m == null {

@@ -21,9 +21,9 @@ func (s *state) showList(d *diag.Diagnostic, v *ir.Var) {
 	e := s.entry(v)
 	switch {
 	case e != nil && e.Sign == 0:
-		d.Also = append(d.Also, label(e.Span, "you asked to read "+v.Name+" here"))
+		d.Also = append(d.Also, label(e.Span, "this asks to read "+v.Name+" here"))
 	case e != nil && e.Sign == '-':
-		d.Also = append(d.Also, label(e.Span, "you asked for the handle of "+v.Name+" only"))
+		d.Also = append(d.Also, label(e.Span, "this asks for the handle of "+v.Name+" only"))
 	case e != nil:
 		d.Also = append(d.Also, label(e.Span, "it is captured here"))
 	default:
@@ -102,7 +102,7 @@ func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
 	text := "@ [" + entryText(sign, v.Name) + "]: "
 	d.Fix = &diag.Fix{
 		Text: "write " + text + strings.TrimSpace(line),
-		Note: "what else the task uses is listed too: =n copies a plain variable n",
+		Note: "list the task's other variables too: =n copies a plain variable n",
 		Span: source.Span{File: at.File, Start: start, End: start}, New: text,
 	}
 }

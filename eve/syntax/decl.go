@@ -70,13 +70,13 @@ func (p *parser) item(file *File) Decl {
 func (p *parser) noItem() {
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0119", Span: p.here()}
-	d.Message = "a statement stands inside a function, not at the level of the module"
+	d.Message = "a statement belongs inside a function, not at the level of the module"
 	d.Label = "put it into main: () void:"
 	if after := p.peek(1); t.Kind == Identifier && after.isWord() {
 		p.foreign(t, after)
 		if p.peek(2).is(":") {
 			gap := source.Span{File: p.file, Start: t.Span.Start, End: after.Span.Start}
-			d.Message, d.Label = "'"+t.Text()+"' is no word of Eve", ""
+			d.Message, d.Label = "'"+t.Text()+"' is not a word of Eve", ""
 			d.Fix = &diag.Fix{Text: "leave it out", Span: gap}
 		}
 	}
@@ -90,7 +90,7 @@ func (p *parser) noItem() {
 		p.missingHead(t)
 	}
 	if t.isName() && p.peek(1).is("<") {
-		d.Code, d.Message = "E0114", "type parameters stand behind the colon: "+t.Text()+
+		d.Code, d.Message = "E0114", "type parameters follow the colon: "+t.Text()+
 			": <type T> (x: T) T:"
 		d.Label = ""
 	}
@@ -234,7 +234,7 @@ func (p *parser) function(start source.Span, pub bool, name *Name) *Func {
 	case p.is(":") || p.at(Newline) && p.peek(1).Kind == Indent:
 		f.Body = p.suite("a function's head")
 	case p.is("="):
-		p.failf("E0104", "a function's body stands behind ':', not '='")
+		p.failf("E0104", "a function's body follows ':', not '='")
 	}
 	f.At = p.from(start)
 	return f
@@ -249,7 +249,7 @@ func (p *parser) signature(f *Func) {
 		f.Perms = p.perms()
 	}
 	if p.is("<") {
-		p.failf("E0114", "type parameters stand before the permission list")
+		p.failf("E0114", "type parameters come before the permission list")
 	}
 	if !p.is("(") {
 		p.failf("E0114", "expected the parameters in '( )', found %s", p.found())
@@ -259,7 +259,7 @@ func (p *parser) signature(f *Func) {
 		gap := source.Span{File: p.file, Start: p.here().Start, End: p.peek(1).Span.Start}
 		p.fail(diag.Diagnostic{
 			Code: "E0114", Span: p.here(),
-			Message: "the result's type stands right behind the parameters",
+			Message: "the result's type directly follows the parameters",
 			Fix:     &diag.Fix{Text: "leave out '->'", Span: gap, New: ""},
 		})
 	}
@@ -287,7 +287,7 @@ func (p *parser) lateResult() {
 	text := " " + p.peek(1).Text() + ":"
 	p.fail(diag.Diagnostic{
 		Code: "E0114", Span: p.here(),
-		Message: "the result's type stands right behind the parameters",
+		Message: "the result's type directly follows the parameters",
 		Fix:     &diag.Fix{Text: "write" + text, Span: at, New: text},
 	})
 }
@@ -295,7 +295,7 @@ func (p *parser) lateResult() {
 // lateList reports `(x: int) [+a] int`.
 func (p *parser) lateList(f *Func) {
 	d := diag.Diagnostic{Code: "E0114", Span: p.here(),
-		Message: "the permission list stands before the parameters"}
+		Message: "the permission list comes before the parameters"}
 	open, end := p.matchingBack(p.pos-1), p.matching(p.pos)
 	if f.Perms == nil && open >= 0 && end >= 0 {
 		params := p.toks[open].Span.To(p.last).Text()
@@ -443,7 +443,7 @@ func (p *parser) perm() *Perm {
 		p.fail(diag.Diagnostic{
 			Code: "E0114", Span: p.here(),
 			Message: "a permission list names variables, not their fields",
-			Label:   "a module's variable has its name alone here: import m.* brings it",
+			Label:   "a list has the bare name of a module variable: import m.* brings it",
 		})
 	}
 	e.At = p.from(start)

@@ -138,7 +138,7 @@ func (p *parser) noOperand(t *Token) {
 	case p.last.Text() == ".." && (t.is(".") || t.is("=")):
 		d.Label = "0..3 is 0, 1 and 2: the end is left out"
 	case t.is("<-"):
-		d.Label = "what is awaited has a line of its own: x <- f()"
+		d.Label = "an awaited call has a line of its own: x <- f()"
 	case t.Kind == Keyword:
 		d.Code = "E0115"
 		d.Message = "'" + t.Text() + "' is a keyword and cannot be used as a name"
@@ -349,7 +349,7 @@ func (p *parser) namedArg() *Arg {
 	if !p.tok().isWord() || !p.peek(1).is("=") {
 		d := diag.Diagnostic{Code: "E0114", Span: start,
 			Message: "expected a named callback, found " + p.found()}
-		d.Label = "below a call that ends in ':' stand lines like name = [list] (x: T) U: ..."
+		d.Label = "a call that ends in ':' is followed by lines like name = [list] (x: T) U: ..."
 		p.fail(d)
 	}
 	a := &Arg{Name: p.anyWord("a callback")}

@@ -20,7 +20,7 @@ func (p *parser) missingHead(name *Token) {
 	at := source.Span{File: p.file, Start: name.Span.End, End: p.toks[i].Span.Start}
 	p.fail(diag.Diagnostic{
 		Code: "E0104", Span: name.Span,
-		Message: "a ':' stands between the name of a function and its parameters",
+		Message: "a ':' separates the name of a function from its parameters",
 		Fix:     &diag.Fix{Text: "write " + name.Text() + ": (", Span: at, New: ": "},
 	})
 }
@@ -35,8 +35,8 @@ var words = map[string]string{
 
 // phrases explain how Eve writes constructs that start with a word of another language.
 var phrases = map[string]string{
-	"await":  "what is awaited is written x <- f(), in a line of its own",
-	"async":  "what waits needs no mark: x <- f() calls back the rest of its block",
+	"await":  "an awaited call is written x <- f(), in a line of its own",
+	"async":  "a waiting function needs no mark: x <- f() continues with the rest of its block",
 	"go":     "a task is written @ [list]: f()",
 	"spawn":  "a task is written @ [list]: f()",
 	"lambda": "a lambda is written (x: int) int: x + 1",
@@ -143,7 +143,8 @@ func (p *parser) foreign(first, second *Token) {
 		d.Fix = &diag.Fix{Text: "write " + with, Span: first.Span, New: with}
 	}
 	if typo(word) != "" && words[word] == "" && phrases[word] == "" {
-		d.Message = fmt.Sprintf("'%s' is no word of Eve; perhaps '%s' is meant", word, typo(word))
+		d.Message = fmt.Sprintf("'%s' is not a word of Eve; perhaps '%s' is meant", word,
+			typo(word))
 	}
 	p.fail(d)
 }
@@ -163,7 +164,7 @@ func (p *parser) foreignMatch(t *Token) bool {
 func (p *parser) foreignArm() {
 	t, after := p.tok(), p.peek(1)
 	d := diag.Diagnostic{Code: "E0104", Span: t.Span,
-		Message: "an arm starts with what it compares with"}
+		Message: "an arm starts with a pattern"}
 	if t.Text() != "case" || t.Kind != Identifier || after.is(":") || after.is("(") ||
 		after.is(".") {
 		return
@@ -261,7 +262,7 @@ func (p *parser) bracketType(t Type) {
 	d := diag.Diagnostic{Code: "E0120", Span: brackets}
 	switch name := n.Path[0].Text; {
 	case name == "vector", name == "map", name == "set", name == "array", name == "slice":
-		d.Message = "the arguments of a type stand in '< >'"
+		d.Message = "the arguments of a type need '< >'"
 		d.Fix = &diag.Fix{Text: "write <" + inside + ">", Span: brackets, New: "<" + inside + ">"}
 	case end == p.pos+1:
 		d.Span = n.Span.To(brackets)
@@ -300,7 +301,7 @@ func (p *parser) elif() bool {
 	return false
 }
 
-const choice = "'if' is a statement: what is chosen is assigned in it"
+const choice = "'if' is a statement: assign the chosen value inside it"
 
 // trailing reports text behind a whole statement.
 func (p *parser) trailing() {
@@ -344,7 +345,7 @@ func (p *parser) trailing() {
 			d.Fix = &diag.Fix{Text: "leave it out", Span: t.Span}
 		}
 	case ",":
-		d.Label = "one declaration stands on a line; a, b: int declares two of one type"
+		d.Label = "a line has one declaration; a, b: int declares two of one type"
 	case ":=":
 		d.Label = "a declaration says its type: x: int = 1"
 		if p.pos > 1 && p.toks[p.pos-2].isLayout() && p.toks[p.pos-1].Kind == Identifier {

@@ -104,7 +104,7 @@ func (p *parser) headOfFunction() {
 	d := diag.Diagnostic{Code: "E0104", Span: p.here(),
 		Message: "a function is written name: (x: int) int:"}
 	if p.fixHead(&d); d.Fix != nil && heads[p.tok().Text()] == "" {
-		d.Label = "the result's type stands behind the parameters"
+		d.Label = "the result's type follows the parameters"
 		p.fail(d)
 	}
 }
@@ -153,7 +153,7 @@ func (p *parser) bareCall() {
 	args := p.lineOf(t.Span)
 	gap := source.Span{File: p.file, Start: name.Span.End, End: args.End}
 	d := diag.Diagnostic{Code: "E0117", Span: t.Span,
-		Message: "the arguments of a call stand in parentheses"}
+		Message: "the arguments of a call need parentheses"}
 	if p.brackets == 0 {
 		d.Fix = &diag.Fix{Text: "write " + name.Text() + "(" + args.Text() + ")", Span: gap,
 			New: "(" + args.Text() + ")"}
@@ -169,7 +169,7 @@ func (p *parser) tallLambda(open source.Span) {
 	}
 	p.fail(diag.Diagnostic{
 		Code: "E0106", Span: p.here(), Message: "a lambda in brackets is one statement",
-		Label: "one of several lines stands below its call, which ends in ':', as name = (x: T) U:",
+		Label: "a longer lambda goes below its call, which ends in ':', as name = (x: T) U:",
 		Also:  []diag.Label{{Span: p.tall, Text: "it begins here"}},
 	})
 }
@@ -184,7 +184,7 @@ func (p *parser) behindOperand() {
 		d.Span, d.Message = p.last, "Eve has no '? :'; an 'if' statement chooses"
 		d.Label = "if c: x = a, and below it else: x = b"
 	case t.is("!") && t.Lead == "":
-		d.Message = "what may have no value is taken with else, ? or match"
+		d.Message = "the value of an option is taken with else, ? or match"
 		d.Label = "x else 0 is x, or 0 if there is none"
 	case t.Kind == Identifier && t.Text() == "is":
 		with, until := "==", t.Span
@@ -258,10 +258,10 @@ func (p *parser) rangeOf(x Expr, first bool) {
 // blockWords start blocks in other languages.
 var blockWords = map[string]string{
 	"loop": forever, "forever": forever,
-	"do": "a loop asks before its first turn: while c:",
+	"do": "a loop tests its condition before its first turn: while c:",
 }
 
-const forever = "a loop has an end: let a timer or an event do what comes again and again"
+const forever = "a loop must end: let a timer or an event repeat the work"
 
 // handlers of exceptions in other languages.
 var handlers = map[string]bool{"except": true, "catch": true, "finally": true, "rescue": true}

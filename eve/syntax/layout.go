@@ -83,7 +83,7 @@ func (l *layouter) reportTabs() {
 	d.Fix = &diag.Fix{Text: "indent it with spaces", Span: l.tabbed,
 		New: strings.Repeat(" ", width)}
 	if l.tabs > 1 {
-		d.Fix.Note = fmt.Sprintf("%d lines have tabs; `eve fmt` mends them all", l.tabs)
+		d.Fix.Note = fmt.Sprintf("%d lines have tabs; `eve fmt` fixes them all", l.tabs)
 	}
 }
 

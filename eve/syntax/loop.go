@@ -55,7 +55,7 @@ func (p *parser) forStmt(start source.Span) Stmt {
 // bareFor reports `for x in v:`.
 func (p *parser) bareFor(open source.Span) {
 	d := diag.Diagnostic{Code: "E0122", Span: open,
-		Message: "the head of a loop stands in parentheses: for (x in v):"}
+		Message: "the head of a loop needs parentheses: for (x in v):"}
 	for i := p.pos; !p.toks[i].isLayout(); i++ {
 		if p.toks[i].is(":") && p.toks[i+1].isLayout() {
 			d.Span = source.Span{File: p.file, Start: open.Start, End: p.toks[i].Span.Start}
@@ -160,7 +160,7 @@ func (p *parser) taskFor(start source.Span) Stmt {
 	open := p.here()
 	ok := p.guard(func() {
 		if !p.is("(") {
-			p.failf("E0122", "the head of a loop stands in parentheses: @ for (x: T in v) [+x]:")
+			p.failf("E0122", "the head of a loop needs parentheses: @ for (x: T in v) [+x]:")
 		}
 		p.next()
 		p.brackets++

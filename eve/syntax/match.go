@@ -12,7 +12,7 @@ func (p *parser) match(start source.Span) Stmt {
 	if p.at(Newline) && p.peek(1).Kind != Indent {
 		p.emptyBlock("'match'", "one arm a line: circle(r): ...")
 	} else if !p.at(Newline) {
-		p.failf("E0117", "the arms of 'match' stand in the lines below")
+		p.failf("E0117", "the arms of 'match' are in the lines below")
 	}
 	p.enter()
 	saved := p.context

@@ -248,7 +248,7 @@ func (p *parser) close(text string, open source.Span) {
 			d.Fix = &diag.Fix{Text: "close it with '" + text + "'", Span: p.behind(), New: text}
 		}
 		if p.last.Line() != open.Line() {
-			d.Also = []diag.Label{{Span: p.last, Text: "what it can hold ends here"}}
+			d.Also = []diag.Label{{Span: p.last, Text: "the bracket must be closed before this"}}
 		}
 	case text != ">" && !p.closesLater(text):
 		d.Also = []diag.Label{{Span: p.here(), Text: fmt.Sprintf("expected ',' or '%s' here",

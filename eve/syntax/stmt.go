@@ -43,7 +43,7 @@ func (p *parser) missingColon(what string) {
 	t := p.tok()
 	if (p.is("+") || p.is("(")) && what == listOfTask {
 		d.Span, d.Message, d.Fix = p.here(),
-			"the list of a task stands in square brackets: @ [+n]:", nil
+			"the list of a task needs square brackets: @ [+n]:", nil
 		p.fail(d)
 	}
 	called := t.Kind == Identifier && t.Lead != "" && (p.last.Text() == ")" || p.last.Text() == "]")
@@ -149,7 +149,7 @@ func (p *parser) rest(a *AwaitStmt) {
 	a.Span = a.Span.To(p.last)
 }
 
-const longExpr = "an expression over several lines stands in brackets"
+const longExpr = "an expression over several lines needs brackets"
 
 // strayIndent reports a block that no line opened, and says whether it may contain statements.
 func (p *parser) strayIndent() bool {
@@ -277,7 +277,7 @@ func (p *parser) localFunc(name *Token) {
 		})
 	}
 	d := diag.Diagnostic{Code: "E0119", Span: name.Span,
-		Message: "a function stands at the level of the module or in a type"}
+		Message: "a function belongs at the level of the module or in a type"}
 	d.Label = "inside a function, write a lambda: " + name.Text() +
 		": <(int) int> = (x: int) int: x + 1"
 	p.fail(d)
@@ -349,7 +349,7 @@ func (p *parser) shortStmt(start source.Span, word string) (Stmt, bool) {
 	case "else":
 		p.failf("E0114", "this 'else' belongs to no 'if' above it at the same indentation")
 	case "import", "type", "const", "pub":
-		p.failf("E0119", "'%s' stands at the level of the module, not inside a function", word)
+		p.failf("E0119", "'%s' belongs at the level of the module, not inside a function", word)
 	}
 	return nil, false
 }

@@ -24,7 +24,7 @@ func (s *scanner) bad() (Kind, string) {
 		s.brace(start, r)
 	case strings.ContainsRune("“„”", r) && strings.ContainsRune(s.line(), '”'):
 		s.pos += strings.IndexRune(s.line(), '”') + len("”")
-		d := s.diags.Errorf("E0112", s.span(start, s.pos), "a string stands in plain quotes")
+		d := s.diags.Errorf("E0112", s.span(start, s.pos), "a string needs plain quotes")
 		d.Label = "these are typographic"
 		text := `"` + d.Span.Text()[n:s.pos-start-len("”")] + `"`
 		d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
@@ -72,7 +72,7 @@ func strange(r rune, at source.Span) (string, *diag.Fix) {
 	case '–', '—', '−':
 		return "this is a dash", replace("-")
 	case '`':
-		return "a string stands in double quotes", nil
+		return "a string needs double quotes", nil
 	case '×':
 		return "Eve multiplies with '*'", replace("*")
 	case '≤':

@@ -56,7 +56,7 @@ func (p *parser) colon(what string) {
 // emitter reads `emitter<A, B>`, the only thing that may follow a type's colon.
 func (p *parser) emitter(d *TypeDecl) {
 	if p.tok().Text() != "emitter" {
-		p.failf("E0114", "only emitter<...> can stand here: a type inherits from no other")
+		p.failf("E0114", "only emitter<...> is possible here: a type inherits from no other")
 	}
 	p.next()
 	d.IsEmitter = true
@@ -236,7 +236,7 @@ func (p *parser) externFunc() *Func {
 	if speed != "fast" && speed != "slow" || !p.peek(1).isWord() {
 		d := diag.Diagnostic{Code: "E0114", Span: start,
 			Message: "a C function is marked 'fast' or 'slow'"}
-		d.Label = "a task may call what is fast; what is slow is called by x <- f()"
+		d.Label = "a fast function is called like any other; a slow one is called by x <- f()"
 		before := source.Span{File: p.file, Start: start.Start, End: start.Start}
 		d.Fix = &diag.Fix{Text: "mark it slow", Span: before, New: "slow "}
 		if mark := p.peek(2).Text(); p.peek(1).is(":") && (mark == "fast" || mark == "slow") {
