@@ -15,7 +15,7 @@ import (
 //go:embed runtime/*.hpp runtime/*.cpp runtime/gdb.py
 var files embed.FS
 
-// RuntimeFiles gives every file of the runtime by its name.
+// RuntimeFiles returns every file of the runtime by its name.
 func RuntimeFiles() map[string][]byte {
 	all := map[string][]byte{}
 	entries, err := fs.ReadDir(files, "runtime")
@@ -32,7 +32,7 @@ func RuntimeFiles() map[string][]byte {
 	return all
 }
 
-// RuntimeSources gives the names of the files that are compiled, sorted.
+// RuntimeSources returns the names of the files that are compiled, sorted.
 func RuntimeSources() []string {
 	var names []string
 	for name := range RuntimeFiles() {

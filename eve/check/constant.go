@@ -287,7 +287,7 @@ func toFloat(v any) float64 {
 	return 0
 }
 
-// rounded gives f with the precision of t.
+// rounded returns f with the precision of t.
 func rounded(f float64, t *types.Type) float64 {
 	if t == types.Float32T {
 		return float64(float32(f))
@@ -295,7 +295,7 @@ func rounded(f float64, t *types.Type) float64 {
 	return f
 }
 
-// bounds gives the smallest and the largest integer of a type.
+// bounds returns the smallest and the largest integer of a type.
 func bounds(t *types.Type) (low, high *big.Int) {
 	one := big.NewInt(1)
 	bits := uint(t.Bits())
@@ -318,7 +318,7 @@ func inRange(n *big.Int, t *types.Type) bool {
 	return n.Cmp(low) >= 0 && n.Cmp(high) <= 0
 }
 
-// wrapped gives n modulo the size of t, in t's range.
+// wrapped returns n modulo the size of t, in t's range.
 func wrapped(n *big.Int, t *types.Type) *big.Int {
 	low, high := bounds(t)
 	size := new(big.Int).Lsh(big.NewInt(1), uint(t.Bits()))

@@ -227,7 +227,7 @@ func (c *checker) resolveInterface(tn *typeName) {
 	}
 }
 
-// ordered gives the methods in the order of the text.
+// ordered returns the methods in the order of the text.
 func (tn *typeName) ordered() []*function {
 	if tn.structure == nil {
 		return nil

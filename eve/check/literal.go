@@ -10,7 +10,7 @@ import (
 	"interleave/eve/types"
 )
 
-// lit gives the constant of a literal. Numbers have no type yet.
+// lit returns the constant of a literal. Numbers have no type yet.
 func (l *lowerer) lit(x *syntax.Lit) ir.Expr {
 	c := &ir.Const{Place: place(types.InvalidT, x.Span)}
 	switch x.Kind {

@@ -72,7 +72,7 @@ func (tn *typeName) place() source.Span {
 	return tn.structure.Span
 }
 
-// typeParams gives the type parameters of the declaration.
+// typeParams returns the type parameters of the declaration.
 func (tn *typeName) typeParams() []*syntax.TypeParam {
 	switch {
 	case tn.union != nil:

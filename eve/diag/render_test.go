@@ -31,7 +31,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// at gives the span of the nth text (from 0) in f.
+// at returns the span of the nth text (from 0) in f.
 func at(f *source.File, text string, nth int) source.Span {
 	start := 0
 	for ; nth >= 0; nth-- {

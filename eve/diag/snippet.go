@@ -190,7 +190,7 @@ func (c *canvas) fill(from, to int, sign byte, color style) {
 	}
 }
 
-// paint gives the row as text.
+// paint returns the row as text.
 func (c *canvas) paint(r *renderer) string {
 	var b strings.Builder
 	for i := 0; i < len(c.signs); {
@@ -204,7 +204,7 @@ func (c *canvas) paint(r *renderer) string {
 	return b.String()
 }
 
-// paintTo gives the row as text of exactly width columns, or more if it is longer.
+// paintTo returns the row as text of exactly width columns, or more if it is longer.
 func (c *canvas) paintTo(r *renderer, width int) string {
 	c.fill(width, width, ' ', plain)
 	return c.paint(r)

@@ -159,10 +159,10 @@ type Place struct {
 	Span source.Span
 }
 
-// Type gives the expression's type.
+// Type returns the expression's type.
 func (p *Place) Type() *types.Type { return p.T }
 
-// At gives the expression's place.
+// At returns the expression's place.
 func (p *Place) At() source.Span { return p.Span }
 
 // A Node is an expression, a statement, a *Block or a *Body.
@@ -365,7 +365,7 @@ type Stmt interface {
 // Mark is the place of a statement; statements embed it.
 type Mark struct{ Span source.Span }
 
-// At gives the statement's place.
+// At returns the statement's place.
 func (m *Mark) At() source.Span { return m.Span }
 
 type (
@@ -517,7 +517,7 @@ type Arm struct {
 	Body *Block
 }
 
-// Owner gives the body whose permissions b runs under: b itself, or the creator of a Lambda.
+// Owner returns the body whose permissions b runs under: b itself, or the creator of a Lambda.
 func (b *Body) Owner() *Body {
 	for b != nil && b.Kind == Lambda && b.Outer != nil {
 		b = b.Outer

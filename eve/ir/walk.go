@@ -204,7 +204,7 @@ func each[N Node](visit func(Node), all []N) {
 	}
 }
 
-// Operands gives the expressions directly below n, in the order in which they are evaluated.
+// Operands returns the expressions directly below n, in the order in which they are evaluated.
 func Operands(n Node) []Expr {
 	if c, ok := n.(*Call); ok {
 		return c.Args

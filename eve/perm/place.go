@@ -117,7 +117,7 @@ func (s *state) behind(e *ir.Deref) path {
 	return s.object(e.X)
 }
 
-// object gives the object that a handle names.
+// object returns the object that a handle names.
 func (s *state) object(handle ir.Expr) path {
 	p := path{obj: true, t: handle.Type().Elem}
 	if r, ok := handle.(*ir.Ref); ok && r.Var != nil {

@@ -159,7 +159,7 @@ func (u *Universe) one(k Kind, form string, elem *Type) *Type {
 	return u.intern(Type{Kind: k, Elem: elem, key: fmt.Sprintf(form, elem.key)})
 }
 
-// Range gives the type of a..b for bounds of an integer type.
+// Range returns the type of a..b for bounds of an integer type.
 func (u *Universe) Range(elem *Type) *Type {
 	if elem == IntT {
 		return RangeT
@@ -168,22 +168,22 @@ func (u *Universe) Range(elem *Type) *Type {
 		">"})
 }
 
-// Vector gives vector<elem>, and so on for the others.
+// Vector returns vector<elem>, and so on for the others.
 func (u *Universe) Vector(elem *Type) *Type { return u.one(Vector, "vector<%s>", elem) }
 
-// Set gives set<elem>.
+// Set returns set<elem>.
 func (u *Universe) Set(elem *Type) *Type { return u.one(Set, "set<%s>", elem) }
 
-// Slice gives slice<elem>, in source slice<elem>&.
+// Slice returns slice<elem>, in source slice<elem>&.
 func (u *Universe) Slice(elem *Type) *Type { return u.one(Slice, "slice<%s>", elem) }
 
-// Option gives elem?.
+// Option returns elem?.
 func (u *Universe) Option(elem *Type) *Type { return u.one(Option, "%s?", elem) }
 
-// Result gives elem!.
+// Result returns elem!.
 func (u *Universe) Result(elem *Type) *Type { return u.one(Result, "%s!", elem) }
 
-// Shared gives elem@.
+// Shared returns elem@.
 func (u *Universe) Shared(elem *Type) *Type { return u.one(Shared, "%s@", elem) }
 
 // Ref returns elem&. A slice is a view already: Ref(slice) is the slice.
@@ -194,13 +194,13 @@ func (u *Universe) Ref(elem *Type) *Type {
 	return u.one(Ref, "%s&", elem)
 }
 
-// Map gives map<key, elem>.
+// Map returns map<key, elem>.
 func (u *Universe) Map(key, elem *Type) *Type {
 	return u.intern(Type{Kind: Map, Key: key, Elem: elem, key: "map<" + key.key + ", " + elem.key +
 		">"})
 }
 
-// Array gives array<elem, n>.
+// Array returns array<elem, n>.
 func (u *Universe) Array(elem *Type, n int64) *Type {
 	return u.intern(Type{Kind: Array, Elem: elem, Len: n, key: fmt.Sprintf("array<%s, %d>",
 		elem.key, n)})
@@ -217,7 +217,7 @@ func keys(ts []*Type) string {
 	return b.String()
 }
 
-// Tuple gives (elems...).
+// Tuple returns (elems...).
 func (u *Universe) Tuple(elems ...*Type) *Type {
 	return u.intern(Type{Kind: Tuple, Elems: elems, key: "(" + keys(elems) + ")"})
 }
@@ -245,7 +245,7 @@ func (u *Universe) Named(id, name string, args []*Type) (t *Type, fresh bool) {
 	return u.intern(Type{Kind: Named, Name: name, Args: args, key: "named " + key}), true
 }
 
-// Param gives the type parameter name of the declaration id.
+// Param returns the type parameter name of the declaration id.
 func (u *Universe) Param(id, name string) *Type {
 	return u.intern(Type{Kind: Param, Name: name, key: "param " + id + " " + name})
 }
