@@ -8,6 +8,7 @@ GO        ?= go
 GOLANGCI  := v2.15.0
 DEADCODE  := v0.52.0
 CYCLONEDX := v1.9.0
+BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME  ?= 20s
 RUN       ?= --quick
 SOAK      ?= 10m
@@ -16,12 +17,15 @@ BESIEGERS ?= 10000
 N         ?= 10
 BESIDE    ?= nothing
 RINGS     ?= core
+PKG       ?= ./gonet/...
+BENCH     ?= .
+ROUNDS    ?= 6
 
 # The program that runs the tests. FRESH=1 makes it run remembered tests, too.
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +93,9 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoNet and Papaya
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/... ./papaya/...
 
+benchstat: $(OUT)/bin/benchstat ## compare the benchmarks BENCH of PKG at commit BASE and at HEAD, in ROUNDS rounds (A B A B)
+	./benchstat.sh '$(BASE)' '$(PKG)' '$(BENCH)' '$(ROUNDS)'
+
 portability: toolchains $(BIN) ## c-process of the chat on other systems: reports which builds pass
 	$(BIN) run chat-portability --full && $(BIN) report last
 
@@ -128,6 +135,9 @@ $(OUT)/bin/deadcode:
 
 $(OUT)/bin/cyclonedx-gomod:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX)
+
+$(OUT)/bin/benchstat:
+	GOBIN=$(abspath $(OUT)/bin) $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT)
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
