@@ -54,3 +54,5 @@ func TestAConnectionInFakeTime(t *testing.T) {
 		t.Logf("it took %v, and no time at all", time.Since(begun))
 	})
 }
+
+func TestTheExampleInFakeTime(t *testing.T) { waitAnHour(t) }
