@@ -25,7 +25,7 @@ ROUNDS    ?= 6
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint format golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,7 +70,7 @@ siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are si
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
-lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, clang-format, clang-tidy, shellcheck
+lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
 	internal/arch/deadcode.sh $(OUT)/bin/deadcode
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
@@ -80,6 +80,12 @@ lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead 
 	shellcheck .ci/run $$(git ls-files '*.sh')
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 	internal/arch/c.sh
+	./format.sh
+
+format: ## rewrite what is not as its language's formatter has it (Go, Rust, Erlang, JavaScript, Java, ...)
+	gofmt -w $$(git ls-files '*.go')
+	clang-format -i $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
+	./format.sh --write
 
 golden: ## rewrite the golden files; look at the diff
 	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve gonet papaya | xargs -n1 dirname | sort -u | sed 's,^,./,') -update

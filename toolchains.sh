@@ -245,6 +245,9 @@ want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plu
 want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 if [ "${1-}" = --all ]; then
+  want rustfmt 'make lint' 'apt rustfmt-web' least 1 rustfmt --version
+  want hindent 'make lint' 'apt hindent' least 5 hindent --version
+  want rubocop 'make lint' 'apt rubocop' least 1 rubocop --version
   want chromium "the tests that open the pages of Papaya and of the images" 'apt chromium-headless-shell' least 100 sh -c 'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
   want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version
   want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
