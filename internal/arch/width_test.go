@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,30 @@ func TestWide(t *testing.T) {
 		"func " + long + "() {}\n"
 	if got, want := wide([]byte(source)), []int{3, 4, 5}; !slices.Equal(got, want) {
 		t.Errorf("got lines %v, want %v", got, want)
+	}
+}
+
+// ours are the kinds of files that we write by hand beside Go and Markdown, without manifests, lock
+// files, schemas of others, and templates of pages, in which a line break would be seen.
+var ours = regexp.MustCompile(
+	`\.(c|h|cpp|hpp|css|erl|eve|hrl|hs|java|js|py|rb|rs|sh|sql)$|^\.ci/run$`)
+
+// TestLinesOfOtherLanguagesAreNarrow has no exceptions but what was copied from others.
+func TestLinesOfOtherLanguagesAreNarrow(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !ours.MatchString(f) || strings.Contains(f, "/testdata/") ||
+			strings.Contains(f, "/uplot/") {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range strings.Split(string(source), "\n") {
+			if columns(l) > maxColumns {
+				t.Errorf("%s:%d: more than %d columns", f, i+1, maxColumns)
+			}
+		}
 	}
 }
 
