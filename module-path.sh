@@ -6,7 +6,8 @@ cd "$(dirname "$0")"
 
 new=${1-}
 if [[ ! $new =~ ^[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9._~-]+)+$ ]]; then
-	echo "usage: $0 PATH, such as example.org/you/interleave: a host's name with a dot, then a path" >&2
+	echo "usage: $0 PATH, such as example.org/you/interleave:" \
+		"a host's name with a dot, then a path" >&2
 	exit 2
 fi
 old=$(sed -n 's/^module //p' go.mod)

@@ -15,7 +15,8 @@ fail() {
 	exit 1
 }
 command -v dpkg-deb >/dev/null || fail "dpkg-deb is missing: apt-get install dpkg"
-[ -x out/bin/cyclonedx-gomod ] || fail "cyclonedx-gomod is missing: make release VERSION=$version installs it"
+[ -x out/bin/cyclonedx-gomod ] ||
+	fail "cyclonedx-gomod is missing: make release VERSION=$version installs it"
 grep -q "^## $version\b" CHANGES.md || fail "CHANGES.md has no section \"## $version\""
 [ -z "$(git status --porcelain)" ] || fail "the checkout has changes that are not committed"
 
@@ -75,7 +76,8 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 		echo /etc/papaya/papaya.toml >"$root/DEBIAN/conffiles"
 		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl daemon-reload\n' \
 			>"$root/DEBIAN/postinst"
-		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl stop papaya || true\n' \
+		printf '#!/bin/sh\nset -e\n%s\n' \
+			'[ ! -d /run/systemd/system ] || systemctl stop papaya || true' \
 			>"$root/DEBIAN/prerm"
 		chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
 	fi
@@ -96,7 +98,8 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 	echo "built $1_${version#v}_$2.deb"
 }
 for arch in amd64 arm64; do
-	deb eve "$arch" "g++ (>= 4:12)" "a parallel language of events and permissions, compiled by way of C++"
+	deb eve "$arch" "g++ (>= 4:12)" \
+		"a parallel language of events and permissions, compiled by way of C++"
 	deb papaya "$arch" "libc-bin" "a chat server of your own: rooms of IRC for any client"
 done
 

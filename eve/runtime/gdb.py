@@ -1,7 +1,11 @@
-"""How gdb shows Eve: values as the program means them, back traces without the scheduler, steps over the runtime.
+"""How gdb shows Eve.
+
+Values are shown as the program means them, back traces without the scheduler, and steps go over
+the runtime.
 
 Programs of `eve build -g` carry this file in their section .debug_gdb_scripts.
 """
+
 import re
 import struct
 
@@ -16,7 +20,11 @@ def head(value, limit=200):
 
 
 def bytes_of(pointer, size):
-    return gdb.selected_inferior().read_memory(int(pointer), size).tobytes() if size > 0 else b""
+    return (
+        gdb.selected_inferior().read_memory(int(pointer), size).tobytes()
+        if size > 0
+        else b""
+    )
 
 
 def plain(type):
@@ -79,17 +87,27 @@ class Sequence:
         self.name = str(kind).split("<")[0].removeprefix("eve::")
         self.element = kind.template_argument(0)
         if self.name == "array":
-            self.items, self.size = value["held_"]["items_"], int(kind.template_argument(1))
+            self.items, self.size = (
+                value["held_"]["items_"],
+                int(kind.template_argument(1)),
+            )
         else:
-            self.items, self.size = value["items_"].cast(self.element.pointer()), int(value["size_"])
+            self.items, self.size = (
+                value["items_"].cast(self.element.pointer()),
+                int(value["size_"]),
+            )
 
     def is_text(self):
         kind = self.element.strip_typedefs()
-        return kind.code == gdb.TYPE_CODE_INT and kind.sizeof == 1 and self.name != "array"
+        return (
+            kind.code == gdb.TYPE_CODE_INT and kind.sizeof == 1 and self.name != "array"
+        )
 
     def to_string(self):
         if self.is_text():
-            return bytes_of(self.items, head(self.size)).decode("utf-8", "backslashreplace")
+            return bytes_of(self.items, head(self.size)).decode(
+                "utf-8", "backslashreplace"
+            )
         return "%s of %d" % (self.name, self.size)
 
     def children(self):
@@ -116,7 +134,9 @@ class Ref:
 
     def children(self):
         known = plain(self.type)
-        if int(self.object) != 0 and (known.code != gdb.TYPE_CODE_STRUCT or known.fields()):
+        if int(self.object) != 0 and (
+            known.code != gdb.TYPE_CODE_STRUCT or known.fields()
+        ):
             box = gdb.lookup_type("eve::box<%s>" % self.type)
             yield "value", self.object.cast(box.pointer()).dereference()["value"]
 
@@ -179,7 +199,11 @@ class Error:
         text = String({"word_": words}).to_string()
         if cause == 0:
             return 'error(%d, "%s")' % (code, text)
-        return 'error(%d, "%s", %s)' % (code, text, shown(gdb.Value(self.parts + 32).cast(self.type.pointer()).dereference()))
+        return 'error(%d, "%s", %s)' % (
+            code,
+            text,
+            shown(gdb.Value(self.parts + 32).cast(self.type.pointer()).dereference()),
+        )
 
 
 class Result:
@@ -207,13 +231,15 @@ class Choice:
         if self.case is None:
             return "not a value yet"
         case = self.value["bytes_"].address.cast(self.case.pointer()).dereference()
-        parts = [shown(case[f]) for f in plain(self.case).fields() if not f.is_base_class]
+        parts = [
+            shown(case[f]) for f in plain(self.case).fields() if not f.is_base_class
+        ]
         name = ".".join(str(self.case).split("__")[-2:])
         return name + ("(%s)" % ", ".join(parts) if parts else "")
 
 
 class Table:
-    """map and set: entries in the order of insertion; the mark of a removed one is 0 (table.hpp)."""
+    """map and set: entries in the order of insertion; a removed one has the mark 0 (table.hpp)."""
 
     def __init__(self, value):
         self.value = value
@@ -261,9 +287,24 @@ class Inner:
 
 
 PRINTERS = {
-    "string": String, "vector": Sequence, "slice": Sequence, "array": Sequence, "map": Table, "set": Table, "tuple": Tuple,
-    "option": Option, "result": Result, "error": Error, "choice": Choice, "ref": Ref, "built": Built,
-    "formatter": Inner, "iteration": Inner, "scope": Inner, "joiner": Inner, "outlived": Inner,
+    "string": String,
+    "vector": Sequence,
+    "slice": Sequence,
+    "array": Sequence,
+    "map": Table,
+    "set": Table,
+    "tuple": Tuple,
+    "option": Option,
+    "result": Result,
+    "error": Error,
+    "choice": Choice,
+    "ref": Ref,
+    "built": Built,
+    "formatter": Inner,
+    "iteration": Inner,
+    "scope": Inner,
+    "joiner": Inner,
+    "outlived": Inner,
 }
 
 
@@ -276,7 +317,11 @@ def printer_of(value):
     if kind.code != gdb.TYPE_CODE_STRUCT:
         return None
     fields = kind.fields()
-    if fields and fields[0].is_base_class and (fields[0].name or "").startswith("eve::choice<"):
+    if (
+        fields
+        and fields[0].is_base_class
+        and (fields[0].name or "").startswith("eve::choice<")
+    ):
         return Choice(value.cast(fields[0].type))
     found = re.match(r"eve::(\w+)(<.*>)?$", kind.name or "")
     printer = PRINTERS.get(found.group(1)) if found else None
@@ -293,11 +338,19 @@ class EveFrame(FrameDecorator):
 
     def function(self):
         name = name_of(self.inferior_frame())
-        return "closure" if name == "operator" else name.removesuffix("::operator").replace("__", ".")
+        return (
+            "closure"
+            if name == "operator"
+            else name.removesuffix("::operator").replace("__", ".")
+        )
 
     def frame_args(self):
         args = super().frame_args() or []
-        return [a for a in args if str(a.symbol()) not in ("w_", "top_", "__closure", "this", "frame_")]
+        return [
+            a
+            for a in args
+            if str(a.symbol()) not in ("w_", "top_", "__closure", "this", "frame_")
+        ]
 
 
 def of_program(frame):
@@ -306,11 +359,13 @@ def of_program(frame):
     if table is None or not table.filename.endswith(".eve"):
         return False
     starter = frame.older()  # of the closure that calls main
-    return name_of(frame) != "start_" and not (starter and (starter.name() or "").startswith("eve::task_of<start_("))
+    return name_of(frame) != "start_" and not (
+        starter and (starter.name() or "").startswith("eve::task_of<start_(")
+    )
 
 
 class EveFrames:
-    """Leaves out the frames of the runtime below the innermost one. `bt -no-filters` has them all."""
+    """Leaves out the runtime's frames below the innermost one. `bt -no-filters` has them all."""
 
     def __init__(self):
         self.name, self.priority, self.enabled = "eve", 100, True
@@ -335,5 +390,6 @@ place.pretty_printers.append(printer_of)
 if "^eve::" not in gdb.execute("info skip", to_string=True):
     gdb.execute("skip -rfu ^eve::", to_string=True)
     gdb.execute("skip -rfu ::~", to_string=True)
-    # constructors of generated structs
-    gdb.execute("skip -rfu ^[A-Za-z0-9_]*::[A-Za-z0-9_]*__", to_string=True)
+    gdb.execute(
+        "skip -rfu ^[A-Za-z0-9_]*::[A-Za-z0-9_]*__", to_string=True
+    )  # constructors of generated structs

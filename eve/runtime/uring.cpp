@@ -435,8 +435,8 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
         else if (!c.releasing) c.ready(on, bit_of(what)); // which may free it
         return;
     }
-    // The request counts as in in_flight until its channel has been called: so a channel that forgets
-    // itself meanwhile is not freed.
+    // The request counts as in in_flight until its channel has been called: so a channel that
+    // forgets itself meanwhile is not freed.
     if (what == op_read) read_result(on, c, result);
     else if ((what == op_out || what == op_end) && !cancelled && !c.releasing)
         c.ready(on, bit_of(what));

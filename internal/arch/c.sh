@@ -8,17 +8,17 @@ fault=0
 words() { tr -s ' \t\n' '\n' | grep -vx '[\]'; } # a macro may be broken at other words
 
 if command -v clang-format >/dev/null; then
-  while read -r file; do
-    clang-format "$file" | words |
-      diff -U2 --label "$file" --label 'clang-format' <(words <"$file") - || fault=1
-  done < <(git ls-files 'services/*.c' 'services/*.h')
+	while read -r file; do
+		clang-format "$file" | words |
+			diff -U2 --label "$file" --label 'clang-format' <(words <"$file") - || fault=1
+	done < <(git ls-files 'services/*.c' 'services/*.h')
 else
-  echo 'SKIP: install clang-format to see whether blanks in C are where they belong'
+	echo 'SKIP: install clang-format to see whether blanks in C are where they belong'
 fi
 
 if command -v clang-tidy >/dev/null; then
-  git ls-files 'services/*.c' | xargs -P "$(nproc)" -I{} internal/arch/tidy.sh {} || fault=1
+	git ls-files 'services/*.c' | xargs -P "$(nproc)" -I{} internal/arch/tidy.sh {} || fault=1
 else
-  echo 'SKIP: install clang-tidy to have the servers in C analysed'
+	echo 'SKIP: install clang-tidy to have the servers in C analysed'
 fi
 exit $fault

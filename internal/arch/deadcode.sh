@@ -15,7 +15,8 @@ while read -r pattern; do
 done <"$list"
 
 if grep -vEf <(grep -E '^[^#]' "$list") <<<"$found"; then
-	echo "Only tests use these, or nobody: remove them, move them into a test, or add them to $list and say why."
+	echo "Only tests use these, or nobody: remove them, move them into a test, or add them" \
+		"to $list and say why."
 	fault=1
 fi
 exit $fault

@@ -1,4 +1,5 @@
--- Run once at each start. An id is never used again, so it names its bytes for ever. The content stands last, where lists do not read it.
+-- Run once at each start. An id is never used again, so it names its bytes for ever. The content
+-- stands last, where lists do not read it.
 CREATE TABLE IF NOT EXISTS image (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     name    TEXT    NOT NULL,

@@ -1,7 +1,8 @@
 // Containers against the STL's: nanoseconds for each element, the best of five runs, so that other
 // load on the machine disturbs little. One thread.
 //
-//   g++ -std=c++20 -O2 -I.. values.cpp ../{fail,format,hash,instant,output,result,sort,string,table,value}.cpp -o values && ./values
+// g++ -std=c++20 -O2 -I.. values.cpp
+// ../{fail,format,hash,instant,output,result,sort,string,table,value}.cpp -o values && ./values
 #include "../format.hpp"
 #include "../map.hpp"
 

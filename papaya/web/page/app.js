@@ -1,13 +1,13 @@
 // The start of the page: it signs in, connects the session with the connection and the view, and
 // stores what must survive a reload.
 
-import { Connection } from './connection.js';
-import { composer } from './composer.js';
-import { clean } from './text.js';
-import { parse } from './irc.js';
-import { Session } from './session.js';
-import { load, save, settings } from './settings.js';
-import { $, View } from './view.js';
+import { Connection } from "./connection.js";
+import { composer } from "./composer.js";
+import { clean } from "./text.js";
+import { parse } from "./irc.js";
+import { Session } from "./session.js";
+import { load, save, settings } from "./settings.js";
+import { $, View } from "./view.js";
 
 let session = null;
 let connection = null;
@@ -17,7 +17,9 @@ const view = new View((room) => {
   remember();
 });
 
-const socketURL = () => new URL('socket', location.href.replace(/^http/, 'ws').replace(/[?#].*$/, '')).href;
+const socketURL = () =>
+  new URL("socket", location.href.replace(/^http/, "ws").replace(/[?#].*$/, ""))
+    .href;
 
 // The browser stores the nick, the rooms, and how far each was read. It never stores a password.
 let saving = null;
@@ -29,46 +31,64 @@ function keep() {
   clearTimeout(saving);
   saving = null;
   if (!session?.registered) return;
-  const read = Object.fromEntries([...session.rooms.values()].filter((r) => r.read > 0).map((r) => [r.name, r.read]));
-  save('session', { nick: session.nick, rooms: [...session.wants.keys()], read, since: session.since });
+  const read = Object.fromEntries(
+    [...session.rooms.values()]
+      .filter((r) => r.read > 0)
+      .map((r) => [r.name, r.read]),
+  );
+  save("session", {
+    nick: session.nick,
+    rooms: [...session.wants.keys()],
+    read,
+    since: session.since,
+  });
 }
-globalThis.addEventListener('pagehide', keep);
+globalThis.addEventListener("pagehide", keep);
 
 function state(text) {
-  $('state').textContent = text;
-  $('state').hidden = text === '';
+  $("state").textContent = text;
+  $("state").hidden = text === "";
 }
 
 function refused(why) {
   const again = session?.settings;
   leave();
-  $('sign-in-error').textContent = why;
-  $('sign-in-error').hidden = false;
-  if (again) $('nick').value = again.nick;
-  $('nick').focus();
+  $("sign-in-error").textContent = why;
+  $("sign-in-error").hidden = false;
+  if (again) $("nick").value = again.nick;
+  $("nick").focus();
 }
 
 /** leave goes back to signing in. */
 function leave() {
   connection?.close();
   connection = session = view.session = null;
-  $('chat').hidden = true;
-  $('sign-in').hidden = false;
-  $('sign-in-form').querySelector('button').disabled = false;
-  document.title = 'Papaya';
+  $("chat").hidden = true;
+  $("sign-in").hidden = false;
+  $("sign-in-form").querySelector("button").disabled = false;
+  document.title = "Papaya";
 }
 
 function announce(room, m) {
   if (room === session.active) {
-    const line = document.createElement('p');
+    const line = document.createElement("p");
     line.textContent = `${clean(m.nick)}: ${clean(m.text)}`;
-    $('spoken').append(line);
-    while ($('spoken').children.length > 20) $('spoken').firstChild.remove();
+    $("spoken").append(line);
+    while ($("spoken").children.length > 20) $("spoken").firstChild.remove();
   }
   const forMe = m.mention || !room.isChannel;
-  const late = Date.now() - m.time > 60_000; // a message that came late is unread, but is not notified
-  if (forMe && !late && settings.notify && !(view.seen && room === session.active)) {
-    const n = new Notification(`${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ''}`, { body: clean(m.text), tag: room.name, icon: 'icon.svg' });
+  // a message that came late is unread, but is not notified
+  const late = Date.now() - m.time > 60_000;
+  if (
+    forMe &&
+    !late &&
+    settings.notify &&
+    !(view.seen && room === session.active)
+  ) {
+    const n = new Notification(
+      `${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ""}`,
+      { body: clean(m.text), tag: room.name, icon: "icon.svg" },
+    );
     n.onclick = () => {
       globalThis.focus();
       session?.look(room);
@@ -83,19 +103,23 @@ function start(given) {
     changed: () => view.draw(),
     message: announce,
     joined: (room) => {
-      if (session.active === session.status || session.goTo === session.fold(room.name)) session.look(room);
-      session.goTo = '';
+      if (
+        session.active === session.status ||
+        session.goTo === session.fold(room.name)
+      )
+        session.look(room);
+      session.goTo = "";
       remember();
     },
     ready: () => {
       connection.steady();
-      state('');
-      $('sign-in').hidden = true;
-      if ($('chat').hidden) {
-        $('chat').hidden = false;
-        $('compose').focus();
+      state("");
+      $("sign-in").hidden = true;
+      if ($("chat").hidden) {
+        $("chat").hidden = false;
+        $("compose").focus();
       }
-      for (const id of ['password', 'invitation', 'pass']) $(id).value = '';
+      for (const id of ["password", "invitation", "pass"]) $(id).value = "";
       view.draw();
       remember();
     },
@@ -114,8 +138,8 @@ function start(given) {
     opened: () => session.opened(),
     line: (line) => session?.receive(line),
     lost: (seconds) => {
-      const why = session.why ? ` (${session.why})` : '';
-      session.why = '';
+      const why = session.why ? ` (${session.why})` : "";
+      session.why = "";
       if (!session.registered) {
         refused(`The server cannot be reached${why}.`);
         return;
@@ -127,43 +151,59 @@ function start(given) {
   connection.open();
 }
 
-$('sign-in-form').addEventListener('submit', (event) => {
+$("sign-in-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  $('sign-in-error').hidden = true;
-  $('sign-in-form').querySelector('button').disabled = true;
-  const kept = load('session');
-  const nick = $('nick').value.trim();
+  $("sign-in-error").hidden = true;
+  $("sign-in-form").querySelector("button").disabled = true;
+  const kept = load("session");
+  const nick = $("nick").value.trim();
   const same = kept.nick?.toLowerCase() === nick.toLowerCase();
-  const name = $('join').value.trim();
+  const name = $("join").value.trim();
   const rooms = new Set(same ? kept.rooms : []);
   if (name) rooms.add(/^[#&]/.test(name) ? name : `#${name}`);
-  const password = $('password').value;
-  const invitation = $('invitation').value.trim();
+  const password = $("password").value;
+  const invitation = $("invitation").value.trim();
   if (invitation && !password) {
-    refused('Choose a password for the account that the invitation makes.');
+    refused("Choose a password for the account that the invitation makes.");
     return;
   }
-  start({ nick, account: password ? nick : '', password, invitation, pass: $('pass').value, rooms: [...rooms], read: same ? kept.read : {}, since: same ? kept.since : 0 });
+  start({
+    nick,
+    account: password ? nick : "",
+    password,
+    invitation,
+    pass: $("pass").value,
+    rooms: [...rooms],
+    read: same ? kept.read : {},
+    since: same ? kept.since : 0,
+  });
 });
 
-composer(() => session, view, () => leave());
+composer(
+  () => session,
+  view,
+  () => leave(),
+);
 
-document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible') connection?.hurry();
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") connection?.hurry();
   view.draw();
 });
-globalThis.addEventListener('focus', () => view.draw());
-globalThis.addEventListener('blur', () => view.draw());
-globalThis.addEventListener('settings', () => {
+globalThis.addEventListener("focus", () => view.draw());
+globalThis.addEventListener("blur", () => view.draw());
+globalThis.addEventListener("settings", () => {
   view.quiet = settings.quiet;
   view.draw();
 });
 view.quiet = settings.quiet;
 
-$('host').textContent = location.host;
-$('nick').value = load('session').nick ?? '';
-$('join').value = decodeURIComponent(location.hash.slice(1)).replace(/^([^#&])/, '#$1');
-$($('nick').value ? 'password' : 'nick').focus();
+$("host").textContent = location.host;
+$("nick").value = load("session").nick ?? "";
+$("join").value = decodeURIComponent(location.hash.slice(1)).replace(
+  /^([^#&])/,
+  "#$1",
+);
+$($("nick").value ? "password" : "nick").focus();
 
 // For debugging in the browser's console. Nothing here uses it.
 globalThis.papaya = { parse };

@@ -2,94 +2,193 @@
 // screen and the words.
 
 export const commands = {
-  join: ['#room [key]', 'go into a room', (s, room, [name, key]) => {
-    if (!name) return usage;
-    const full = s.isChannel(name) ? name : `#${name}`;
-    s.join(full, key);
-    s.goTo = s.fold(full);
-    return '';
-  }],
-  part: ['[#room] [why]', 'leave a room', (s, room, words) => {
-    const named = s.isChannel(words[0] ?? '') ? s.find(words[0]) : room;
-    if (!named || named === s.status) return 'You are in no such room.';
-    s.close(named);
-    return '';
-  }],
-  msg: ['nick text', 'write to one person', (s, room, [to, ...text]) => {
-    if (!to || text.length === 0) return usage;
-    return s.say(s.open(to), text.join(' ')) ? '' : 'You are not connected.';
-  }],
-  query: ['nick', 'open a conversation with one person', (s, room, [to]) => {
-    if (!to) return usage;
-    const talk = s.open(to);
-    if (!talk.isChannel) s.catchUp(talk);
-    s.look(talk);
-    return '';
-  }],
-  me: ['text', 'say what you do', (s, room, words) => {
-    if (words.length === 0) return usage;
-    return s.say(room, words.join(' '), 'action') ? '' : 'There is nobody to tell here.';
-  }],
-  notice: ['nick text', 'send a notice', (s, room, [to, ...text]) => {
-    if (!to || text.length === 0) return usage;
-    return s.say(s.open(to), text.join(' '), 'notice') ? '' : 'You are not connected.';
-  }],
-  topic: ['[text]', 'see or set the topic of the room', (s, room, words) => {
-    if (!room.isChannel) return 'Only rooms have a topic.';
-    s.send('TOPIC', room.name, ...(words.length ? [words.join(' ')] : []));
-    return '';
-  }],
-  nick: ['name', 'change your nick', (s, room, [name]) => (name ? s.send('NICK', name) ?? '' : usage)],
-  away: ['[why]', 'say that you are away', (s, room, words) => s.send('AWAY', words.join(' ') || 'away') ?? ''],
-  back: ['', 'say that you are back', (s) => s.send('AWAY') ?? ''],
-  whois: ['nick', 'see who somebody is', (s, room, [nick]) => {
-    const who = nick ?? (room.isChannel ? '' : room.name);
-    return who && who !== '*' ? s.send('WHOIS', who) ?? '' : usage;
-  }],
-  names: ['', 'see who is in the room', (s, room) => {
-    const names = [...room.members.values()].map((m) => m.prefix + m.nick).sort();
-    s.note(room, names.length ? `Here: ${names.join(', ')}` : 'Nobody is here.', 'info');
-    return '';
-  }],
-  list: ['[#room]', 'list the rooms of the server', (s, room, words) => s.send('LIST', ...words.slice(0, 1)) ?? ''],
-  invite: ['nick [#room]', 'invite somebody to the room', (s, room, [nick, name]) => (nick ? s.send('INVITE', nick, name ?? room.name) ?? '' : usage)],
-  kick: ['nick [why]', 'remove somebody from the room', (s, room, [nick, ...why]) => (nick ? s.send('KICK', room.name, nick, why.join(' ')) ?? '' : usage)],
-  search: ['words', 'find what was said in the room', (s, room, words) => {
-    if (words.length === 0 || room === s.status) return usage;
-    if (s.support.search) {
-      s.searching = room;
-      s.send('SEARCH', room.name, words.join(' '));
-      return '';
-    }
-    if (!s.has('draft/search') && !s.has('soju.im/search')) return 'This server does not offer search.';
-    const escape = (v) => v.replace(/[; \\]/g, (c) => ({ ';': '\\:', ' ': '\\s', '\\': '\\\\' })[c]);
-    s.send('SEARCH', `in=${escape(room.name)};text=${escape(words.join(' '))};limit=50`);
-    return '';
-  }],
-  raw: ['line', 'send a line of IRC as it is', (s, room, words) => (words.length ? s.hooks.send(words.join(' ').replace(/[\r\n\0]/g, ' ')) ?? '' : usage)],
-  quit: ['[why]', 'sign out', (s, room, words) => {
-    s.send('QUIT', words.join(' ') || 'signed out');
-    s.hooks.quit();
-    return '';
-  }],
-  help: ['', 'list the commands', (s, room) => {
-    for (const [name, [words, what]] of Object.entries(commands)) s.note(room, `/${name} ${words}`.trimEnd() + `: ${what}`, 'info');
-    return '';
-  }],
+  join: [
+    "#room [key]",
+    "go into a room",
+    (s, room, [name, key]) => {
+      if (!name) return usage;
+      const full = s.isChannel(name) ? name : `#${name}`;
+      s.join(full, key);
+      s.goTo = s.fold(full);
+      return "";
+    },
+  ],
+  part: [
+    "[#room] [why]",
+    "leave a room",
+    (s, room, words) => {
+      const named = s.isChannel(words[0] ?? "") ? s.find(words[0]) : room;
+      if (!named || named === s.status) return "You are in no such room.";
+      s.close(named);
+      return "";
+    },
+  ],
+  msg: [
+    "nick text",
+    "write to one person",
+    (s, room, [to, ...text]) => {
+      if (!to || text.length === 0) return usage;
+      return s.say(s.open(to), text.join(" ")) ? "" : "You are not connected.";
+    },
+  ],
+  query: [
+    "nick",
+    "open a conversation with one person",
+    (s, room, [to]) => {
+      if (!to) return usage;
+      const talk = s.open(to);
+      if (!talk.isChannel) s.catchUp(talk);
+      s.look(talk);
+      return "";
+    },
+  ],
+  me: [
+    "text",
+    "say what you do",
+    (s, room, words) => {
+      if (words.length === 0) return usage;
+      return s.say(room, words.join(" "), "action")
+        ? ""
+        : "There is nobody to tell here.";
+    },
+  ],
+  notice: [
+    "nick text",
+    "send a notice",
+    (s, room, [to, ...text]) => {
+      if (!to || text.length === 0) return usage;
+      return s.say(s.open(to), text.join(" "), "notice")
+        ? ""
+        : "You are not connected.";
+    },
+  ],
+  topic: [
+    "[text]",
+    "see or set the topic of the room",
+    (s, room, words) => {
+      if (!room.isChannel) return "Only rooms have a topic.";
+      s.send("TOPIC", room.name, ...(words.length ? [words.join(" ")] : []));
+      return "";
+    },
+  ],
+  nick: [
+    "name",
+    "change your nick",
+    (s, room, [name]) => (name ? (s.send("NICK", name) ?? "") : usage),
+  ],
+  away: [
+    "[why]",
+    "say that you are away",
+    (s, room, words) => s.send("AWAY", words.join(" ") || "away") ?? "",
+  ],
+  back: ["", "say that you are back", (s) => s.send("AWAY") ?? ""],
+  whois: [
+    "nick",
+    "see who somebody is",
+    (s, room, [nick]) => {
+      const who = nick ?? (room.isChannel ? "" : room.name);
+      return who && who !== "*" ? (s.send("WHOIS", who) ?? "") : usage;
+    },
+  ],
+  names: [
+    "",
+    "see who is in the room",
+    (s, room) => {
+      const names = [...room.members.values()]
+        .map((m) => m.prefix + m.nick)
+        .sort();
+      s.note(
+        room,
+        names.length ? `Here: ${names.join(", ")}` : "Nobody is here.",
+        "info",
+      );
+      return "";
+    },
+  ],
+  list: [
+    "[#room]",
+    "list the rooms of the server",
+    (s, room, words) => s.send("LIST", ...words.slice(0, 1)) ?? "",
+  ],
+  invite: [
+    "nick [#room]",
+    "invite somebody to the room",
+    (s, room, [nick, name]) =>
+      nick ? (s.send("INVITE", nick, name ?? room.name) ?? "") : usage,
+  ],
+  kick: [
+    "nick [why]",
+    "remove somebody from the room",
+    (s, room, [nick, ...why]) =>
+      nick ? (s.send("KICK", room.name, nick, why.join(" ")) ?? "") : usage,
+  ],
+  search: [
+    "words",
+    "find what was said in the room",
+    (s, room, words) => {
+      if (words.length === 0 || room === s.status) return usage;
+      if (s.support.search) {
+        s.searching = room;
+        s.send("SEARCH", room.name, words.join(" "));
+        return "";
+      }
+      if (!s.has("draft/search") && !s.has("soju.im/search"))
+        return "This server does not offer search.";
+      const escape = (v) =>
+        v.replace(
+          /[; \\]/g,
+          (c) => ({ ";": "\\:", " ": "\\s", "\\": "\\\\" })[c],
+        );
+      s.send(
+        "SEARCH",
+        `in=${escape(room.name)};text=${escape(words.join(" "))};limit=50`,
+      );
+      return "";
+    },
+  ],
+  raw: [
+    "line",
+    "send a line of IRC as it is",
+    (s, room, words) =>
+      words.length
+        ? (s.hooks.send(words.join(" ").replace(/[\r\n\0]/g, " ")) ?? "")
+        : usage,
+  ],
+  quit: [
+    "[why]",
+    "sign out",
+    (s, room, words) => {
+      s.send("QUIT", words.join(" ") || "signed out");
+      s.hooks.quit();
+      return "";
+    },
+  ],
+  help: [
+    "",
+    "list the commands",
+    (s, room) => {
+      for (const [name, [words, what]] of Object.entries(commands))
+        s.note(room, `/${name} ${words}`.trimEnd() + `: ${what}`, "info");
+      return "";
+    },
+  ],
 };
 
-const usage = Symbol('usage');
+const usage = Symbol("usage");
 
 /** obey does what was written; it returns what is to be told, or '' when all is well. */
 export function obey(session, room, text) {
-  if (!text.startsWith('/') || text.startsWith('//')) {
-    const said = text.startsWith('//') ? text.slice(1) : text;
-    if (room === session.status) return 'Join a room first: /join #room';
-    if (session.say(room, said)) return '';
-    return session.state === 'ready' ? `You are not in ${room.name}: /join ${room.name}` : 'Not connected: what you wrote is kept here until you are.';
+  if (!text.startsWith("/") || text.startsWith("//")) {
+    const said = text.startsWith("//") ? text.slice(1) : text;
+    if (room === session.status) return "Join a room first: /join #room";
+    if (session.say(room, said)) return "";
+    return session.state === "ready"
+      ? `You are not in ${room.name}: /join ${room.name}`
+      : "Not connected: what you wrote is kept here until you are.";
   }
   const [name, ...words] = text.slice(1).trim().split(/ +/);
-  const command = commands[Object.keys(commands).find((c) => c === name.toLowerCase()) ?? ''];
+  const command =
+    commands[Object.keys(commands).find((c) => c === name.toLowerCase()) ?? ""];
   if (!command) return `There is no command /${name}: /help lists them`;
   const [form, , run] = command;
   const told = run(session, room, words);

@@ -1,7 +1,7 @@
-// A WebSocket that is opened again when it is lost: after 1 s, then after twice as long each time, at
-// most 30 s. A server that sends nothing for a minute, in spite of a PING, counts as lost.
+// A WebSocket that is opened again when it is lost: after 1 s, then after twice as long each time,
+// at most 30 s. A server that sends nothing for a minute, in spite of a PING, counts as lost.
 
-import { parse } from './irc.js';
+import { parse } from "./irc.js";
 
 const firstWait = 1000; // ms
 const longestWait = 30_000; // ms
@@ -18,13 +18,13 @@ export class Connection {
     this.wait = firstWait;
     this.decoder = new TextDecoder();
     this.onOnline = () => this.hurry();
-    globalThis.addEventListener('online', this.onOnline);
+    globalThis.addEventListener("online", this.onOnline);
   }
 
   open() {
     clearTimeout(this.timer);
-    const socket = new WebSocket(this.url, ['text.ircv3.net']);
-    socket.binaryType = 'arraybuffer';
+    const socket = new WebSocket(this.url, ["text.ircv3.net"]);
+    socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.heard = Date.now();
     socket.onopen = () => {
@@ -33,7 +33,7 @@ export class Connection {
     };
     socket.onmessage = ({ data }) => {
       this.heard = Date.now();
-      const text = typeof data === 'string' ? data : this.decoder.decode(data);
+      const text = typeof data === "string" ? data : this.decoder.decode(data);
       for (const line of text.split(/\r?\n/)) {
         if (this.socket !== socket) return;
         this.hooks.line(parse(line));
@@ -46,8 +46,9 @@ export class Connection {
 
   watch() {
     const silent = Date.now() - this.heard;
-    if (silent > lostAfter || (this.socket?.bufferedAmount ?? 0) > mostUnsent) this.lose();
-    else if (silent > askAfter) this.send('PING :are you there');
+    if (silent > lostAfter || (this.socket?.bufferedAmount ?? 0) > mostUnsent)
+      this.lose();
+    else if (silent > askAfter) this.send("PING :are you there");
   }
 
   send(line) {
@@ -61,7 +62,8 @@ export class Connection {
 
   lose() {
     this.drop();
-    const wait = this.wait * (0.8 + Math.random() * 0.4); // the clients of a restarted server must not all connect at once
+    // the clients of a restarted server must not all connect at once
+    const wait = this.wait * (0.8 + Math.random() * 0.4);
     this.wait = Math.min(this.wait * 2, longestWait);
     this.timer = setTimeout(() => this.open(), wait);
     this.hooks.lost(Math.ceil(wait / 1000));
@@ -86,6 +88,6 @@ export class Connection {
   close() {
     this.drop();
     this.timer = null;
-    globalThis.removeEventListener('online', this.onOnline);
+    globalThis.removeEventListener("online", this.onOnline);
   }
 }

@@ -1,58 +1,67 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
-import { nickOf } from './irc.js';
-import { maxPages } from './room.js';
+import { nickOf } from "./irc.js";
+import { maxPages } from "./room.js";
 
 export const handlers = {
-  PING: (s, { params }) => s.send('PONG', ...params.slice(-1)),
+  PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
   PONG() {},
   ERROR: (s, { params }) => {
-    s.why = params.at(-1) ?? '';
-    s.note(s.status, s.why, 'error');
+    s.why = params.at(-1) ?? "";
+    s.note(s.status, s.why, "error");
   },
 
   CAP(s, { params }) {
-    const words = (params.at(-1) ?? '').split(' ').filter(Boolean);
-    switch ((params[1] ?? '').toUpperCase()) {
-      case 'LS':
-      case 'NEW':
-        for (const w of words) s.offered.set(w.split('=')[0], w.slice(w.indexOf('=') + 1));
-        if (params[2] !== '*') s.request();
+    const words = (params.at(-1) ?? "").split(" ").filter(Boolean);
+    switch ((params[1] ?? "").toUpperCase()) {
+      case "LS":
+      case "NEW":
+        for (const w of words)
+          s.offered.set(w.split("=")[0], w.slice(w.indexOf("=") + 1));
+        if (params[2] !== "*") s.request();
         break;
-      case 'ACK':
-        for (const w of words) if (w.startsWith('-')) s.caps.delete(w.slice(1)); else s.caps.add(w);
+      case "ACK":
+        for (const w of words)
+          if (w.startsWith("-")) s.caps.delete(w.slice(1));
+          else s.caps.add(w);
         s.negotiated();
         break;
-      case 'NAK':
+      case "NAK":
         s.negotiated();
         break;
-      case 'DEL':
+      case "DEL":
         for (const w of words) s.caps.delete(w);
     }
   },
   AUTHENTICATE: (s, { params }) => {
-    if (params[0] === '+') s.authenticate();
+    if (params[0] === "+") s.authenticate();
   },
   900() {},
   903(s) {
     s.authenticated = true;
-    if (s.nickAgain) s.send('NICK', s.nick);
+    if (s.nickAgain) s.send("NICK", s.nick);
     s.nickAgain = false;
     s.negotiated();
   },
-  REGISTER(s, { params }) { // the account was made from the invitation: log in to it
-    if (params[0] !== 'SUCCESS') return;
-    s.settings.invitation = '';
+  REGISTER(s, { params }) {
+    // the account was made from the invitation: log in to it
+    if (params[0] !== "SUCCESS") return;
+    s.settings.invitation = "";
     s.negotiated();
   },
-  902: refuse, 904: refuse, 905: refuse, 906: refuse, 908: refuse,
-  464: refuse, 465: refuse,
+  902: refuse,
+  904: refuse,
+  905: refuse,
+  906: refuse,
+  908: refuse,
+  464: refuse,
+  465: refuse,
 
-  '001': (s, { source, params }) => {
+  "001": (s, { source, params }) => {
     s.server = source;
     s.nick = params[0] || s.nick;
   },
-  '005': (s, { params }) => {
+  "005": (s, { params }) => {
     for (const word of params.slice(1, -1)) support(s.support, word);
   },
   376: (s) => s.ready(),
@@ -60,7 +69,11 @@ export const handlers = {
   372: (s, { params }) => s.note(s.status, params.at(-1)),
   375() {},
 
-  431: badNick, 432: badNick, 433: badNick, 436: badNick, 437: badNick,
+  431: badNick,
+  432: badNick,
+  433: badNick,
+  436: badNick,
+  437: badNick,
 
   PRIVMSG: spoken,
   NOTICE: spoken,
@@ -72,31 +85,39 @@ export const handlers = {
     const me = s.isMe(nick);
     const room = me ? s.open(name) : s.find(name);
     if (!room) return;
-    room.members.set(s.fold(nick), { nick, prefix: '', away: false });
+    room.members.set(s.fold(nick), { nick, prefix: "", away: false });
     if (!me) {
-      s.note(room, `${nick} joined`, 'event', time);
+      s.note(room, `${nick} joined`, "event", time);
       return;
     }
     s.source = source;
     room.joined = true;
     room.name = name;
-    if (![...s.wants.keys()].some((w) => s.fold(w) === s.fold(name))) s.wants.set(name, '');
+    if (![...s.wants.keys()].some((w) => s.fold(w) === s.fold(name)))
+      s.wants.set(name, "");
     s.catchUp(room);
     s.asking.add(s.fold(name));
-    s.send('WHO', name);
+    s.send("WHO", name);
     s.hooks.joined?.(room);
   },
   PART(s, { source, params, time }) {
     leave(s, params[0], nickOf(source), `left${reason(params[1])}`, time);
   },
   KICK(s, { source, params, time }) {
-    leave(s, params[0], params[1] ?? '', `was removed by ${nickOf(source)}${reason(params[2])}`, time);
+    leave(
+      s,
+      params[0],
+      params[1] ?? "",
+      `was removed by ${nickOf(source)}${reason(params[2])}`,
+      time,
+    );
   },
   QUIT(s, { source, params, time }) {
     const nick = nickOf(source);
     if (s.isMe(nick)) return;
     for (const room of s.rooms.values()) {
-      if (room.members.delete(s.fold(nick))) s.note(room, `${nick} left${reason(params[0])}`, 'event', time);
+      if (room.members.delete(s.fold(nick)))
+        s.note(room, `${nick} left${reason(params[0])}`, "event", time);
     }
   },
   NICK(s, { source, params, time }) {
@@ -108,7 +129,7 @@ export const handlers = {
       if (!member) continue;
       room.members.delete(s.fold(from));
       room.members.set(s.fold(to), { ...member, nick: to });
-      s.note(room, `${from} is now ${to}`, 'event', time);
+      s.note(room, `${from} is now ${to}`, "event", time);
     }
     const talk = s.find(from);
     if (talk && !talk.isChannel && !s.find(to)) {
@@ -118,59 +139,90 @@ export const handlers = {
     }
   },
   TOPIC(s, { source, params, time }) {
-    const room = s.find(params[0] ?? '');
+    const room = s.find(params[0] ?? "");
     if (!room) return;
-    room.topic = params[1] ?? '';
-    s.note(room, `${nickOf(source)} ${room.topic ? `set the topic: ${room.topic}` : 'cleared the topic'}`, 'event', time);
+    room.topic = params[1] ?? "";
+    s.note(
+      room,
+      `${nickOf(source)} ${room.topic ? `set the topic: ${room.topic}` : "cleared the topic"}`,
+      "event",
+      time,
+    );
   },
-  331: (s, { params }) => topic(s, params[1], ''),
+  331: (s, { params }) => topic(s, params[1], ""),
   332: (s, { params }) => topic(s, params[1], params[2]),
-  333() {}, 329() {}, 328() {},
+  333() {},
+  329() {},
+  328() {},
   353(s, { params }) {
-    const room = s.find(params[2] ?? '');
+    const room = s.find(params[2] ?? "");
     if (!room) return;
     room.naming ??= new Map();
-    for (const word of (params[3] ?? '').split(' ').filter(Boolean)) {
+    for (const word of (params[3] ?? "").split(" ").filter(Boolean)) {
       let at = 0;
-      while (s.support.prefixes.includes(word[at] ?? ' ')) at++;
+      while (s.support.prefixes.includes(word[at] ?? " ")) at++;
       const nick = nickOf(word.slice(at));
       const away = room.members.get(s.fold(nick))?.away ?? false;
-      room.naming.set(s.fold(nick), { nick, prefix: word.slice(0, Math.min(at, 1)), away });
+      room.naming.set(s.fold(nick), {
+        nick,
+        prefix: word.slice(0, Math.min(at, 1)),
+        away,
+      });
     }
   },
   366(s, { params }) {
-    const room = s.find(params[1] ?? '');
+    const room = s.find(params[1] ?? "");
     if (room?.naming) room.members = room.naming;
     if (room) room.naming = undefined;
   },
   MODE(s, { source, params, time }) {
-    const room = s.find(params[0] ?? '');
+    const room = s.find(params[0] ?? "");
     if (!room) return;
-    s.note(room, `${nickOf(source)} set ${params.slice(1).join(' ')}`, 'event', time);
-    if ([...(params[1] ?? '')].some((c) => s.support.prefixModes.includes(c))) s.send('NAMES', room.name);
+    s.note(
+      room,
+      `${nickOf(source)} set ${params.slice(1).join(" ")}`,
+      "event",
+      time,
+    );
+    if ([...(params[1] ?? "")].some((c) => s.support.prefixModes.includes(c)))
+      s.send("NAMES", room.name);
   },
   AWAY: (s, { source, params }) => away(s, nickOf(source), Boolean(params[0])),
-  301: (s, { params }) => s.note(s.find(params[1] ?? '') ?? s.active, `${params[1]} is away: ${params[2] ?? ''}`),
+  301: (s, { params }) =>
+    s.note(
+      s.find(params[1] ?? "") ?? s.active,
+      `${params[1]} is away: ${params[2] ?? ""}`,
+    ),
   305: (s) => away(s, s.nick, false),
   306: (s) => away(s, s.nick, true),
   352(s, line) {
     const [, name, , , , nick, flags] = line.params;
-    const member = s.find(name ?? '')?.members.get(s.fold(nick ?? ''));
-    if (member) member.away = (flags ?? '').startsWith('G');
-    if (!s.asking.has(s.fold(name ?? ''))) numeric(s, line);
+    const member = s.find(name ?? "")?.members.get(s.fold(nick ?? ""));
+    if (member) member.away = (flags ?? "").startsWith("G");
+    if (!s.asking.has(s.fold(name ?? ""))) numeric(s, line);
   },
   315(s, { params }) {
-    s.asking.delete(s.fold(params[1] ?? ''));
+    s.asking.delete(s.fold(params[1] ?? ""));
   },
   INVITE(s, { source, params }) {
-    if (s.isMe(params[0] ?? '')) s.note(s.active, `${nickOf(source)} invites you to ${params[1]}: /join ${params[1]}`, 'notice');
+    if (s.isMe(params[0] ?? ""))
+      s.note(
+        s.active,
+        `${nickOf(source)} invites you to ${params[1]}: /join ${params[1]}`,
+        "notice",
+      );
   },
 
   BATCH(s, { params }) {
-    const [ref = '', type = '', target = ''] = params;
+    const [ref = "", type = "", target = ""] = params;
     const name = ref.slice(1);
-    if (ref.startsWith('+')) {
-      s.batches.set(name, { type, target, lines: [], history: /chathistory|search/.test(type) });
+    if (ref.startsWith("+")) {
+      s.batches.set(name, {
+        type,
+        target,
+        lines: [],
+        history: /chathistory|search/.test(type),
+      });
       return;
     }
     const batch = s.batches.get(name);
@@ -180,34 +232,45 @@ export const handlers = {
 
   FAIL: (s, line) => {
     const [about, code] = line.params;
-    const room = s.find(line.params[2] ?? '') ?? s.find(line.params[3] ?? '');
-    if (about === 'CHATHISTORY') {
+    const room = s.find(line.params[2] ?? "") ?? s.find(line.params[3] ?? "");
+    if (about === "CHATHISTORY") {
       missed(s, room ?? [...s.rooms.values()].find((r) => r.asked));
       return;
     }
-    if (about === 'SEARCH') s.searching = null;
+    if (about === "SEARCH") s.searching = null;
     if (!s.registered) s.hooks.refused(line.params.at(-1));
-    failed(s, line.tags.get('label'), room);
-    s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, 'error');
+    failed(s, line.tags.get("label"), room);
+    s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
   WARN: (s, { params }) => s.note(s.active, params.at(-1)),
   NOTE: (s, { params }) => s.note(s.active, params.at(-1)),
 };
 
-/** numeric shows what has no handler where it belongs: beside the room it names, or where the user looks. */
+/**
+ * numeric shows what has no handler where it belongs: beside the room it names, or where the
+ * user looks.
+ */
 export function numeric(s, { command, params, tags }) {
   const code = Number(command);
-  const room = s.find(params[1] ?? '');
+  const room = s.find(params[1] ?? "");
   if (code >= 400) {
-    if (code === 451 || code === 410) return; // before registration, or an unknown subcommand of CAP
-    if (code === 421 && ['CAP', 'WHO', 'CHATHISTORY'].includes(params[1])) return;
-    failed(s, tags.get('label'), room);
-    if (room?.isChannel && !room.joined && /^(403|405|437|47[1-9]|489)$/.test(command)) s.wants.delete(room.name);
-    s.note(room ?? s.active, params.slice(1).join(' '), 'error');
+    // before registration, or an unknown subcommand of CAP
+    if (code === 451 || code === 410) return;
+    if (code === 421 && ["CAP", "WHO", "CHATHISTORY"].includes(params[1]))
+      return;
+    failed(s, tags.get("label"), room);
+    if (
+      room?.isChannel &&
+      !room.joined &&
+      /^(403|405|437|47[1-9]|489)$/.test(command)
+    )
+      s.wants.delete(room.name);
+    s.note(room ?? s.active, params.slice(1).join(" "), "error");
     return;
   }
-  if (code < 5 || (code >= 250 && code <= 266)) s.note(s.status, params.slice(1).join(' '));
-  else s.note(s.active, params.slice(1).join(' '), 'info');
+  if (code < 5 || (code >= 250 && code <= 266))
+    s.note(s.status, params.slice(1).join(" "));
+  else s.note(s.active, params.slice(1).join(" "), "info");
 }
 
 function away(s, nick, is) {
@@ -223,22 +286,36 @@ function refuse(s, { params }) {
 }
 
 function badNick(s, { params }) {
-  if (s.state === 'registering' && s.settings.account && !s.authenticated) s.nickAgain = true; // it may be ours, once we have logged in
-  else if (s.state === 'ready') s.note(s.active, `${params[1]}: ${params.at(-1)}`, 'error');
-  else if (s.registered) s.hooks.retry(`${s.nick}: ${params.at(-1)}`); // our old connection, which the server will soon end
+  if (s.state === "registering" && s.settings.account && !s.authenticated)
+    s.nickAgain = true; // it may be ours, once we have logged in
+  else if (s.state === "ready")
+    s.note(s.active, `${params[1]}: ${params.at(-1)}`, "error");
+  else if (s.registered)
+    // our old connection, which the server will soon end
+    s.hooks.retry(`${s.nick}: ${params.at(-1)}`);
   else s.hooks.refused(`${s.nick}: ${params.at(-1)}`);
 }
 
 function support(into, word) {
-  const [key, value = ''] = word.split('=');
+  const [key, value = ""] = word.split("=");
   switch (key) {
-    case 'CASEMAPPING': into.casemapping = value; break;
-    case 'CHANTYPES': into.chantypes = value; break;
-    case 'NETWORK': into.network = value; break;
-    case 'SEARCH': into.search = true; break;
-    case 'CHATHISTORY':
-    case 'draft/CHATHISTORY': into.history = Number(value) || 0; break;
-    case 'PREFIX': {
+    case "CASEMAPPING":
+      into.casemapping = value;
+      break;
+    case "CHANTYPES":
+      into.chantypes = value;
+      break;
+    case "NETWORK":
+      into.network = value;
+      break;
+    case "SEARCH":
+      into.search = true;
+      break;
+    case "CHATHISTORY":
+    case "draft/CHATHISTORY":
+      into.history = Number(value) || 0;
+      break;
+    case "PREFIX": {
       const m = /^\((.*)\)(.*)$/.exec(value);
       if (m) [, into.prefixModes, into.prefixes] = m;
     }
@@ -247,19 +324,38 @@ function support(into, word) {
 
 /** message makes of a line what a room keeps, or null of what is not for people. */
 function message(s, { tags, source, command, params, time, timed }) {
-  let [target = '', text = ''] = params;
-  while (target.length > 1 && s.support.prefixes.includes(target[0]) && s.isChannel(target.slice(1))) target = target.slice(1);
+  let [target = "", text = ""] = params;
+  while (
+    target.length > 1 &&
+    s.support.prefixes.includes(target[0]) &&
+    s.isChannel(target.slice(1))
+  )
+    target = target.slice(1);
   const nick = nickOf(source);
-  let kind = command === 'NOTICE' ? 'notice' : 'message';
-  if (text.startsWith('\x01')) {
+  let kind = command === "NOTICE" ? "notice" : "message";
+  if (text.startsWith("\x01")) {
     const action = /^\x01ACTION ?(.*?)\x01?$/s.exec(text);
     if (!action) return null;
-    kind = 'action';
+    kind = "action";
     [, text] = action;
   }
   const own = s.isMe(nick);
-  const id = tags.get('msgid') ?? '';
-  return { target, m: { id, time, timed, told: true, nick, kind, text, own, label: tags.get('label') ?? '', mention: !own && mentions(s, text) } };
+  const id = tags.get("msgid") ?? "";
+  return {
+    target,
+    m: {
+      id,
+      time,
+      timed,
+      told: true,
+      nick,
+      kind,
+      text,
+      own,
+      label: tags.get("label") ?? "",
+      mention: !own && mentions(s, text),
+    },
+  };
 }
 
 function mentions(s, text) {
@@ -272,12 +368,19 @@ function spoken(s, line) {
   const made = message(s, line);
   if (!made) return;
   const { target, m } = made;
-  const server = !line.source.includes('!') && (line.source === '' || line.source === s.server || line.source.includes('.') || s.state !== 'ready');
+  const server =
+    !line.source.includes("!") &&
+    (line.source === "" ||
+      line.source === s.server ||
+      line.source.includes(".") ||
+      s.state !== "ready");
   if (server && !s.isChannel(target)) {
-    s.note(s.status, m.text, 'notice');
+    s.note(s.status, m.text, "notice");
     return;
   }
-  const room = s.isChannel(target) ? s.find(target) : s.open(m.own ? target : m.nick);
+  const room = s.isChannel(target)
+    ? s.find(target)
+    : s.open(m.own ? target : m.nick);
   if (!room) return;
   const waited = m.own && room.settle(m);
   if (!room.add(m)) return;
@@ -301,7 +404,7 @@ function count(s, room, m) {
 function past(s, batch) {
   if (/targets/.test(batch.type)) {
     for (const { params } of batch.lines) {
-      const name = params[1] ?? '';
+      const name = params[1] ?? "";
       if (name && !s.isChannel(name)) s.catchUp(s.open(name));
     }
     return;
@@ -314,15 +417,20 @@ function past(s, batch) {
   const room = s.find(batch.target);
   if (!room) return;
   const { asked } = room;
-  if (!asked && s.searching === room) { // some servers answer a search with a page of history
+  if (!asked && s.searching === room) {
+    // some servers answer a search with a page of history
     s.searching = null;
     found(s, batch);
     return;
   }
-  room.asked = '';
-  const page = batch.lines.map((line) => /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, line)?.m).filter(Boolean);
-  const known = room.read > 0 || asked === 'after';
-  const older = asked === 'before'; // from the last on: each is put before others of the same time
+  room.asked = "";
+  const page = batch.lines
+    .map(
+      (line) => /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, line)?.m,
+    )
+    .filter(Boolean);
+  const known = room.read > 0 || asked === "after";
+  const older = asked === "before"; // from the last on: each is put before others of the same time
   for (const m of older ? [...page].reverse() : page) {
     if (m.own) room.settle(m);
     if (!room.add(m, older)) continue;
@@ -330,18 +438,34 @@ function past(s, batch) {
   }
   const last = page.at(-1);
   if (older && batch.lines.length === 0) room.whole = true;
-  if (asked === 'after' && last && batch.lines.length >= s.limit()) {
+  if (asked === "after" && last && batch.lines.length >= s.limit()) {
     if (++room.pages < maxPages) s.after(room, last);
-    else s.note(room, 'More was said here than is shown: the rest is on the server.', 'error', last.time);
+    else
+      s.note(
+        room,
+        "More was said here than is shown: the rest is on the server.",
+        "error",
+        last.time,
+      );
   }
-  if (asked === 'latest' && !known) room.read = Math.max(room.read, last?.time ?? 0);
+  if (asked === "latest" && !known)
+    room.read = Math.max(room.read, last?.time ?? 0);
 }
 
 function found(s, batch) {
-  s.note(s.active, batch.lines.length ? 'Found:' : 'Nothing was found.', 'info');
+  s.note(
+    s.active,
+    batch.lines.length ? "Found:" : "Nothing was found.",
+    "info",
+  );
   for (const line of batch.lines) {
     const made = message(s, line);
-    if (made) s.note(s.active, `${new Date(line.time).toLocaleString()} ${made.target} ${made.m.nick}: ${made.m.text}`, 'info');
+    if (made)
+      s.note(
+        s.active,
+        `${new Date(line.time).toLocaleString()} ${made.target} ${made.m.nick}: ${made.m.text}`,
+        "info",
+      );
   }
 }
 
@@ -349,15 +473,18 @@ function found(s, batch) {
 function missed(s, room) {
   if (!room) return;
   const { asked, from } = room;
-  room.asked = '';
-  if (asked === 'after' && from?.id) s.after(room, { ...from, id: '', time: from.time - 1 });
+  room.asked = "";
+  if (asked === "after" && from?.id)
+    s.after(room, { ...from, id: "", time: from.time - 1 });
   else room.whole = true;
 }
 
 /** failed marks the message that the server would not pass on. */
 function failed(s, label, room) {
   for (const r of room ? [room] : s.rooms.values()) {
-    const m = r.messages.find((x) => x.pending && !x.failed && (label ? x.label === label : room));
+    const m = r.messages.find(
+      (x) => x.pending && !x.failed && (label ? x.label === label : room),
+    );
     if (m) {
       m.failed = true;
       return;
@@ -366,22 +493,23 @@ function failed(s, label, room) {
 }
 
 function leave(s, name, nick, what, time) {
-  const room = s.find(name ?? '');
+  const room = s.find(name ?? "");
   if (!room) return;
   room.members.delete(s.fold(nick));
   if (s.isMe(nick)) {
     room.joined = false;
     room.members.clear();
-    for (const w of [...s.wants.keys()]) if (s.fold(w) === s.fold(room.name)) s.wants.delete(w);
-    s.note(room, `You ${what.replace(/^was/, 'were')}`, 'event', time);
+    for (const w of [...s.wants.keys()])
+      if (s.fold(w) === s.fold(room.name)) s.wants.delete(w);
+    s.note(room, `You ${what.replace(/^was/, "were")}`, "event", time);
     return;
   }
-  s.note(room, `${nick} ${what}`, 'event', time);
+  s.note(room, `${nick} ${what}`, "event", time);
 }
 
 function topic(s, name, text) {
-  const room = s.find(name ?? '');
-  if (room) room.topic = text ?? '';
+  const room = s.find(name ?? "");
+  if (room) room.topic = text ?? "";
 }
 
-const reason = (why) => (why ? `: ${why}` : '');
+const reason = (why) => (why ? `: ${why}` : "");

@@ -1,11 +1,18 @@
 // A room, or a conversation with one user: its messages in order, its members, and what is unread.
-// Messages are sorted by time and identified by msgid, so history may come late, twice or in pieces.
+// Messages are sorted by time and identified by msgid, so history may come late, twice or in
+// pieces.
 
-/** keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back ends. */
+/**
+ * keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back
+ * ends.
+ */
 export const keep = 2000;
 export const deep = 20000;
 
-/** maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as one. */
+/**
+ * maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as
+ * one.
+ */
 export const maxPages = 20;
 
 export class Room {
@@ -13,7 +20,7 @@ export class Room {
     this.name = name;
     this.isChannel = isChannel;
     this.joined = false;
-    this.topic = '';
+    this.topic = "";
     this.members = new Map(); // folded nick -> {nick, prefix, away}
     this.messages = []; // by time
     this.known = new Set(); // msgids, or a substitute
@@ -21,11 +28,14 @@ export class Room {
     this.mentions = 0;
     this.read = 0; // the time of the newest message that the user has seen
     this.whole = false; // there are no older messages
-    this.asked = ''; // the history that was requested: '', 'latest', 'after' or 'before'
+    this.asked = ""; // the history that was requested: '', 'latest', 'after' or 'before'
     this.stale = false; // the connection was lost since the last message
   }
 
-  /** add puts a message where its time says, behind those of the same moment, or before them if it is older; false if it is there already. */
+  /**
+   * add puts a message where its time says, behind those of the same moment, or before them if
+   * it is older; false if it is there already.
+   */
   add(message, older = false) {
     const key = keyOf(message);
     if (key) {
@@ -33,16 +43,25 @@ export class Room {
       this.known.add(key);
     }
     let at = this.messages.length;
-    const after = ({ time }) => time > message.time || (older && time === message.time);
+    const after = ({ time }) =>
+      time > message.time || (older && time === message.time);
     while (at > 0 && after(this.messages[at - 1])) at--;
     this.messages.splice(at, 0, message);
     return true;
   }
 
-  /** settle finds the message of one's own that waits for its echo, and makes it the one that came. */
+  /**
+   * settle finds the message of one's own that waits for its echo, and makes it the one that
+   * came.
+   */
   settle(message) {
-    const at = this.messages.findIndex((m) => m.pending && m.kind === message.kind && m.text === message.text
-      && (!m.label || !message.label || m.label === message.label));
+    const at = this.messages.findIndex(
+      (m) =>
+        m.pending &&
+        m.kind === message.kind &&
+        m.text === message.text &&
+        (!m.label || !message.label || m.label === message.label),
+    );
     if (at < 0) return false;
     this.messages.splice(at, 1);
     return true;
@@ -53,7 +72,10 @@ export class Room {
     for (const m of this.messages) if (m.pending) m.failed = true;
   }
 
-  /** newest is what history is asked after; oldest what it is asked before. Only what the server has told counts. */
+  /**
+   * newest is what history is asked after; oldest what it is asked before. Only what the
+   * server has told counts.
+   */
   newest() {
     return this.messages.findLast((m) => m.told);
   }
@@ -65,7 +87,8 @@ export class Room {
   /** trim forgets the oldest messages; they can be had from the server again. */
   trim(size = keep) {
     if (this.messages.length <= size) return;
-    for (const m of this.messages.splice(0, this.messages.length - size)) this.known.delete(keyOf(m));
+    for (const m of this.messages.splice(0, this.messages.length - size))
+      this.known.delete(keyOf(m));
     this.whole = false;
   }
 
@@ -76,8 +99,11 @@ export class Room {
   }
 }
 
-/** keyOf is the msgid, or what a server without msgid gives to know a message by: its time, if it says one. */
+/**
+ * keyOf is the msgid, or what a server without msgid gives to know a message by: its time, if it
+ * says one.
+ */
 function keyOf(m) {
   if (m.id) return m.id;
-  return m.told && m.timed ? `${m.time} ${m.nick} ${m.kind} ${m.text}` : '';
+  return m.told && m.timed ? `${m.time} ${m.nick} ${m.kind} ${m.text}` : "";
 }

@@ -2,29 +2,51 @@
 // receive.js handles lines of the server. It lasts longer than its connections: messages that were
 // missed during one are requested on the next.
 
-import { bytes, fold, format, pieces, plain64 } from './irc.js';
-import { handlers, numeric } from './receive.js';
-import { Room } from './room.js';
+import { bytes, fold, format, pieces, plain64 } from "./irc.js";
+import { handlers, numeric } from "./receive.js";
+import { Room } from "./room.js";
 
 /** wanted are the capabilities that are of use here; a server without any will do. */
-const wanted = ['message-tags', 'server-time', 'batch', 'echo-message', 'labeled-response', 'draft/chathistory', 'chathistory',
-  'away-notify', 'multi-prefix', 'cap-notify', 'standard-replies', 'invite-notify', 'setname', 'draft/account-registration', 'draft/search', 'soju.im/search'];
+const wanted = [
+  "message-tags",
+  "server-time",
+  "batch",
+  "echo-message",
+  "labeled-response",
+  "draft/chathistory",
+  "chathistory",
+  "away-notify",
+  "multi-prefix",
+  "cap-notify",
+  "standard-replies",
+  "invite-notify",
+  "setname",
+  "draft/account-registration",
+  "draft/search",
+  "soju.im/search",
+];
 
-/** pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n. */
+/**
+ * pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n.
+ */
 const pageLength = 100;
 
 export class Session {
-  /** settings: nick, account, password, invitation, pass, rooms, read, since. hooks: send, changed, message, refused, ready. */
+  /**
+   * settings: nick, account, password, invitation, pass, rooms, read, since. hooks: send,
+   * changed, message, refused, ready.
+   */
   constructor(settings, hooks, now = Date.now) {
     this.settings = settings;
     this.hooks = hooks;
     this.now = now;
     this.nick = settings.nick;
     this.rooms = new Map(); // folded name -> Room
-    this.status = new Room('*', false);
+    this.status = new Room("*", false);
     this.active = this.status;
     this.registered = false; // at least once
-    this.wants = new Map((settings.rooms ?? []).map((name) => [name, ''])); // room -> its key: the rooms to join after a reconnect
+    // room -> its key: the rooms to join after a reconnect
+    this.wants = new Map((settings.rooms ?? []).map((name) => [name, ""]));
     this.since = settings.since ?? 0; // when the server last sent a line
     this.labels = 0;
     this.reset();
@@ -32,10 +54,17 @@ export class Session {
 
   /** reset forgets what belongs to one connection. */
   reset() {
-    this.state = 'offline';
+    this.state = "offline";
     this.caps = new Set();
     this.offered = new Map();
-    this.support = { casemapping: 'ascii', chantypes: '#', prefixModes: 'ov', prefixes: '@+', history: pageLength, network: '' };
+    this.support = {
+      casemapping: "ascii",
+      chantypes: "#",
+      prefixModes: "ov",
+      prefixes: "@+",
+      history: pageLength,
+      network: "",
+    };
     this.batches = new Map();
     this.asking = new Set(); // rooms for which the session, not the user, has sent WHO
     this.heard = this.since;
@@ -43,17 +72,23 @@ export class Session {
     this.authenticated = false;
     this.nickAgain = false;
     this.searching = null;
-    this.source = '';
+    this.source = "";
   }
 
   /** opened begins to register on a new connection. */
   opened() {
     const { pass } = this.settings;
-    this.state = 'registering';
-    this.send('CAP', 'LS', '302');
-    if (pass) this.send('PASS', pass);
-    this.send('NICK', this.nick);
-    this.send('USER', this.nick.slice(0, 10), '0', '*', this.settings.real || this.nick);
+    this.state = "registering";
+    this.send("CAP", "LS", "302");
+    if (pass) this.send("PASS", pass);
+    this.send("NICK", this.nick);
+    this.send(
+      "USER",
+      this.nick.slice(0, 10),
+      "0",
+      "*",
+      this.settings.real || this.nick,
+    );
     this.hooks.changed();
   }
 
@@ -62,7 +97,7 @@ export class Session {
     for (const room of [this.status, ...this.rooms.values()]) {
       room.doubt();
       room.joined = false;
-      room.asked = '';
+      room.asked = "";
       room.members.clear();
     }
     this.reset();
@@ -71,11 +106,11 @@ export class Session {
 
   receive(line) {
     if (!line) return;
-    const time = Date.parse(line.tags.get('time') ?? '');
+    const time = Date.parse(line.tags.get("time") ?? "");
     line.timed = !Number.isNaN(time);
     line.time = line.timed ? time : this.now();
-    const batch = this.batches.get(line.tags.get('batch'));
-    if (batch?.history && line.command !== 'BATCH') {
+    const batch = this.batches.get(line.tags.get("batch"));
+    if (batch?.history && line.command !== "BATCH") {
       batch.lines.push(line);
       return;
     }
@@ -99,7 +134,7 @@ export class Session {
   }
 
   isChannel(name) {
-    return name !== '' && this.support.chantypes.includes(name[0]);
+    return name !== "" && this.support.chantypes.includes(name[0]);
   }
 
   has(cap) {
@@ -122,10 +157,11 @@ export class Session {
   }
 
   close(room) {
-    if (room.isChannel && room.joined) this.send('PART', room.name);
+    if (room.isChannel && room.joined) this.send("PART", room.name);
     this.wants.delete(room.name);
     this.rooms.delete(this.fold(room.name));
-    if (this.active === room) this.active = [...this.rooms.values()][0] ?? this.status;
+    if (this.active === room)
+      this.active = [...this.rooms.values()][0] ?? this.status;
     this.hooks.changed();
   }
 
@@ -139,99 +175,151 @@ export class Session {
   /** request asks for the capabilities that the server has and we want. */
   request() {
     const ask = wanted.filter((c) => this.offered.has(c) && !this.caps.has(c));
-    if (this.settings.account && this.offered.has('sasl') && !this.caps.has('sasl')) ask.push('sasl');
-    if (ask.length) this.send('CAP', 'REQ', ask.join(' '));
-    else if (this.state === 'registering') this.negotiated();
+    if (
+      this.settings.account &&
+      this.offered.has("sasl") &&
+      !this.caps.has("sasl")
+    )
+      ask.push("sasl");
+    if (ask.length) this.send("CAP", "REQ", ask.join(" "));
+    else if (this.state === "registering") this.negotiated();
   }
 
   /** negotiated goes on when the capabilities are known: by SASL, or to the end of them. */
   negotiated() {
-    if (this.state !== 'registering') return;
+    if (this.state !== "registering") return;
     const { account, invitation } = this.settings;
-    if (invitation && !this.registered && this.has('draft/account-registration')) {
-      this.send('REGISTER', account, invitation, this.settings.password);
+    if (
+      invitation &&
+      !this.registered &&
+      this.has("draft/account-registration")
+    ) {
+      this.send("REGISTER", account, invitation, this.settings.password);
       return;
     }
-    if (!account || this.authenticated) this.send('CAP', 'END');
-    else if (this.has('sasl')) this.send('AUTHENTICATE', 'PLAIN');
-    else this.hooks.refused('This server has no accounts: sign in without a password.');
+    if (!account || this.authenticated) this.send("CAP", "END");
+    else if (this.has("sasl")) this.send("AUTHENTICATE", "PLAIN");
+    else
+      this.hooks.refused(
+        "This server has no accounts: sign in without a password.",
+      );
   }
 
   authenticate() {
-    for (const part of plain64(this.settings.account, this.settings.password)) this.send('AUTHENTICATE', part);
+    for (const part of plain64(this.settings.account, this.settings.password))
+      this.send("AUTHENTICATE", part);
   }
 
   /** ready joins the rooms again and asks who wrote to us meanwhile. */
   ready() {
-    if (this.state === 'ready') return;
-    this.state = 'ready';
+    if (this.state === "ready") return;
+    this.state = "ready";
     this.registered = true;
     const names = [...this.wants].filter(([name]) => this.isChannel(name));
     for (const [name, key] of names) this.join(name, key);
     if (this.history() && this.heard > 0) {
-      this.send('CHATHISTORY', 'TARGETS', stamp(this.heard - 1), stamp(this.now() + 60_000), String(this.limit()));
+      this.send(
+        "CHATHISTORY",
+        "TARGETS",
+        stamp(this.heard - 1),
+        stamp(this.now() + 60_000),
+        String(this.limit()),
+      );
     }
     this.hooks.ready();
   }
 
-  join(name, key = '') {
+  join(name, key = "") {
     this.wants.set(name, key);
-    this.send('JOIN', name, ...(key ? [key] : []));
+    this.send("JOIN", name, ...(key ? [key] : []));
   }
 
   history() {
-    return this.has('draft/chathistory') || this.has('chathistory');
+    return this.has("draft/chathistory") || this.has("chathistory");
   }
 
   limit() {
     return Math.min(pageLength, this.support.history || pageLength);
   }
 
-  /** catchUp asks for what a room has that we have not: all since the newest we know, or the latest. */
+  /**
+   * catchUp asks for what a room has that we have not: all since the newest we know, or the
+   * latest.
+   */
   catchUp(room) {
     if (!this.history() || room.asked) return;
     const newest = room.newest();
     room.pages = 0;
     if (newest) this.after(room, newest);
-    else this.ask(room, 'latest', 'LATEST', '*');
+    else this.ask(room, "latest", "LATEST", "*");
   }
 
   after(room, message) {
     room.from = message;
-    this.ask(room, 'after', 'AFTER', reference(message));
+    this.ask(room, "after", "AFTER", reference(message));
   }
 
   /** older asks for the page before what we have; false if there is none to be had. */
   older(room) {
     const oldest = room.oldest();
-    if (!this.history() || this.state !== 'ready' || room.asked || room.whole || !oldest) return false;
-    this.ask(room, 'before', 'BEFORE', reference(oldest));
+    if (
+      !this.history() ||
+      this.state !== "ready" ||
+      room.asked ||
+      room.whole ||
+      !oldest
+    )
+      return false;
+    this.ask(room, "before", "BEFORE", reference(oldest));
     return true;
   }
 
   ask(room, kind, command, ref) {
     room.asked = kind;
-    this.send('CHATHISTORY', command, room.name, ref, String(this.limit()));
+    this.send("CHATHISTORY", command, room.name, ref, String(this.limit()));
   }
 
   /** say sends a text to a room and shows it at once; false if there is nobody to send it to. */
-  say(room, text, kind = 'message') {
-    if (this.state !== 'ready' || room === this.status || (room.isChannel && !room.joined)) return false;
-    const overhead = bytes(`:${this.source || `${this.nick}!0123456789@${'h'.repeat(63)}`} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`);
+  say(room, text, kind = "message") {
+    if (
+      this.state !== "ready" ||
+      room === this.status ||
+      (room.isChannel && !room.joined)
+    )
+      return false;
+    const source = this.source || `${this.nick}!0123456789@${"h".repeat(63)}`;
+    const overhead = bytes(
+      `:${source} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`,
+    );
     for (const part of pieces(text, 512 - overhead)) {
-      const label = this.has('labeled-response') ? `m${++this.labels}` : '';
-      const echo = this.has('echo-message');
-      room.add({ time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0), nick: this.nick, kind, text: part, own: true, pending: echo, label });
-      const body = kind === 'action' ? `\x01ACTION ${part}\x01` : part;
-      this.hooks.send(format(label ? { label } : null, kind === 'notice' ? 'NOTICE' : 'PRIVMSG', room.name, body));
+      const label = this.has("labeled-response") ? `m${++this.labels}` : "";
+      const echo = this.has("echo-message");
+      room.add({
+        time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0),
+        nick: this.nick,
+        kind,
+        text: part,
+        own: true,
+        pending: echo,
+        label,
+      });
+      const body = kind === "action" ? `\x01ACTION ${part}\x01` : part;
+      this.hooks.send(
+        format(
+          label ? { label } : null,
+          kind === "notice" ? "NOTICE" : "PRIVMSG",
+          room.name,
+          body,
+        ),
+      );
     }
     this.hooks.changed();
     return true;
   }
 
   /** note writes a line that only we see. */
-  note(room, text, kind = 'event', time = this.now()) {
-    room.add({ time, nick: '', kind, text });
+  note(room, text, kind = "event", time = this.now()) {
+    room.add({ time, nick: "", kind, text });
     room.trim();
   }
 }

@@ -5,25 +5,38 @@
 const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/giu;
 
 // hidden are control characters, and marks that reverse the text after them (Unicode TR 36).
-const hidden = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const hidden =
+  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-const formats = { '\x02': 'b', '\x1d': 'i', '\x1f': 'u', '\x1e': 's', '\x11': 'm' };
+const formats = {
+  "\x02": "b",
+  "\x1d": "i",
+  "\x1f": "u",
+  "\x1e": "s",
+  "\x11": "m",
+};
 
 /** clean is a text without anything that is not to be seen. */
-export const clean = (text) => text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|\x04([0-9a-f]{6}(,[0-9a-f]{6})?)?/gi, '').replace(hidden, '');
+export const clean = (text) =>
+  text
+    .replace(
+      /\x03(\d{1,2}(,\d{1,2})?)?|\x04([0-9a-f]{6}(,[0-9a-f]{6})?)?/gi,
+      "",
+    )
+    .replace(hidden, "");
 
 /** runs divides a text into pieces of one format each. */
 export function runs(text) {
   const out = [];
   const on = new Set();
-  let piece = '';
+  let piece = "";
   const flush = () => {
     const seen = clean(piece);
     if (seen) out.push({ text: seen, on: [...on] });
-    piece = '';
+    piece = "";
   };
   for (const c of text) {
-    if (c === '\x0f') {
+    if (c === "\x0f") {
       flush();
       on.clear();
     } else if (formats[c]) {
@@ -35,7 +48,10 @@ export function runs(text) {
   return out;
 }
 
-/** links divides a plain text into what is a link and what is not. A bracket or a full stop behind a link is not of it. */
+/**
+ * links divides a plain text into what is a link and what is not. A bracket or a full stop
+ * behind a link is not of it.
+ */
 export function links(text) {
   const out = [];
   let from = 0;
@@ -51,9 +67,13 @@ export function links(text) {
 }
 
 function trimmed(url) {
-  let out = url.replace(/[.,;:!?'*]+$/u, '');
-  for (const [open, shut] of ['()', '[]', '{}']) {
-    while (out.endsWith(shut) && out.split(shut).length > out.split(open).length) out = out.slice(0, -1);
+  let out = url.replace(/[.,;:!?'*]+$/u, "");
+  for (const [open, shut] of ["()", "[]", "{}"]) {
+    while (
+      out.endsWith(shut) &&
+      out.split(shut).length > out.split(open).length
+    )
+      out = out.slice(0, -1);
   }
   return out;
 }
@@ -61,7 +81,7 @@ function trimmed(url) {
 function good(url) {
   try {
     const { protocol, hostname, username } = new URL(url);
-    return /^https?:$/.test(protocol) && hostname !== '' && username === '';
+    return /^https?:$/.test(protocol) && hostname !== "" && username === "";
   } catch {
     return false;
   }
@@ -69,20 +89,22 @@ function good(url) {
 
 /** nodes makes the nodes of one message. */
 export function nodes(text) {
-  return runs(text).flatMap(({ text: part, on }) => links(part).map(({ text: words, href }) => {
-    let node = document.createTextNode(words);
-    if (href) {
-      const a = document.createElement('a');
-      a.href = href;
-      a.target = '_blank';
-      a.rel = 'noopener noreferrer nofollow';
-      a.append(node);
-      node = a;
-    }
-    if (on.length === 0) return node;
-    const span = document.createElement('span');
-    span.className = on.map((f) => `format-${f}`).join(' ');
-    span.append(node);
-    return span;
-  }));
+  return runs(text).flatMap(({ text: part, on }) =>
+    links(part).map(({ text: words, href }) => {
+      let node = document.createTextNode(words);
+      if (href) {
+        const a = document.createElement("a");
+        a.href = href;
+        a.target = "_blank";
+        a.rel = "noopener noreferrer nofollow";
+        a.append(node);
+        node = a;
+      }
+      if (on.length === 0) return node;
+      const span = document.createElement("span");
+      span.className = on.map((f) => `format-${f}`).join(" ");
+      span.append(node);
+      return span;
+    }),
+  );
 }

@@ -1,14 +1,26 @@
 // The messages of a room as nodes of the page. Each message has one node as long as it is shown. A
 // change moves only nodes that are out of place, so a room may have thousands.
 
-import { clean, nodes } from './text.js';
+import { clean, nodes } from "./text.js";
 
 const together = 5 * 60_000; // ms: messages of one user within this time are under one nick
 const made = new WeakMap(); // message -> its node
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
-const day = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const full = new Intl.DateTimeFormat(undefined, {
+  dateStyle: "full",
+  timeStyle: "medium",
+});
+const day = new Intl.DateTimeFormat(undefined, {
+  weekday: "long",
+  day: "numeric",
+  month: "long",
+  year: "numeric",
+});
 
 /** draw makes the list show the messages; unreadFrom is the time after which they are new. */
 export function draw(list, messages, { unreadFrom, quiet }) {
@@ -16,15 +28,23 @@ export function draw(list, messages, { unreadFrom, quiet }) {
   let before = null;
   let marked = unreadFrom <= 0;
   for (const m of messages) {
-    if (quiet && m.kind === 'event') continue;
+    if (quiet && m.kind === "event") continue;
     const newDay = !before || dayOf(before.time) !== dayOf(m.time);
-    if (newDay) want.push(line(list, `day ${dayOf(m.time)}`, 'day', day.format(m.time)));
+    if (newDay)
+      want.push(line(list, `day ${dayOf(m.time)}`, "day", day.format(m.time)));
     const fresh = !marked && m.told && !m.own && m.time > unreadFrom;
     if (fresh) {
       marked = true;
-      want.push(line(list, 'new', 'new', 'New'));
+      want.push(line(list, "new", "new", "New"));
     }
-    const alone = newDay || fresh || !before || before.nick !== m.nick || m.kind !== 'message' || before.kind !== 'message' || m.time - before.time > together;
+    const alone =
+      newDay ||
+      fresh ||
+      !before ||
+      before.nick !== m.nick ||
+      m.kind !== "message" ||
+      before.kind !== "message" ||
+      m.time - before.time > together;
     want.push(node(m, alone));
     before = m;
   }
@@ -33,7 +53,8 @@ export function draw(list, messages, { unreadFrom, quiet }) {
 
 function place(list, want) {
   const wanted = new Set(want);
-  for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+  for (const child of [...list.children])
+    if (!wanted.has(child)) child.remove();
   let at = list.firstElementChild;
   for (const item of want) {
     if (item === at) at = at.nextElementSibling;
@@ -43,12 +64,14 @@ function place(list, want) {
 
 /** line is a separator, which is kept by its key so that it stays where it is. */
 function line(list, key, className, text) {
-  const old = [...list.querySelectorAll(`:scope > .${className}`)].find((n) => n.dataset.key === key);
+  const old = [...list.querySelectorAll(`:scope > .${className}`)].find(
+    (n) => n.dataset.key === key,
+  );
   if (old) return old;
-  const li = document.createElement('li');
+  const li = document.createElement("li");
   li.className = className;
   li.dataset.key = key;
-  const span = document.createElement('span');
+  const span = document.createElement("span");
   span.textContent = text;
   li.append(span);
   return li;
@@ -57,41 +80,51 @@ function line(list, key, className, text) {
 function node(m, alone) {
   let li = made.get(m);
   if (!li) made.set(m, (li = make(m)));
-  const classes = ['line', m.kind, alone && 'alone', m.own && 'own', m.mention && 'mention', m.pending && !m.failed && 'pending', m.failed && 'failed'];
-  const className = classes.filter(Boolean).join(' ');
+  const classes = [
+    "line",
+    m.kind,
+    alone && "alone",
+    m.own && "own",
+    m.mention && "mention",
+    m.pending && !m.failed && "pending",
+    m.failed && "failed",
+  ];
+  const className = classes.filter(Boolean).join(" ");
   if (li.className !== className) li.className = className;
-  if (m.failed && !li.querySelector('.why')) {
-    const why = document.createElement('span');
-    why.className = 'why';
-    why.textContent = ' (not known to have arrived)';
-    li.querySelector('.text').append(why);
+  if (m.failed && !li.querySelector(".why")) {
+    const why = document.createElement("span");
+    why.className = "why";
+    why.textContent = " (not known to have arrived)";
+    li.querySelector(".text").append(why);
   }
   return li;
 }
 
 function make(m) {
-  const li = document.createElement('li');
-  const time = document.createElement('time');
+  const li = document.createElement("li");
+  const time = document.createElement("time");
   time.dateTime = new Date(m.time).toISOString();
   time.textContent = clock.format(m.time);
   time.title = full.format(m.time);
-  const text = document.createElement('div');
-  text.className = 'text';
+  const text = document.createElement("div");
+  text.className = "text";
   if (!m.nick) {
     text.append(...nodes(m.text));
     li.append(time, text);
     return li;
   }
-  const nick = document.createElement('span');
+  const nick = document.createElement("span");
   nick.className = `nick ${hue(m.nick)}`;
   nick.textContent = clean(m.nick);
-  const face = document.createElement('span');
+  const face = document.createElement("span");
   face.className = `face ${hue(m.nick)}`;
-  face.setAttribute('aria-hidden', 'true');
-  face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? '?';
-  if (m.kind === 'action') text.append(nick, ' ', ...nodes(m.text));
+  face.setAttribute("aria-hidden", "true");
+  face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? "?";
+  if (m.kind === "action") text.append(nick, " ", ...nodes(m.text));
   else text.append(...nodes(m.text));
-  li.append(...(m.kind === 'action' ? [face, time, text] : [face, nick, time, text]));
+  li.append(
+    ...(m.kind === "action" ? [face, time, text] : [face, nick, time, text]),
+  );
   return li;
 }
 

@@ -1,7 +1,8 @@
-// The page as the state of the session. draw may be called often: several calls paint the page once.
+// The page as the state of the session. draw may be called often: several calls paint the page
+// once.
 
-import { clean } from './text.js';
-import { draw as drawTimeline, hue } from './timeline.js';
+import { clean } from "./text.js";
+import { draw as drawTimeline, hue } from "./timeline.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -17,13 +18,19 @@ export class View {
     this.quiet = false;
     this.atEnd = true;
     this.due = null;
-    $('scroll').addEventListener('scroll', () => this.scrolled(), { passive: true });
-    $('newer').addEventListener('click', () => this.toEnd());
-    new ResizeObserver(() => this.atEnd && this.toEnd()).observe($('scroll'));
+    $("scroll").addEventListener("scroll", () => this.scrolled(), {
+      passive: true,
+    });
+    $("newer").addEventListener("click", () => this.toEnd());
+    new ResizeObserver(() => this.atEnd && this.toEnd()).observe($("scroll"));
   }
 
   get seen() {
-    return document.visibilityState === 'visible' && document.hasFocus() && this.atEnd;
+    return (
+      document.visibilityState === "visible" &&
+      document.hasFocus() &&
+      this.atEnd
+    );
   }
 
   /** draw paints soon. A timer, not a frame: a page that is not seen has no frames, but a title. */
@@ -38,19 +45,25 @@ export class View {
     const { active: room } = session;
     const changed = room !== this.room;
     if (changed) this.enter(room);
-    const scroll = $('scroll');
+    const scroll = $("scroll");
     const height = scroll.scrollHeight;
     const top = scroll.scrollTop;
-    const first = $('messages').querySelector('.line');
-    drawTimeline($('messages'), room.messages, { unreadFrom: this.from, quiet: this.quiet });
+    const first = $("messages").querySelector(".line");
+    drawTimeline($("messages"), room.messages, {
+      unreadFrom: this.from,
+      quiet: this.quiet,
+    });
     this.head(session, room);
     this.rooms(session);
     this.members(session, room);
     if (changed || this.atEnd) this.toEnd();
-    else if (first && first !== $('messages').querySelector('.line')) scroll.scrollTop = top + scroll.scrollHeight - height;
+    else if (first && first !== $("messages").querySelector(".line"))
+      scroll.scrollTop = top + scroll.scrollHeight - height;
     const waits = !this.atEnd && room.unread > 0;
-    $('newer').hidden = this.atEnd;
-    $('newer').textContent = waits ? `${room.unread} new below` : 'To the newest';
+    $("newer").hidden = this.atEnd;
+    $("newer").textContent = waits
+      ? `${room.unread} new below`
+      : "To the newest";
     if (this.seen) this.look(room);
     this.more();
   }
@@ -59,116 +72,177 @@ export class View {
     this.room = room;
     this.from = room.unread > 0 ? room.read : 0;
     this.atEnd = true;
-    $('messages').replaceChildren();
-    $('compose').value = room.draft ?? '';
-    $('compose').dispatchEvent(new Event('input'));
-    $('told').textContent = '';
+    $("messages").replaceChildren();
+    $("compose").value = room.draft ?? "";
+    $("compose").dispatchEvent(new Event("input"));
+    $("told").textContent = "";
   }
 
   head(session, room) {
-    const title = room === session.status ? session.support.network || 'Server' : room.name;
-    set($('room-name'), title);
-    set($('topic'), clean(room.topic));
-    $('topic').title = clean(room.topic);
-    set($('beginning'), room.asked === 'before' ? 'Fetching what was said before' : `This is where ${title} begins`);
-    $('beginning').hidden = !(room.asked === 'before' || (room.whole && room !== session.status));
-    $('compose').placeholder = room === session.status ? 'A command, such as /join #room' : `Write to ${title}`;
-    set($('network'), session.support.network || 'Papaya');
-    set($('me'), session.nick);
-    $('me').className = `me-nick ${hue(session.nick)}`;
-    $('away').setAttribute('aria-pressed', String(session.away));
+    const title =
+      room === session.status ? session.support.network || "Server" : room.name;
+    set($("room-name"), title);
+    set($("topic"), clean(room.topic));
+    $("topic").title = clean(room.topic);
+    set(
+      $("beginning"),
+      room.asked === "before"
+        ? "Fetching what was said before"
+        : `This is where ${title} begins`,
+    );
+    $("beginning").hidden = !(
+      room.asked === "before" ||
+      (room.whole && room !== session.status)
+    );
+    $("compose").placeholder =
+      room === session.status
+        ? "A command, such as /join #room"
+        : `Write to ${title}`;
+    set($("network"), session.support.network || "Papaya");
+    set($("me"), session.nick);
+    $("me").className = `me-nick ${hue(session.nick)}`;
+    $("away").setAttribute("aria-pressed", String(session.away));
     let [unread, mentions] = [0, 0];
     for (const r of session.rooms.values()) {
       if (r === room && this.seen) continue;
       unread += r.unread;
       mentions += r.mentions;
     }
-    set($('elsewhere'), mentions > 0 ? count(mentions) : '');
-    $('elsewhere').hidden = unread === 0;
-    $('show-rooms').setAttribute('aria-label', unread ? `Rooms, ${unread} unread` : 'Rooms');
-    document.title = `${mentions ? `(${count(mentions)}) ` : unread ? '• ' : ''}${title} · Papaya`;
+    set($("elsewhere"), mentions > 0 ? count(mentions) : "");
+    $("elsewhere").hidden = unread === 0;
+    $("show-rooms").setAttribute(
+      "aria-label",
+      unread ? `Rooms, ${unread} unread` : "Rooms",
+    );
+    document.title = `${mentions ? `(${count(mentions)}) ` : unread ? "• " : ""}${title} · Papaya`;
   }
 
   rooms(session) {
-    const all = [...session.rooms.values()].sort((a, b) => b.isChannel - a.isChannel || a.name.localeCompare(b.name));
-    keyed($('rooms'), [session.status, ...all], (room) => (room === session.status ? '*' : session.fold(room.name)), (li, room) => {
-      if (!li.firstChild) {
-        const open = document.createElement('button');
-        open.type = 'button';
-        open.className = 'room';
-        open.append(document.createElement('span'), document.createElement('span'));
-        const shut = document.createElement('button');
-        shut.type = 'button';
-        shut.className = 'shut';
-        shut.textContent = '×';
-        li.append(open, shut);
-      }
-      const [open, shut] = li.children;
-      const name = room === session.status ? 'Server' : room.name;
-      const unread = room === session.active && this.seen ? 0 : room.unread;
-      open.classList.toggle('unread', unread > 0);
-      open.classList.toggle('absent', room.isChannel && !room.joined);
-      if (room === session.active) open.setAttribute('aria-current', 'page');
-      else open.removeAttribute('aria-current');
-      set(open.children[0], name);
-      open.children[1].className = room.mentions > 0 && unread > 0 ? 'badge hot' : 'badge';
-      set(open.children[1], unread > 0 ? count(unread) : '');
-      open.setAttribute('aria-label', `${name}${unread ? `, ${unread} unread` : ''}${unread && room.mentions ? ', for you' : ''}`);
-      shut.hidden = room === session.status;
-      shut.setAttribute('aria-label', `${room.isChannel ? 'Leave' : 'Close'} ${name}`);
-    });
+    const all = [...session.rooms.values()].sort(
+      (a, b) => b.isChannel - a.isChannel || a.name.localeCompare(b.name),
+    );
+    keyed(
+      $("rooms"),
+      [session.status, ...all],
+      (room) => (room === session.status ? "*" : session.fold(room.name)),
+      (li, room) => {
+        if (!li.firstChild) {
+          const open = document.createElement("button");
+          open.type = "button";
+          open.className = "room";
+          open.append(
+            document.createElement("span"),
+            document.createElement("span"),
+          );
+          const shut = document.createElement("button");
+          shut.type = "button";
+          shut.className = "shut";
+          shut.textContent = "×";
+          li.append(open, shut);
+        }
+        const [open, shut] = li.children;
+        const name = room === session.status ? "Server" : room.name;
+        const unread = room === session.active && this.seen ? 0 : room.unread;
+        open.classList.toggle("unread", unread > 0);
+        open.classList.toggle("absent", room.isChannel && !room.joined);
+        if (room === session.active) open.setAttribute("aria-current", "page");
+        else open.removeAttribute("aria-current");
+        set(open.children[0], name);
+        open.children[1].className =
+          room.mentions > 0 && unread > 0 ? "badge hot" : "badge";
+        set(open.children[1], unread > 0 ? count(unread) : "");
+        const news = unread ? `, ${unread} unread` : "";
+        const hot = unread && room.mentions ? ", for you" : "";
+        open.setAttribute("aria-label", `${name}${news}${hot}`);
+        shut.hidden = room === session.status;
+        shut.setAttribute(
+          "aria-label",
+          `${room.isChannel ? "Leave" : "Close"} ${name}`,
+        );
+      },
+    );
   }
 
   members(session, room) {
-    const rank = (m) => (m.prefix ? session.support.prefixes.indexOf(m.prefix) : 99);
-    const all = [...room.members.values()].sort((a, b) => rank(a) - rank(b) || a.nick.localeCompare(b.nick));
-    $('show-members').hidden = !room.isChannel;
-    $('chat').classList.toggle('without-members', !room.isChannel);
-    set($('member-count'), room.isChannel ? String(all.length) : '');
-    $('show-members').setAttribute('aria-label', `People: ${all.length}`);
-    set($('members-title'), `People: ${all.length}`);
-    keyed($('members'), all, (m) => session.fold(m.nick), (li, m) => {
-      if (!li.firstChild) {
-        const button = document.createElement('button');
-        button.type = 'button';
-        button.append(document.createElement('span'), document.createElement('span'), document.createElement('span'));
-        li.append(button);
-      }
-      const [face, nick, mark] = li.firstChild.children;
-      li.classList.toggle('away', m.away);
-      face.className = `face ${hue(m.nick)}`;
-      face.setAttribute('aria-hidden', 'true');
-      set(face, [...clean(m.nick)][0]?.toUpperCase() ?? '?');
-      nick.className = 'name';
-      set(nick, clean(m.nick));
-      mark.className = 'mark';
-      set(mark, m.away ? 'away' : { '@': 'operator', '+': 'voice', '~': 'owner', '&': 'admin', '%': 'half-op' }[m.prefix] ?? '');
-    });
+    const rank = (m) =>
+      m.prefix ? session.support.prefixes.indexOf(m.prefix) : 99;
+    const all = [...room.members.values()].sort(
+      (a, b) => rank(a) - rank(b) || a.nick.localeCompare(b.nick),
+    );
+    $("show-members").hidden = !room.isChannel;
+    $("chat").classList.toggle("without-members", !room.isChannel);
+    set($("member-count"), room.isChannel ? String(all.length) : "");
+    $("show-members").setAttribute("aria-label", `People: ${all.length}`);
+    set($("members-title"), `People: ${all.length}`);
+    keyed(
+      $("members"),
+      all,
+      (m) => session.fold(m.nick),
+      (li, m) => {
+        if (!li.firstChild) {
+          const button = document.createElement("button");
+          button.type = "button";
+          button.append(
+            document.createElement("span"),
+            document.createElement("span"),
+            document.createElement("span"),
+          );
+          li.append(button);
+        }
+        const [face, nick, mark] = li.firstChild.children;
+        li.classList.toggle("away", m.away);
+        face.className = `face ${hue(m.nick)}`;
+        face.setAttribute("aria-hidden", "true");
+        set(face, [...clean(m.nick)][0]?.toUpperCase() ?? "?");
+        nick.className = "name";
+        set(nick, clean(m.nick));
+        mark.className = "mark";
+        set(
+          mark,
+          m.away
+            ? "away"
+            : ({
+                "@": "operator",
+                "+": "voice",
+                "~": "owner",
+                "&": "admin",
+                "%": "half-op",
+              }[m.prefix] ?? ""),
+        );
+      },
+    );
   }
 
   scrolled() {
-    const scroll = $('scroll');
+    const scroll = $("scroll");
     const was = this.atEnd;
-    this.atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < near;
+    this.atEnd =
+      scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < near;
     if (was !== this.atEnd) this.draw();
     this.more();
   }
 
   /** more asks for what is older when the beginning is near. */
   more() {
-    const scroll = $('scroll');
-    if (this.session && scroll.scrollTop < early && this.room === this.session.active && this.session.older(this.room)) this.draw();
+    const scroll = $("scroll");
+    if (
+      this.session &&
+      scroll.scrollTop < early &&
+      this.room === this.session.active &&
+      this.session.older(this.room)
+    )
+      this.draw();
   }
 
   toEnd() {
-    const scroll = $('scroll');
+    const scroll = $("scroll");
     scroll.scrollTop = scroll.scrollHeight;
     this.atEnd = true;
-    $('newer').hidden = true;
+    $("newer").hidden = true;
   }
 }
 
-const count = (n) => (n > 99 ? '99+' : String(n));
+const count = (n) => (n > 99 ? "99+" : String(n));
 
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
@@ -182,7 +256,7 @@ function keyed(list, items, keyOf, fill) {
     const key = keyOf(item);
     let li = old.get(key);
     if (!li) {
-      li = document.createElement('li');
+      li = document.createElement("li");
       li.dataset.key = key;
     }
     old.delete(key);

@@ -13,13 +13,16 @@ cat >"$data/inspircd.conf" <<END || exit
 <server name="irc.local" description="a comparator" network="local">
 <admin name="root" nick="root" email="root@localhost">
 <bind address="$host" port="$port" type="clients">
-<connect name="friends" allow="*" timeout="30" pingfreq="120" hardsendq="16M" softsendq="16M" recvq="1M" fakelag="no" threshold="1000000" commandrate="1000000"
-	localmax="100000" globalmax="100000" maxchans="100" useident="no" resolvehostnames="no" useconnectban="no" useconnflood="no">
+<connect name="friends" allow="*" timeout="30" pingfreq="120" hardsendq="16M" softsendq="16M"
+	recvq="1M" fakelag="no" threshold="1000000" commandrate="1000000"
+	localmax="100000" globalmax="100000" maxchans="100" useident="no"
+	resolvehostnames="no" useconnectban="no" useconnflood="no">
 <performance softlimit="100000" somaxconn="4096" clonesonconnect="no">
 <limits maxnick="30" maxchan="50" maxuser="10">
 END
 # Its end by SIGTERM has the status 10; and it must not outlive this script.
 trap 'kill "$!"; wait "$!"; exit 0' TERM
-setpriv --pdeathsig KILL inspircd --nofork --nolog --nopid --runasroot --config "$data/inspircd.conf" >/dev/null &
+setpriv --pdeathsig KILL \
+	inspircd --nofork --nolog --nopid --runasroot --config "$data/inspircd.conf" >/dev/null &
 wait "$!"
 exit 1

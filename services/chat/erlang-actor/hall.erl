@@ -1,18 +1,27 @@
 %% The owner of the rooms and the log: members, their positions, and the order of messages.
 -module(hall).
--export([own/2, commit/1, leave/4, received/3, set/3, with_room/3, tell_neighbours/4, reply/5, called/1]).
+-export([own/2,
+         commit/1,
+         leave/4,
+         received/3,
+         set/3,
+         with_room/3,
+         tell_neighbours/4,
+         reply/5,
+         called/1]).
 -include("hall.hrl").
 -include("numeric.hrl").
 
 %% Messages that are taken at once. A guess.
 -define(BATCH, 128).
-%% In milliseconds: for all clients to be told that the server ends (a guess), and the service's
-%% limits.
--define(LEAVING, 1000).
+%% In milliseconds: for all clients to hear that the server ends (a guess), and those
+%% of the service.
+-define(LEAVING,  1000).
 -define(REGISTER, 30000).
--define(SPEAK, 90000).
--define(ANSWER, 30000).
--define(LOOK, 100).
+-define(SPEAK,    90000).
+-define(ANSWER,   30000).
+-define(LOOK,     100).
+
 
 %% It runs before its clients, each of which would otherwise write each line separately before the
 %% next comes.
@@ -28,6 +37,7 @@ own(Data, Parent) ->
             chat:fail(Why)
     end.
 
+
 hall(#hall{ending = true, clients = Clients}) when map_size(Clients) =:= 0 ->
     halt(0, [{flush, false}]);
 hall(H) ->
@@ -35,13 +45,17 @@ hall(H) ->
         Message -> hall(commit(more(?BATCH, handle(Message, H))))
     end.
 
+
 more(0, H) ->
     H;
 more(N, H) ->
     receive
         Message -> more(N - 1, handle(Message, H))
-    after 0 -> H
+    after
+        0 ->
+            H
     end.
+
 
 handle({Pid, said, Lines}, H) ->
     case H#hall.clients of
@@ -66,16 +80,26 @@ handle({Pid, full}, H) ->
     leave(Pid, <<"you do not read">>, false, commit(H));
 handle({Pid, closed, InOrder}, H) ->
     Left = leave(Pid, <<"the end">>, InOrder, commit(H)),
-    change(Pid, fun(C) -> C#client{closed = true, in_order = C#client.in_order andalso InOrder} end, Left);
+    change(Pid,
+           fun(C) ->
+                   C#client{closed = true, in_order = C#client.in_order andalso InOrder}
+           end,
+           Left);
 handle({Pid, flushed, Whole}, H) ->
     Left = leave(Pid, <<"the connection has failed">>, false, commit(H)),
-    change(Pid, fun(C) -> C#client{flushed = true, in_order = C#client.in_order andalso Whole} end, Left);
+    change(Pid,
+           fun(C) ->
+                   C#client{flushed = true, in_order = C#client.in_order andalso Whole}
+           end,
+           Left);
 handle({'DOWN', _, process, Pid, _}, H) ->
     Left = leave(Pid, <<"the connection has failed">>, false, commit(H)),
     change(Pid, fun(C) -> C#client{flushed = true, closed = true, in_order = false} end, Left);
 handle(lost, H) ->
-    Lost = [Pid || {Pid, #client{said = true}} <- maps:to_list(H#hall.clients)],
-    lists:foldl(fun(Pid, H1) -> leave(Pid, <<"the disk has failed">>, false, H1) end, commit(H), Lost);
+    Lost = [ Pid || {Pid, #client{said = true}} <- maps:to_list(H#hall.clients) ],
+    lists:foldl(fun(Pid, H1) -> leave(Pid, <<"the disk has failed">>, false, H1) end,
+                commit(H),
+                Lost);
 handle(tick, H) ->
     erlang:send_after(1000, self(), tick),
     {_, Looked} = find(true, commit(H)),
@@ -83,20 +107,24 @@ handle(tick, H) ->
 handle(stop, H) ->
     erlang:send_after(?LEAVING, self(), over),
     maps:fold(
-        fun(Pid, C, H1) ->
-            leave(Pid, <<"the server ends">>, true, set(Pid, C#client{ask = not C#client.left}, H1))
-        end,
-        (commit(H))#hall{ending = true},
-        H#hall.clients
-    );
+      fun(Pid, C, H1) ->
+              leave(Pid,
+                    <<"the server ends">>,
+                    true,
+                    set(Pid, C#client{ask = not C#client.left}, H1))
+      end,
+      (commit(H))#hall{ending = true},
+      H#hall.clients);
 handle(over, H) ->
     commit(H),
     halt(0, [{flush, false}]).
 
+
 set(Pid, C, H) ->
     H#hall{clients = (H#hall.clients)#{Pid => C}}.
 
-%% A finished client is removed, and may then see its end: others may have its nick.
+
+%% A client that is done with is forgotten, and may then see its end: others may have its nick.
 change(Pid, How, H) ->
     case H#hall.clients of
         #{Pid := C} ->
@@ -113,6 +141,7 @@ change(Pid, How, H) ->
         _ ->
             H
     end.
+
 
 forget(Pid, C, H0) ->
     H = H0#hall{clients = maps:remove(Pid, H0#hall.clients)},
@@ -132,23 +161,37 @@ forget(Pid, C, H0) ->
                     false -> H
                 end,
             #{Key := Person} = Received#hall.people,
-            Received#hall{nicks = Nicks, people = (Received#hall.people)#{Key := Person#person{pid = undefined}}}
+            Received#hall{
+              nicks = Nicks,
+              people = (Received#hall.people)#{Key := Person#person{pid = undefined}}
+             }
     end.
+
 
 leave(Pid, Why, InOrder, H) ->
     case H#hall.clients of
         #{Pid := #client{left = false} = C} ->
             Left = lists:foldl(
-                fun(Key, H1) -> with_room(Key, fun(R) -> R#room{present = lists:keydelete(Pid, 1, R#room.present)} end, H1) end,
-                set(Pid, C#client{left = true, upto = H#hall.pos, in_order = InOrder}, H),
-                C#client.rooms
-            ),
-            [tell_neighbours(Pid, C, [C#client.prefix, <<" QUIT :">>, Why], Left) || C#client.person =/= undefined],
+                     fun(Key, H1) ->
+                             with_room(Key,
+                                       fun(R) ->
+                                               R#room{
+                                                 present =
+                                                     lists:keydelete(Pid, 1, R#room.present)
+                                                }
+                                       end,
+                                       H1)
+                     end,
+                     set(Pid, C#client{left = true, upto = H#hall.pos, in_order = InOrder}, H),
+                     C#client.rooms),
+            [ tell_neighbours(Pid, C, [C#client.prefix, <<" QUIT :">>, Why], Left)
+              || C#client.person =/= undefined ],
             Pid ! {last, words:cut([<<"ERROR :Closing link: ">>, Why])},
             Left;
         _ ->
             H
     end.
+
 
 with_room(Key, How, H) ->
     #{Key := Room} = H#hall.rooms,
@@ -159,38 +202,55 @@ with_room(Key, How, H) ->
             H#hall{rooms = (H#hall.rooms)#{Key := Changed}}
     end.
 
+
 tell_neighbours(Pid, C, Text, H) ->
     Line = words:cut(Text),
-    Present = [P || Key <- C#client.rooms, {P, _} <- (maps:get(Key, H#hall.rooms))#room.present, P =/= Pid],
-    [P ! {put, Line} || P <- lists:usort(Present)].
+    Present = [ P || Key <- C#client.rooms,
+                     {P, _} <- (maps:get(Key, H#hall.rooms))#room.present,
+                     P =/= Pid ],
+    [ P ! {put, Line} || P <- lists:usort(Present) ].
+
 
 %% Records a client's position in the log, with a line if it had missed something before.
 received(#client{person = Key, rooms = Rooms}, Upto, H) ->
     #{Key := Person} = H#hall.people,
     H1 = received(Person, Upto, H),
     lists:foldl(
-        fun(RoomKey, H2) ->
-            case H2#hall.rooms of
-                #{RoomKey := #room{members = #{Key := Before}} = R} when Before < Upto ->
-                    H3 = folder:note_if(R#room.last > Before, Person#person.name, R#room.name, Upto, H2),
-                    H3#hall{rooms = (H3#hall.rooms)#{RoomKey := R#room{members = (R#room.members)#{Key := Upto}}}};
-                _ ->
-                    H2
-            end
-        end,
-        H1,
-        Rooms
-    );
+      fun(RoomKey, H2) ->
+              case H2#hall.rooms of
+                  #{RoomKey := #room{members = #{Key := Before}} = R} when Before < Upto ->
+                      H3 =
+                          folder:note_if(R#room.last > Before,
+                                         Person#person.name,
+                                         R#room.name,
+                                         Upto,
+                                         H2),
+                      H3#hall{
+                        rooms =
+                            (H3#hall.rooms)#{
+                              RoomKey := R#room{
+                                           members = (R#room.members)#{Key := Upto}
+                                          }
+                             }
+                       };
+                  _ ->
+                      H2
+              end
+      end,
+      H1,
+      Rooms);
 received(#person{name = Name, last = Last, upto = Before} = Person, Upto, H) when Before < Upto ->
     H1 = folder:note_if(Last > Before, Name, <<"*">>, Upto, H),
     H1#hall{people = (H1#hall.people)#{words:fold(Name) := Person#person{upto = Upto}}};
 received(#person{}, _, H) ->
     H.
 
-%% Clients that were sent something are asked whether they have it; silent ones are disconnected.
+
+%% Those who were sent something are asked whether they have it, those who say nothing are ended.
 tick(H) ->
     Now = now_ms(),
     maps:fold(fun(Pid, C, H1) -> tick(Pid, C, Now, H1) end, H, H#hall.clients).
+
 
 tick(_, #client{left = true}, _, H) ->
     H;
@@ -209,28 +269,32 @@ tick(Pid, C, Now, H) ->
             H
     end.
 
+
 was_sent(#client{person = undefined}, _) ->
     false;
 was_sent(#client{person = Key, rooms = Rooms, asked = Asked}, H) ->
     (maps:get(Key, H#hall.people))#person.last > Asked orelse
-        lists:any(fun(Room) -> (maps:get(Room, H#hall.rooms))#room.last > Asked end, Rooms).
+    lists:any(fun(Room) -> (maps:get(Room, H#hall.rooms))#room.last > Asked end, Rooms).
+
 
 reply(Pid, C, Numeric, Text, H) ->
     Pid ! {put, words:cut([<<":chat ">>, Numeric, $\s, called(C), $\s, Text])},
     H.
 
+
 called(#client{nick = <<>>}) -> <<"*">>;
 called(#client{nick = Nick}) -> Nick.
 
-%% All new messages are written to the log in one piece, and sent to their readers. If the write
-%% fails, they are not sent.
+
+%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot
+%% be written is not said.
 commit(#hall{unsaid = []} = H) ->
     H;
 commit(#hall{unsaid = Unsaid} = H0) ->
     All = lists:reverse(Unsaid),
     {Stamp, H1} = stamp(H0#hall{unsaid = []}),
     {Found, H2} = find(lists:any(fun(One) -> is_sure(One, H1) end, All), H1),
-    case append(Found, [logged(Stamp, One) || #said{} = One <- All], H2) of
+    case append(Found, [ logged(Stamp, One) || #said{} = One <- All ], H2) of
         {ok, H} ->
             deliver(All, Stamp, H2#hall.pos, H);
         {{error, Why}, H} ->
@@ -238,7 +302,8 @@ commit(#hall{unsaid = Unsaid} = H0) ->
             lists:foldl(fun(One, H3) -> refuse(One, Reason, H3) end, H, All)
     end.
 
-%% The time of a moment. All but its last digits are kept for a second.
+
+%% The time of a moment, of which all but the last digits are kept for a second.
 stamp(H) ->
     Now = erlang:system_time(millisecond),
     case H#hall.second of
@@ -247,12 +312,14 @@ stamp(H) ->
             {<<Text/binary, ($0 + Ms div 100), ($0 + Ms div 10 rem 10), ($0 + Ms rem 10), "Z">>, H};
         _ ->
             Second = Now div 1000,
-            <<Text:(?STAMP - 5)/binary, "Z">> = list_to_binary(calendar:system_time_to_rfc3339(Second, [{offset, "Z"}])),
+            <<Text:(?STAMP - 5)/binary, "Z">> =
+                list_to_binary(calendar:system_time_to_rfc3339(Second, [{offset, "Z"}])),
             stamp(H#hall{second = {Second, <<Text/binary, ".">>}})
     end.
 
-%% The log's file is checked now and then, and before an acknowledgement. A check costs as much as a
-%% write: the actor changes to another thread and back.
+
+%% The log is looked for every now and then, and before somebody hears that it has something. To
+%% look costs as much as to write: the actor changes to another thread and back.
 find(Sure, #hall{looked = Looked} = H) ->
     Now = now_ms(),
     case Sure orelse Now - Looked >= ?LOOK of
@@ -260,26 +327,32 @@ find(Sure, #hall{looked = Looked} = H) ->
         false -> {there, H}
     end.
 
-%% Messages since the last check may be lost: they must not be acknowledged.
+
+%% What was said since it was last seen may be lost: nobody is to hear that it is not.
 found({there, H}, Now) ->
     {there, H#hall{looked = Now, unseen = []}};
 found({Other, H}, _) ->
     Lost = fun(Pid, H1) -> leave(Pid, <<"the log is gone">>, false, H1) end,
     {Other, lists:foldl(Lost, H#hall{unseen = []}, H#hall.unseen)}.
 
+
 is_sure({pong, _, _}, _) -> true;
 is_sure(#said{pid = Pid}, H) -> (maps:get(Pid, H#hall.clients))#client.echo.
+
 
 append({error, _} = Error, _, H) -> {Error, H};
 append(_, [], H) -> {ok, H};
 append(_, Lines, H) -> folder:append(Lines, H).
 
+
 logged(Stamp, #said{head = Head, texts = Texts}) ->
     Begin = <<Stamp/binary, " ", Head/binary>>,
-    [[Begin, Text, $\n] || Text <- Texts].
+    [ [Begin, Text, $\n] || Text <- Texts ].
+
 
 logged_size(#said{head = Head, texts = Texts}) ->
     length(Texts) * (?STAMP + byte_size(Head) + 2) + iolist_size(Texts).
+
 
 refuse({pong, _, _} = Pong, _, H) ->
     pong(Pong, H);
@@ -292,19 +365,25 @@ refuse(#said{to = To, pid = Pid, texts = Texts}, Reason, H) ->
             {person, Key} -> (maps:get(Key, H#hall.people))#person.name
         end,
     C = maps:get(Pid, H#hall.clients),
-    lists:foldl(fun(_, H1) -> reply(Pid, C, ?ERR_CANNOTSENDTOCHAN, [Called, Reason], H1) end, H, Texts).
+    lists:foldl(fun(_, H1) -> reply(Pid, C, ?ERR_CANNOTSENDTOCHAN, [Called, Reason], H1) end,
+                H,
+                Texts).
+
 
 pong({pong, Pid, Line}, H) ->
     case H#hall.clients of
         #{Pid := #client{said = true} = C} ->
             Pid ! {safe, Line},
-            set(Pid, C#client{said = false}, H#hall{unseen = [P || P <- H#hall.unseen, P =/= Pid]});
+            set(Pid,
+                C#client{said = false},
+                H#hall{unseen = [ P || P <- H#hall.unseen, P =/= Pid ]});
         _ ->
             Pid ! {put, Line},
             H
     end.
 
-%% Consecutive messages of one room are sent as one binary.
+
+%% What is said in one room without a break goes out as one binary.
 deliver([], _, _, H) ->
     H;
 deliver([{pong, _, _} = Pong | Rest], Stamp, Pos, H) ->
@@ -315,33 +394,43 @@ deliver([#said{to = {person, Key}, pid = Pid} = Said | Rest], Stamp, Pos0, H) ->
     #{Pid := From} = H#hall.clients,
     case Person#person.pid of
         undefined -> ok;
-        Reader -> Reader ! {put, lines(Stamp, (maps:get(Reader, H#hall.clients))#client.time, [Said])}
+        Reader ->
+            Reader ! {put,
+                      lines(Stamp, (maps:get(Reader, H#hall.clients))#client.time, [Said])}
     end,
-    [Pid ! {safe, lines(Stamp, From#client.time, [Said])} || From#client.echo],
+    [ Pid ! {safe, lines(Stamp, From#client.time, [Said])} || From#client.echo ],
     H1 = H#hall{people = (H#hall.people)#{Key := Person#person{last = Pos}}},
     deliver(Rest, Stamp, Pos, has_said(Pid, H1));
 deliver([#said{to = {room, Key} = To} | _] = All, Stamp, Pos0, H) ->
-    {Run, Rest} = lists:splitwith(fun(One) -> is_record(One, said) andalso One#said.to =:= To end, All),
+    {Run, Rest} = lists:splitwith(fun(One) ->
+                                          is_record(One, said) andalso One#said.to =:= To
+                                  end,
+                                  All),
     #{Key := Room} = H#hall.rooms,
-    Senders = maps:from_keys([Pid || #said{verb = Verb, pid = Pid} <- Run, Verb =/= <<"TOPIC">>], true),
-    [spread(Run, Senders, Room, Stamp, H) || lists:any(fun(Reader) -> hears(Reader, Run, H) end, Room#room.present)],
+    Senders = maps:from_keys([ Pid
+                               || #said{verb = Verb, pid = Pid} <- Run, Verb =/= <<"TOPIC">> ],
+                             true),
+    [ spread(Run, Senders, Room, Stamp, H)
+      || lists:any(fun(Reader) -> hears(Reader, Run, H) end, Room#room.present) ],
     Pos = lists:foldl(fun(Said, Before) -> Before + logged_size(Said) end, Pos0, Run),
     Topic = lists:foldl(
-        fun
-            (#said{verb = <<"TOPIC">>, texts = [Text]}, _) -> binary:copy(Text);
-            (_, Before) -> Before
-        end,
-        Room#room.topic,
-        Run
-    ),
+              fun(#said{verb = <<"TOPIC">>, texts = [Text]}, _) -> binary:copy(Text);
+                 (_, Before) -> Before
+              end,
+              Room#room.topic,
+              Run),
     H1 = H#hall{rooms = (H#hall.rooms)#{Key := Room#room{last = Pos, topic = Topic}}},
     deliver(Rest, Stamp, Pos, maps:fold(fun(Pid, _, H2) -> has_said(Pid, H2) end, H1, Senders)).
 
-%% A client does not get its own messages.
+
+%% Who talks alone in a room is not to hear it.
 hears({Reader, _}, Run, H) ->
-    lists:any(fun(Said) -> is_for(Reader, Said) end, Run) orelse (maps:get(Reader, H#hall.clients))#client.echo.
+    lists:any(fun(Said) -> is_for(Reader, Said) end, Run) orelse
+    (maps:get(Reader, H#hall.clients))#client.echo.
+
 
 is_for(Reader, #said{verb = Verb, pid = Pid}) -> Pid =/= Reader orelse Verb =:= <<"TOPIC">>.
+
 
 spread(Run, Senders, #room{present = Present}, Stamp, H) ->
     Plain = lines(Stamp, false, Run),
@@ -350,49 +439,55 @@ spread(Run, Senders, #room{present = Present}, Stamp, H) ->
             true -> lines(Stamp, true, Run);
             false -> <<>>
         end,
-    [
-        case Senders of
-            #{Reader := true} -> deliver(Reader, Run, Plain, Timed, Stamp, maps:get(Reader, H#hall.clients));
-            #{} when Time -> Reader ! {put, Timed};
-            #{} -> Reader ! {put, Plain}
-        end
-     || {Reader, Time} <- Present
-    ].
+    [ case Senders of
+          #{Reader := true} ->
+              deliver(Reader, Run, Plain, Timed, Stamp, maps:get(Reader, H#hall.clients));
+          #{} when Time -> Reader ! {put, Timed};
+          #{} -> Reader ! {put, Plain}
+      end
+      || {Reader, Time} <- Present ].
+
 
 %% To a client that has sent some of it: with an echo when the disk has it, or without its own
 %% messages.
 deliver(Pid, _, Plain, Timed, _, #client{echo = true, time = Time}) ->
     Pid ! {safe, element(1 + map_get(Time, #{false => 0, true => 1}), {Plain, Timed})};
 deliver(Pid, Run, _, _, Stamp, #client{time = true}) ->
-    Pid ! {put, lines(Stamp, true, [Said || Said <- Run, is_for(Pid, Said)])};
+    Pid ! {put, lines(Stamp, true, [ Said || Said <- Run, is_for(Pid, Said) ])};
 deliver(Pid, Run, Plain, _, _, _) ->
     case others(Run, Pid, 0, 0, []) of
         [] -> ok;
-        Parts -> Pid ! {put, [binary:part(Plain, Start, Length) || {Start, Length} <- lists:reverse(Parts)]}
+        Parts ->
+            Pid ! {put,
+                   [ binary:part(Plain, Start, Length) || {Start, Length} <- lists:reverse(Parts) ]}
     end.
+
 
 %% The parts of a run that are not of one client.
 others([], _, Start, End, Parts) ->
-    [{Start, End - Start} || End > Start] ++ Parts;
+    [ {Start, End - Start} || End > Start ] ++ Parts;
 others([Said | Run], Pid, Start, End, Parts) ->
     After = End + logged_size(Said) - ?STAMP * length(Said#said.texts),
     case is_for(Pid, Said) of
         true -> others(Run, Pid, Start, After, Parts);
-        false -> others(Run, Pid, After, After, [{Start, End - Start} || End > Start] ++ Parts)
+        false -> others(Run, Pid, After, After, [ {Start, End - Start} || End > Start ] ++ Parts)
     end.
 
-%% Messages in the form for clients, with or without the time.
+
+%% What was said as it is sent, with or without the time.
 lines(Stamp, Time, Run) ->
-    Tag = [[<<"@time=">>, Stamp, $\s] || Time],
-    iolist_to_binary([[Tag, Head, Text, <<"\r\n">>] || #said{head = Head, texts = Texts} <- Run, Text <- Texts]).
+    Tag = [ [<<"@time=">>, Stamp, $\s] || Time ],
+    iolist_to_binary([ [Tag, Head, Text, <<"\r\n">>]
+                       || #said{head = Head, texts = Texts} <- Run, Text <- Texts ]).
+
 
 has_said(Pid, H0) ->
     #{Pid := C} = H0#hall.clients,
-    H = H0#hall{unseen = [Pid || not C#client.echo] ++ H0#hall.unseen},
+    H = H0#hall{unseen = [ Pid || not C#client.echo ] ++ H0#hall.unseen},
     case C#client.said of
         true -> H;
         false -> set(Pid, C#client{said = true}, H)
     end.
 
-now_ms() -> erlang:monotonic_time(millisecond).
 
+now_ms() -> erlang:monotonic_time(millisecond).

@@ -126,7 +126,8 @@ pub enum Line {
 /// All lines of one read at a time, until the end of the stream.
 async fn read(mut half: OwnedReadHalf, id: u64, events: &mpsc::Sender<Event>) -> io::Result<()> {
     let mut data = vec![0; CHUNK];
-    let (mut held, mut skip) = (0, false); // bytes of a line that has not ended; the end of one that was too long
+    // bytes of a line that has not ended; the end of one that was too long
+    let (mut held, mut skip) = (0, false);
     loop {
         let length = half.read(&mut data[held..]).await?;
         if length == 0 {

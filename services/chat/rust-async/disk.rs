@@ -241,7 +241,8 @@ impl Disk {
             let words: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
             if let [who, place, upto] = words[..] {
                 let upto = str::from_utf8(upto).ok().and_then(|n| n.parse().ok());
-                each(who, place, upto.map(|n: i64| n.min(self.end))); // a loss of power may have made the log shorter
+                // a loss of power may have made the log shorter
+                each(who, place, upto.map(|n: i64| n.min(self.end)));
             }
         }
         Ok(())

@@ -25,7 +25,10 @@ pub fn parse(line: &[u8]) -> Option<Line> {
     let spaced: Vec<u8>;
     if line.contains(&b'\r') {
         // Some clients would take one for the end of a line.
-        spaced = line.iter().map(|&b| if b == b'\r' { b' ' } else { b }).collect();
+        spaced = line
+            .iter()
+            .map(|&b| if b == b'\r' { b' ' } else { b })
+            .collect();
         line = &spaced;
     }
     if line.starts_with(b"@") {

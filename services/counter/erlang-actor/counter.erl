@@ -10,36 +10,40 @@
 -define(CHUNK, 1024).
 -define(BURST, 64).
 
+
 main([Port]) ->
     main([Port, "127.0.0.1"]);
 main([Port, Host]) ->
     spawn(fun() -> serve(list_to_integer(Port), Host) end).
 
+
 serve(Port, Host) ->
     {ok, Address} = inet:parse_ipv4_address(Host),
-    Options = [
-        binary,
-        {active, false},
-        {ip, Address},
-        {reuseaddr, true},
-        {backlog, 4096},
-        {nodelay, true},
-        {buffer, ?CHUNK},
-        {exit_on_close, false}
-    ],
+    Options = [binary,
+               {active, false},
+               {ip, Address},
+               {reuseaddr, true},
+               {backlog, 4096},
+               {nodelay, true},
+               {buffer, ?CHUNK},
+               {exit_on_close, false}],
     case gen_tcp:listen(Port, Options) of
         {ok, Listener} ->
             register(count, spawn_link(fun() -> count(0) end)),
-            [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
+            [ spawn(fun() -> accept(Listener) end)
+              || _ <- lists:seq(1, erlang:system_info(schedulers)) ],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
             %% Not timer:sleep: its module would be loaded now, for which there may be no
             %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
-            io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
+            io:format(standard_error,
+                      "listening on ~s:~b: ~s~n",
+                      [Host, Port, inet:format_error(Reason)]),
             halt(1)
     end.
+
 
 %% The owner: it answers with the count before the increments of the batch.
 count(Count) ->
@@ -48,6 +52,7 @@ count(Count) ->
             Client ! {count, Count},
             count(Count + Increments)
     end.
+
 
 %% The acceptor becomes the client's actor, and another takes its place.
 accept(Listener) ->
@@ -62,12 +67,13 @@ accept(Listener) ->
             accept(Listener)
     end.
 
+
 %% A client that does not read stops here, in send; then at most BURST reads wait in the mailbox.
 answer(Client) ->
     receive
         {tcp, Client, Requests} ->
             Known = known(Requests, 0),
-            count ! {self(), length([1 || <<1>> <= Known])},
+            count ! {self(), length([ 1 || <<1>> <= Known ])},
             Count = receive {count, Before} -> Before end,
             case gen_tcp:send(Client, replies(Known, Count, <<>>)) of
                 ok when byte_size(Known) =:= byte_size(Requests) -> answer(Client);
@@ -82,6 +88,7 @@ answer(Client) ->
             gen_tcp:close(Client)
     end.
 
+
 %% The requests before the first that is neither a read nor an increment.
 known(Requests, Length) ->
     case Requests of
@@ -89,14 +96,20 @@ known(Requests, Length) ->
         <<Known:Length/binary, _/binary>> -> Known
     end.
 
+
 replies(<<Request, Rest/binary>>, Count, Replies) ->
     Value = Count + Request,
     replies(Rest, Value, <<Replies/binary, Value:64>>);
 replies(<<>>, _, Replies) ->
     Replies.
 
+
 %% The default handler of SIGTERM would wait for clients that do not read.
 init(_) -> {ok, []}.
+
+
 handle_event(sigterm, _) -> halt(0, [{flush, false}]);
 handle_event(_, State) -> {ok, State}.
+
+
 handle_call(_, State) -> {ok, ok, State}.

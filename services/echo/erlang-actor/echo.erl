@@ -9,35 +9,39 @@
 -define(CHUNK, 4096).
 -define(BURST, 64).
 
+
 main([Port]) ->
     main([Port, "127.0.0.1"]);
 main([Port, Host]) ->
     spawn(fun() -> serve(list_to_integer(Port), Host) end).
 
+
 serve(Port, Host) ->
     {ok, Address} = inet:parse_ipv4_address(Host),
-    Options = [
-        binary,
-        {active, false},
-        {ip, Address},
-        {reuseaddr, true},
-        {backlog, 4096},
-        {nodelay, true},
-        {buffer, ?CHUNK},
-        {exit_on_close, false}
-    ],
+    Options = [binary,
+               {active, false},
+               {ip, Address},
+               {reuseaddr, true},
+               {backlog, 4096},
+               {nodelay, true},
+               {buffer, ?CHUNK},
+               {exit_on_close, false}],
     case gen_tcp:listen(Port, Options) of
         {ok, Listener} ->
-            [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
+            [ spawn(fun() -> accept(Listener) end)
+              || _ <- lists:seq(1, erlang:system_info(schedulers)) ],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
             %% Not timer:sleep: its module would be loaded now, for which there may be no
             %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
-            io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
+            io:format(standard_error,
+                      "listening on ~s:~b: ~s~n",
+                      [Host, Port, inet:format_error(Reason)]),
             halt(1)
     end.
+
 
 %% The acceptor becomes the client's actor, and another takes its place.
 accept(Listener) ->
@@ -51,6 +55,7 @@ accept(Listener) ->
             receive after 100 -> ok end,
             accept(Listener)
     end.
+
 
 %% A client that does not read stops here, in send; then at most BURST reads wait in the mailbox.
 echo(Client) ->
@@ -69,8 +74,13 @@ echo(Client) ->
             gen_tcp:close(Client)
     end.
 
+
 %% The default handler of SIGTERM would wait for clients that do not read.
 init(_) -> {ok, []}.
+
+
 handle_event(sigterm, _) -> halt(0, [{flush, false}]);
 handle_event(_, State) -> {ok, State}.
+
+
 handle_call(_, State) -> {ok, ok, State}.

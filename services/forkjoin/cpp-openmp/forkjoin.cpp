@@ -49,7 +49,8 @@ int64_t queens(unsigned all, unsigned columns, unsigned left, unsigned right, in
 		int64_t solutions = 0;
 		for (unsigned free = all & ~(columns | left | right); free != 0; free &= free - 1) {
 			const unsigned place = free & -free;
-			solutions += queens(all, columns | place, (left | place) << 1, (right | place) >> 1, row + 1);
+			solutions += queens(all, columns | place, (left | place) << 1,
+				(right | place) >> 1, row + 1);
 		}
 		return solutions;
 	}
@@ -81,7 +82,8 @@ double integrate(double x1, double y1, double x2, double y2, double whole, int d
 	if (left + right - whole < 1e-9 && whole - left - right < 1e-9)
 		return left + right;
 	if (depth >= task_depth)
-		return integrate(x1, y1, x0, y0, left, depth + 1) + integrate(x0, y0, x2, y2, right, depth + 1);
+		return integrate(x1, y1, x0, y0, left, depth + 1) +
+			integrate(x0, y0, x2, y2, right, depth + 1);
 #pragma omp task shared(left)
 	left = integrate(x1, y1, x0, y0, left, depth + 1);
 	right = integrate(x0, y0, x2, y2, right, depth + 1);
@@ -180,7 +182,9 @@ double solve(const char *kernel, int64_t size, char *text, size_t room)
 	} else if (is("integrate")) {
 		const auto x = static_cast<double>(size);
 		double r = 0;
-		took = seconds([&] { r = in_tasks([&] { return integrate(0, curve(0), x, curve(x), curve(x) / 2 * x, 0); }); });
+		took = seconds([&] {
+			r = in_tasks([&] { return integrate(0, curve(0), x, curve(x), curve(x) / 2 * x, 0); });
+		});
 		std::snprintf(text, room, "%.6e", r);
 	} else if (is("sum")) {
 		uint64_t r = 0;

@@ -30,7 +30,8 @@ int64_t fib(int64_t n, tbb::task_group_context &context)
 	if (n < 2)
 		return n;
 	int64_t a = 0, b = 0;
-	tbb::parallel_invoke([&] { a = fib(n - 1, context); }, [&] { b = fib(n - 2, context); }, context);
+	tbb::parallel_invoke([&] { a = fib(n - 1, context); },
+		[&] { b = fib(n - 2, context); }, context);
 	return a + b;
 }
 
@@ -46,7 +47,8 @@ int64_t queens(unsigned all, unsigned columns, unsigned left, unsigned right, in
 		int64_t solutions = 0;
 		for (unsigned free = all & ~(columns | left | right); free != 0; free &= free - 1) {
 			const unsigned place = free & -free;
-			solutions += queens(all, columns | place, (left | place) << 1, (right | place) >> 1, row + 1);
+			solutions += queens(all, columns | place, (left | place) << 1,
+				(right | place) >> 1, row + 1);
 		}
 		return solutions;
 	}
@@ -56,7 +58,8 @@ int64_t queens(unsigned all, unsigned columns, unsigned left, unsigned right, in
 	for (unsigned free = all & ~(columns | left | right); free != 0; free &= free - 1) {
 		const unsigned place = free & -free;
 		group.run([=, part = &parts[tasks++]] {
-			*part = queens(all, columns | place, (left | place) << 1, (right | place) >> 1, row + 1);
+			*part = queens(all, columns | place, (left | place) << 1,
+				(right | place) >> 1, row + 1);
 		});
 	}
 	group.wait();
@@ -77,7 +80,8 @@ double integrate(double x1, double y1, double x2, double y2, double whole, int d
 	if (left + right - whole < 1e-9 && whole - left - right < 1e-9)
 		return left + right;
 	if (depth >= task_depth)
-		return integrate(x1, y1, x0, y0, left, depth + 1) + integrate(x0, y0, x2, y2, right, depth + 1);
+		return integrate(x1, y1, x0, y0, left, depth + 1) +
+			integrate(x0, y0, x2, y2, right, depth + 1);
 	tbb::parallel_invoke([&] { left = integrate(x1, y1, x0, y0, left, depth + 1); },
 	                     [&] { right = integrate(x0, y0, x2, y2, right, depth + 1); });
 	return left + right;
@@ -96,7 +100,8 @@ uint64_t sum(size_t n)
 			r += term(i);
 		return r;
 	};
-	return tbb::parallel_reduce(tbb::blocked_range<uint64_t>(0, n), uint64_t{0}, add, std::plus<>{});
+	return tbb::parallel_reduce(
+		tbb::blocked_range<uint64_t>(0, n), uint64_t{0}, add, std::plus<>{});
 }
 
 using Numbers = std::vector<int64_t>;
@@ -205,7 +210,8 @@ int main(int argc, char **argv)
 		std::fprintf(stderr, "usage: forkjoin KERNEL SIZE WORKERS [ROUNDS]\n");
 		return 2;
 	}
-	const oneapi::tbb::global_control limit(oneapi::tbb::global_control::max_allowed_parallelism, std::strtoul(argv[3], nullptr, 10));
+	const oneapi::tbb::global_control limit(
+		oneapi::tbb::global_control::max_allowed_parallelism, std::strtoul(argv[3], nullptr, 10));
 	const long rounds = argc > 4 ? std::atol(argv[4]) : 1;
 	for (long i = 0; i < rounds; i++) {
 		char text[64];

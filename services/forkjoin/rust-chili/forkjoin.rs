@@ -24,13 +24,26 @@ fn queens(s: &mut Scope, all: u32, columns: u32, left: u32, right: u32, row: u32
     if columns == all {
         return 1;
     }
-    places(s, all & !(columns | left | right), &(all, columns, left, right, row))
+    places(
+        s,
+        all & !(columns | left | right),
+        &(all, columns, left, right, row),
+    )
 }
 
 /// Tries the free places one after the other, or each beside the rest.
 fn places(s: &mut Scope, mut free: u32, board: &(u32, u32, u32, u32, u32)) -> i64 {
     let &(all, columns, left, right, row) = board;
-    let place = |s: &mut Scope, p: u32| queens(s, all, columns | p, (left | p) << 1, (right | p) >> 1, row + 1);
+    let place = |s: &mut Scope, p: u32| {
+        queens(
+            s,
+            all,
+            columns | p,
+            (left | p) << 1,
+            (right | p) >> 1,
+            row + 1,
+        )
+    };
     if row < TASK_ROWS && free & free.wrapping_sub(1) != 0 {
         let first = free & free.wrapping_neg();
         let (a, b) = s.join(|s| place(s, first), |s| places(s, free ^ first, board));
@@ -57,7 +70,8 @@ fn integrate(s: &mut Scope, from: Point, to: Point, whole: f64, depth: u32) -> f
         return left + right;
     }
     if depth >= TASK_DEPTH {
-        return integrate(s, from, middle, left, depth + 1) + integrate(s, middle, to, right, depth + 1);
+        return integrate(s, from, middle, left, depth + 1)
+            + integrate(s, middle, to, right, depth + 1);
     }
     let (l, r) = s.join(
         |s| integrate(s, from, middle, left, depth + 1),
@@ -174,7 +188,8 @@ fn hash_matrix(c: &[f64], n: usize) -> i64 {
 }
 
 fn hash_numbers(v: &[i64]) -> u64 {
-    v.iter().fold(0, |h: u64, &x| h.wrapping_mul(31).wrapping_add(x as u64))
+    v.iter()
+        .fold(0, |h: u64, &x| h.wrapping_mul(31).wrapping_add(x as u64))
 }
 
 /// 2.550000e+03, as C prints it.
@@ -182,7 +197,11 @@ fn scientific(x: f64) -> String {
     let text = format!("{x:.6e}");
     let (digits, exponent) = text.split_once('e').unwrap();
     let exponent: i32 = exponent.parse().unwrap();
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    format!(
+        "{digits}e{}{:02}",
+        if exponent < 0 { '-' } else { '+' },
+        exponent.abs()
+    )
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -204,7 +223,8 @@ fn solve(s: &mut Scope, kernel: &str, n: usize) -> Option<(String, Duration)> {
             (r.to_string(), took)
         }
         "integrate" => {
-            let (r, took) = timed(|| integrate(s, (0.0, curve(0.0)), (x, curve(x)), curve(x) / 2.0 * x, 0));
+            let (r, took) =
+                timed(|| integrate(s, (0.0, curve(0.0)), (x, curve(x)), curve(x) / 2.0 * x, 0));
             (scientific(r), took)
         }
         "sum" => {

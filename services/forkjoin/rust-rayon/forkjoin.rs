@@ -100,7 +100,8 @@ fn hash_matrix(c: &[f64], n: usize) -> i64 {
 }
 
 fn hash_numbers(v: &[i64]) -> u64 {
-    v.iter().fold(0, |h: u64, &x| h.wrapping_mul(31).wrapping_add(x as u64))
+    v.iter()
+        .fold(0, |h: u64, &x| h.wrapping_mul(31).wrapping_add(x as u64))
 }
 
 /// 2.550000e+03, as C prints it.
@@ -108,7 +109,11 @@ fn scientific(x: f64) -> String {
     let text = format!("{x:.6e}");
     let (digits, exponent) = text.split_once('e').unwrap();
     let exponent: i32 = exponent.parse().unwrap();
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    format!(
+        "{digits}e{}{:02}",
+        if exponent < 0 { '-' } else { '+' },
+        exponent.abs()
+    )
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -130,11 +135,17 @@ fn solve(kernel: &str, n: usize) -> Option<(String, Duration)> {
             (r.to_string(), took)
         }
         "integrate" => {
-            let (r, took) = timed(|| integrate((0.0, curve(0.0)), (x, curve(x)), curve(x) / 2.0 * x, 0));
+            let (r, took) =
+                timed(|| integrate((0.0, curve(0.0)), (x, curve(x)), curve(x) / 2.0 * x, 0));
             (scientific(r), took)
         }
         "sum" => {
-            let (r, took) = timed(|| (0..n as u64).into_par_iter().map(term).reduce(|| 0, u64::wrapping_add));
+            let (r, took) = timed(|| {
+                (0..n as u64)
+                    .into_par_iter()
+                    .map(term)
+                    .reduce(|| 0, u64::wrapping_add)
+            });
             (r.to_string(), took)
         }
         "sort" => {

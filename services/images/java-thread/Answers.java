@@ -37,12 +37,15 @@ final class Answers {
 
   // Answers with the requested range. For several ranges, or an invalid one, the answer is 200 with
   // all bytes.
-  static void write(HttpServletRequest request, HttpServletResponse response, Image image, Watch watch) throws IOException {
+  static void write(
+      HttpServletRequest request, HttpServletResponse response, Image image, Watch watch)
+      throws IOException {
     var content = image.content();
     response.setHeader(HttpHeaders.ACCEPT_RANGES, "bytes");
     var asked = request.getHeader(HttpHeaders.RANGE);
     var on = request.getHeader(HttpHeaders.IF_RANGE);
-    var range = RANGE.matcher(asked == null || on != null && !on.equals(tag(image)) ? "" : asked.strip());
+    var range =
+        RANGE.matcher(asked == null || on != null && !on.equals(tag(image)) ? "" : asked.strip());
     int from = 0;
     int end = content.length;
     if (range.matches() && range.end() > "bytes=-".length()) {
@@ -58,10 +61,13 @@ final class Answers {
       }
       if (from >= content.length) {
         response.setHeader(HttpHeaders.CONTENT_RANGE, "bytes */" + content.length);
-        throw new Refusal(HttpStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "the image has " + content.length + " bytes");
+        throw new Refusal(
+            HttpStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+            "the image has " + content.length + " bytes");
       }
       response.setStatus(HttpStatus.PARTIAL_CONTENT.value());
-      response.setHeader(HttpHeaders.CONTENT_RANGE, "bytes " + from + "-" + (end - 1) + "/" + content.length);
+      response.setHeader(
+          HttpHeaders.CONTENT_RANGE, "bytes " + from + "-" + (end - 1) + "/" + content.length);
     }
     response.setHeader("Server-Timing", watch.timing());
     if (request.getMethod().equals(HttpMethod.HEAD.name())) {
@@ -72,11 +78,13 @@ final class Answers {
   }
 
   // Tomcat bounds each pause of the client; this bounds the whole answer.
-  static void writeAll(HttpServletResponse response, byte[] content, int from, int end, Watch watch) throws IOException {
+  static void writeAll(HttpServletResponse response, byte[] content, int from, int end, Watch watch)
+      throws IOException {
     response.setContentLength(end - from);
     var out = response.getOutputStream();
     for (int at = from; at < end; at += PIECE) {
-      if (System.nanoTime() - watch.lastMoment() > 0) throw new IOException("the answer took too long");
+      if (System.nanoTime() - watch.lastMoment() > 0)
+        throw new IOException("the answer took too long");
       out.write(content, at, Math.min(PIECE, end - at));
     }
   }

@@ -42,11 +42,13 @@ class Front implements WebMvcConfigurer {
   OncePerRequestFilter first() {
     return new OncePerRequestFilter() {
       @Override
-      protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+      protected void doFilterInternal(
+          HttpServletRequest request, HttpServletResponse response, FilterChain chain)
           throws ServletException, IOException {
         request.setAttribute(Watch.class.getName(), new Watch());
         response.setHeader("X-Content-Type-Options", "nosniff");
-        chain.doFilter(request.getMethod().equals("OPTIONS") ? new Other(request) : request, response);
+        chain.doFilter(
+            request.getMethod().equals("OPTIONS") ? new Other(request) : request, response);
       }
     };
   }
@@ -55,13 +57,15 @@ class Front implements WebMvcConfigurer {
   WebServerFactoryCustomizer<TomcatServletWebServerFactory> tomcat() {
     return factory -> {
       factory.setProtocol(Heads.class.getName());
-      factory.addConnectorCustomizers(connector -> {
-        // A path is looked up, never opened: one with %2F or %5C is simply unknown.
-        connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
-        connector.setEncodedReverseSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
-        connector.setProperty("disableUploadTimeout", "false"); // so that there is one
-        connector.setProperty("connectionUploadTimeout", UPLOAD_MS);
-      });
+      factory.addConnectorCustomizers(
+          connector -> {
+            // A path is looked up, never opened: one with %2F or %5C is simply unknown.
+            connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
+            connector.setEncodedReverseSolidusHandling(
+                EncodedSolidusHandling.PASS_THROUGH.getValue());
+            connector.setProperty("disableUploadTimeout", "false"); // so that there is one
+            connector.setProperty("connectionUploadTimeout", UPLOAD_MS);
+          });
     };
   }
 }
@@ -81,10 +85,21 @@ class Other extends HttpServletRequestWrapper {
 // Files are read at the start: a request's path is looked up among names, never on the disk.
 @RestController
 class Pages {
-  private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-  private static final Map<String, String> TYPES = Map.of("html", "text/html;charset=utf-8", "css", "text/css;charset=utf-8",
-      "js", "text/javascript;charset=utf-8", "svg", "image/svg+xml", "yaml", "application/yaml");
+  private static final String POLICY =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+          + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  private static final Map<String, String> TYPES =
+      Map.of(
+          "html",
+          "text/html;charset=utf-8",
+          "css",
+          "text/css;charset=utf-8",
+          "js",
+          "text/javascript;charset=utf-8",
+          "svg",
+          "image/svg+xml",
+          "yaml",
+          "application/yaml");
 
   private final Map<String, ResponseEntity<byte[]>> known = new HashMap<>();
 
@@ -98,22 +113,29 @@ class Pages {
 
   private void add(Path path) throws IOException {
     var name = path.getFileName().toString();
-    var type = TYPES.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "application/octet-stream");
-    known.put(name.equals("index.html") ? "" : name, ResponseEntity.ok()
-        .header(HttpHeaders.CONTENT_TYPE, type)
-        .header(HttpHeaders.CONTENT_DISPOSITION, "inline") // otherwise Spring makes one up for unknown types
-        .header(HttpHeaders.CACHE_CONTROL, "no-cache")
-        .header("Content-Security-Policy", POLICY)
-        .body(Files.readAllBytes(path)));
+    var type =
+        TYPES.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "application/octet-stream");
+    known.put(
+        name.equals("index.html") ? "" : name,
+        ResponseEntity.ok()
+            .header(HttpHeaders.CONTENT_TYPE, type)
+            .header(
+                HttpHeaders.CONTENT_DISPOSITION,
+                "inline") // otherwise Spring makes one up for unknown types
+            .header(HttpHeaders.CACHE_CONTROL, "no-cache")
+            .header("Content-Security-Policy", POLICY)
+            .body(Files.readAllBytes(path)));
   }
 
   @RequestMapping("/")
-  ResponseEntity<byte[]> index(HttpServletRequest request) throws HttpRequestMethodNotSupportedException {
+  ResponseEntity<byte[]> index(HttpServletRequest request)
+      throws HttpRequestMethodNotSupportedException {
     return file("", request);
   }
 
   @RequestMapping("/{name}")
-  ResponseEntity<byte[]> file(@PathVariable String name, HttpServletRequest request) throws HttpRequestMethodNotSupportedException {
+  ResponseEntity<byte[]> file(@PathVariable String name, HttpServletRequest request)
+      throws HttpRequestMethodNotSupportedException {
     var found = known.get(name);
     if (found == null) throw Refusal.absent();
     if (!request.getMethod().equals("GET") && !request.getMethod().equals("HEAD")) {

@@ -21,7 +21,8 @@ public class Heads extends Http11NioProtocol {
         Thread.sleep(1_000);
         for (var connection : getEndpoint().getConnections()) {
           // A connection has a processor between two reads only if it waits for the rest of a head.
-          if (connection.getCurrentProcessor() instanceof Processor waiting && waiting.getRequest() != null) {
+          if (connection.getCurrentProcessor() instanceof Processor waiting
+              && waiting.getRequest() != null) {
             long start = waiting.getRequest().getStartTimeNanos();
             if (start >= 0 && System.nanoTime() - start > HEAD_LIMIT_NS) connection.close();
           }

@@ -30,9 +30,20 @@ public class Images {
       }
       if (!next.isEmpty()) Next.check(next);
       var app = new SpringApplication(Images.class);
-      app.setDefaultProperties(Map.of(
-          "server.port", args[0], "server.address", args[1], "images.data", args[2], "images.files", args[3],
-          "images.next", next, "images.database", database));
+      app.setDefaultProperties(
+          Map.of(
+              "server.port",
+              args[0],
+              "server.address",
+              args[1],
+              "images.data",
+              args[2],
+              "images.files",
+              args[3],
+              "images.next",
+              next,
+              "images.database",
+              database));
       app.setRegisterShutdownHook(false);
       app.addInitializers(Images::endInOrder);
       app.run();
@@ -40,7 +51,9 @@ public class Images {
     } catch (Exception e) {
       Throwable cause = e;
       while (cause.getCause() != null) cause = cause.getCause();
-      System.err.println(("images: " + cause.getClass().getSimpleName() + ": " + cause.getMessage()).replaceAll("\\s+", " "));
+      System.err.println(
+          ("images: " + cause.getClass().getSimpleName() + ": " + cause.getMessage())
+              .replaceAll("\\s+", " "));
       Runtime.getRuntime().halt(1);
     }
   }
@@ -52,17 +65,23 @@ public class Images {
   // Spring's own hook would leave the status to the signal (143), and wait 5 s for threads that
   // wait for a client.
   private static void endInOrder(ConfigurableApplicationContext context) {
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-      Thread.ofPlatform().daemon().start(() -> {
-        try {
-          Thread.sleep(END_MS);
-        } catch (InterruptedException e) {
-          // Interrupted: the server ends now.
-        }
-        Runtime.getRuntime().halt(0);
-      });
-      context.close();
-      Runtime.getRuntime().halt(0);
-    }));
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  Thread.ofPlatform()
+                      .daemon()
+                      .start(
+                          () -> {
+                            try {
+                              Thread.sleep(END_MS);
+                            } catch (InterruptedException e) {
+                              // Interrupted: the server ends now.
+                            }
+                            Runtime.getRuntime().halt(0);
+                          });
+                  context.close();
+                  Runtime.getRuntime().halt(0);
+                }));
   }
 }

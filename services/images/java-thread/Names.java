@@ -10,10 +10,11 @@ final class Names {
 
   static String clean(String name) {
     name = name.substring(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
-    int[] kept = name.codePoints()
-        .map(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE ? 0xfffd : c)
-        .filter(c -> !Character.isISOControl(c))
-        .toArray();
+    int[] kept =
+        name.codePoints()
+            .map(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE ? 0xfffd : c)
+            .filter(c -> !Character.isISOControl(c))
+            .toArray();
     name = new String(kept, 0, kept.length).strip();
     if (name.codePointCount(0, name.length()) > MOST) {
       name = name.substring(0, name.offsetByCodePoints(0, MOST)).strip();
@@ -37,6 +38,11 @@ final class Names {
   }
 
   private static boolean word(int c) {
-    return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_';
+    return c >= 'a' && c <= 'z'
+        || c >= 'A' && c <= 'Z'
+        || c >= '0' && c <= '9'
+        || c == '.'
+        || c == '-'
+        || c == '_';
   }
 }

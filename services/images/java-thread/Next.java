@@ -34,11 +34,14 @@ import tools.jackson.databind.json.JsonMapper;
 
 @Component
 class Next {
-  private static final int CONNECTIONS = 64; // a request waits for a free one; the client keeps them for 30 s
-  private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(10); // for all of an answer, waiting for a connection included
+  private static final int CONNECTIONS =
+      64; // a request waits for a free one; the client keeps them for 30 s
+  private static final long LIMIT_NS =
+      TimeUnit.SECONDS.toNanos(10); // for all of an answer, waiting for a connection included
   private static final int MOST_SERVICES = 16; // in a chain: more are a ring
   private static final int MOST_SAID = 64 << 10; // bytes of an answer that is no image
-  private static final Pattern FORM = Pattern.compile("http://(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):([1-9][0-9]{0,4})");
+  private static final Pattern FORM =
+      Pattern.compile("http://(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):([1-9][0-9]{0,4})");
 
   private final String base;
   private final HttpClient client;
@@ -49,14 +52,20 @@ class Next {
 
   record Said(long id, String created) {}
 
-  Next(@Value("${images.next}") String base, @Value("${spring.threads.virtual.enabled:false}") boolean virtual, JsonMapper json) {
+  Next(
+      @Value("${images.next}") String base,
+      @Value("${spring.threads.virtual.enabled:false}") boolean virtual,
+      JsonMapper json) {
     this.base = base;
     this.json = json;
     if (base.isEmpty()) {
       client = null;
       return;
     }
-    var builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofNanos(LIMIT_NS));
+    var builder =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(Duration.ofNanos(LIMIT_NS));
     if (virtual) builder.executor(Executors.newVirtualThreadPerTaskExecutor());
     client = builder.build();
   }
@@ -65,7 +74,8 @@ class Next {
   static void check(String base) {
     var parts = FORM.matcher(base);
     if (!parts.matches() || Integer.parseInt(parts.group(1)) > 65_535) {
-      throw new IllegalArgumentException("the next service: expected http://HOST:PORT, got " + base);
+      throw new IllegalArgumentException(
+          "the next service: expected http://HOST:PORT, got " + base);
     }
   }
 
@@ -76,10 +86,13 @@ class Next {
   // Stores an image there, and in all behind, under the id and the time that the last
   // of them gives it.
   Given add(HttpServletRequest request, String name, Picture picture, byte[] content) {
-    var out = to("/images?name=" + URLEncoder.encode(name, UTF_8)).header(HttpHeaders.CONTENT_TYPE, picture.type())
-        .POST(BodyPublishers.ofByteArray(content));
+    var out =
+        to("/images?name=" + URLEncoder.encode(name, UTF_8))
+            .header(HttpHeaders.CONTENT_TYPE, picture.type())
+            .POST(BodyPublishers.ofByteArray(content));
     var answer = ask(request, out, MOST_SAID);
-    if (answer.statusCode() == HttpStatus.NOT_FOUND.value()) throw broken(); // it is another service
+    if (answer.statusCode() == HttpStatus.NOT_FOUND.value())
+      throw broken(); // it is another service
     try {
       var said = json.readValue(wanted(answer, HttpStatus.CREATED), Said.class);
       if (said == null || said.id() < 1 || said.created() == null) throw broken();
@@ -91,7 +104,10 @@ class Next {
 
   // Returns the bytes of an image that is known here.
   byte[] fetch(HttpServletRequest request, Image image) {
-    var content = wanted(ask(request, to("/images/" + image.id()), Math.max(image.bytes(), MOST_SAID)), HttpStatus.OK);
+    var content =
+        wanted(
+            ask(request, to("/images/" + image.id()), Math.max(image.bytes(), MOST_SAID)),
+            HttpStatus.OK);
     if (content.length != image.bytes()) throw broken();
     return content;
   }
@@ -124,7 +140,8 @@ class Next {
     try {
       if (!free.tryAcquire(LIMIT_NS, TimeUnit.NANOSECONDS)) throw late();
       try {
-        var answer = client.sendAsync(out.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), most));
+        var answer =
+            client.sendAsync(out.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), most));
         try {
           return answer.get(last - System.nanoTime(), TimeUnit.NANOSECONDS);
         } finally {
@@ -148,9 +165,12 @@ class Next {
     if (answer.statusCode() == status.value()) return answer.body();
     throw switch (HttpStatus.resolve(answer.statusCode())) {
       case NOT_FOUND -> Refusal.absent();
-      case SERVICE_UNAVAILABLE -> Refusal.later("a service further along the chain has too much under way");
+      case SERVICE_UNAVAILABLE ->
+          Refusal.later("a service further along the chain has too much under way");
       case GATEWAY_TIMEOUT -> late();
-      case INSUFFICIENT_STORAGE -> new Refusal(HttpStatus.INSUFFICIENT_STORAGE, "a service further along the chain has no room");
+      case INSUFFICIENT_STORAGE ->
+          new Refusal(
+              HttpStatus.INSUFFICIENT_STORAGE, "a service further along the chain has no room");
       case LOOP_DETECTED -> ring();
       case null, default -> broken();
     };
@@ -161,10 +181,12 @@ class Next {
   }
 
   private static Refusal late() {
-    return new Refusal(HttpStatus.GATEWAY_TIMEOUT, "the next service of the chain does not answer in time");
+    return new Refusal(
+        HttpStatus.GATEWAY_TIMEOUT, "the next service of the chain does not answer in time");
   }
 
   private static Refusal ring() {
-    return new Refusal(HttpStatus.LOOP_DETECTED, "the chain has more than 16 services, or is a ring");
+    return new Refusal(
+        HttpStatus.LOOP_DETECTED, "the chain has more than 16 services, or is a ring");
   }
 }

@@ -30,13 +30,16 @@ final class Pictures {
       throw new Refusal(HttpStatus.UNPROCESSABLE_CONTENT, "the image is damaged or not whole");
     }
     if ((long) p.width * p.height > MOST_PIXELS) {
-      throw new Refusal(HttpStatus.UNPROCESSABLE_CONTENT, p.width + " x " + p.height + " pixels are more than 50,000,000");
+      throw new Refusal(
+          HttpStatus.UNPROCESSABLE_CONTENT,
+          p.width + " x " + p.height + " pixels are more than 50,000,000");
     }
     return p;
   }
 
   private static boolean begins(ByteBuffer b, String with) {
-    return b.remaining() >= with.length() && b.slice(0, with.length()).equals(ByteBuffer.wrap(with.getBytes(ISO_8859_1)));
+    return b.remaining() >= with.length()
+        && b.slice(0, with.length()).equals(ByteBuffer.wrap(with.getBytes(ISO_8859_1)));
   }
 
   private static Picture gif(ByteBuffer b) {
@@ -48,11 +51,15 @@ final class Pictures {
   // Chunks, each a length, a name, its content and a checksum, to IEND.
   private static Picture png(ByteBuffer b) {
     final int signature = 8, around = 12, ihdr = 0x49484452, iend = 0x49454e44;
-    if (b.remaining() < signature + around + 13 || b.getInt(8) != 13 || b.getInt(12) != ihdr) return null;
-    for (long at = signature; at + around <= b.remaining(); at += around + Integer.toUnsignedLong(b.getInt((int) at))) {
+    if (b.remaining() < signature + around + 13 || b.getInt(8) != 13 || b.getInt(12) != ihdr)
+      return null;
+    for (long at = signature;
+        at + around <= b.remaining();
+        at += around + Integer.toUnsignedLong(b.getInt((int) at))) {
       long end = at + around + Integer.toUnsignedLong(b.getInt((int) at));
       if (end > b.remaining()) return null;
-      if (b.getInt((int) at + 4) == iend) return new Picture("image/png", b.getInt(16), b.getInt(20));
+      if (b.getInt((int) at + 4) == iend)
+        return new Picture("image/png", b.getInt(16), b.getInt(20));
     }
     return null;
   }
@@ -72,7 +79,8 @@ final class Pictures {
         continue;
       }
       int length = 2 + b.getChar(at + 2);
-      if (marker >= 0xd8 && marker <= 0xda || length < 4 || length > b.remaining() - at) return null;
+      if (marker >= 0xd8 && marker <= 0xda || length < 4 || length > b.remaining() - at)
+        return null;
       if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc) {
         if (length < 9 || !ends(b, at + length)) return null;
         return new Picture("image/jpeg", b.getChar(at + 7), b.getChar(at + 5));

@@ -32,13 +32,18 @@ class Problems extends ResponseEntityExceptionHandler {
 
   @ExceptionHandler
   ResponseEntity<Object> database(DataAccessException e, WebRequest request) {
-    return handleExceptionInternal(e, null, new HttpHeaders(),
-        full(e) ? HttpStatus.INSUFFICIENT_STORAGE : HttpStatus.SERVICE_UNAVAILABLE, request);
+    return handleExceptionInternal(
+        e,
+        null,
+        new HttpHeaders(),
+        full(e) ? HttpStatus.INSUFFICIENT_STORAGE : HttpStatus.SERVICE_UNAVAILABLE,
+        request);
   }
 
   private static boolean full(Throwable e) {
     for (; e != null; e = e.getCause()) {
-      if (e instanceof SQLiteException lite) return lite.getResultCode() == SQLiteErrorCode.SQLITE_FULL;
+      if (e instanceof SQLiteException lite)
+        return lite.getResultCode() == SQLiteErrorCode.SQLITE_FULL;
       if (e instanceof SQLException other && POSTGRES_FULL.equals(other.getSQLState())) return true;
     }
     return false;
@@ -49,7 +54,8 @@ class Problems extends ResponseEntityExceptionHandler {
   protected ResponseEntity<Object> handleExceptionInternal(
       Exception e, Object body, HttpHeaders headers, HttpStatusCode code, WebRequest request) {
     HttpServletResponse response = ((ServletWebRequest) request).getResponse();
-    if (response.isCommitted()) return null; // the client has half an answer, and sees that it is cut
+    if (response.isCommitted())
+      return null; // the client has half an answer, and sees that it is cut
     var status = HttpStatus.valueOf(code.value());
     var problem = ProblemDetail.forStatusAndDetail(status, detail(e, status));
     problem.setType(URI.create("about:blank"));
@@ -58,7 +64,8 @@ class Problems extends ResponseEntityExceptionHandler {
     all.putAll(headers);
     all.setContentType(MediaType.APPLICATION_PROBLEM_JSON);
     if (status == HttpStatus.SERVICE_UNAVAILABLE) all.set(HttpHeaders.RETRY_AFTER, "1");
-    return new ResponseEntity<>(json.writeValueAsBytes(problem), all, status); // of a length that is known
+    return new ResponseEntity<>(
+        json.writeValueAsBytes(problem), all, status); // of a length that is known
   }
 
   private static String detail(Exception e, HttpStatus status) {

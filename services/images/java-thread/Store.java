@@ -40,20 +40,33 @@ class Store implements DisposableBean {
   private final JdbcClient read;
   private final JdbcClient write;
 
-  record Image(long id, String name, Picture picture, long bytes, long created, byte[] content) { // null if it was not asked for
+  record Image(
+      long id,
+      String name,
+      Picture picture,
+      long bytes,
+      long created,
+      byte[] content) { // null if it was not asked for
     Image with(byte[] content) {
       return new Image(id, name, picture, bytes, created, content);
     }
   }
 
-  record Thumbnail(long created, String type, byte[] content) {} // type and content are null: not made yet
+  record Thumbnail(
+      long created, String type, byte[] content) {} // type and content are null: not made yet
 
-  Store(@Value("${images.data}") String folder, @Value("${images.files}") String shared, @Value("${images.database}") String database,
-      Next next) throws IOException {
+  Store(
+      @Value("${images.data}") String folder,
+      @Value("${images.files}") String shared,
+      @Value("${images.database}") String database,
+      Next next)
+      throws IOException {
     if (next.isThere() && !database.isEmpty()) {
-      throw new IllegalArgumentException("a service with a next one keeps its images in SQLite: expected no DATABASE");
+      throw new IllegalArgumentException(
+          "a service with a next one keeps its images in SQLite: expected no DATABASE");
     }
-    var data = Path.of(folder); // Spring's own conversion would look for a resource of that name first
+    var data =
+        Path.of(folder); // Spring's own conversion would look for a resource of that name first
     var files = Path.of(shared);
     String schema;
     if (database.isEmpty()) {
@@ -102,7 +115,9 @@ class Store implements DisposableBean {
     if (user.length > 1) properties.setProperty("password", user[1]);
     properties.setProperty("connectTimeout", "" + ASK_S);
     properties.setProperty("socketTimeout", "" + ASK_S);
-    return new DriverManagerDataSource("jdbc:postgresql://" + url.getAuthority().replaceFirst(".*@", "") + url.getPath(), properties);
+    return new DriverManagerDataSource(
+        "jdbc:postgresql://" + url.getAuthority().replaceFirst(".*@", "") + url.getPath(),
+        properties);
   }
 
   // Told opens connections that have run a script.
@@ -128,24 +143,44 @@ class Store implements DisposableBean {
   }
 
   private static Image image(ResultSet row, int number) throws SQLException {
-    return new Image(row.getLong(1), row.getString(2), new Picture(row.getString(3), row.getInt(5), row.getInt(6)),
-        row.getLong(4), row.getLong(7), null);
+    return new Image(
+        row.getLong(1),
+        row.getString(2),
+        new Picture(row.getString(3), row.getInt(5), row.getInt(6)),
+        row.getLong(4),
+        row.getLong(7),
+        null);
   }
 
   // With an id of 0 the database assigns one.
   long add(long id, String name, Picture picture, byte[] content, long created) {
-    var sql = "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id";
-    var values = new ArrayList<Object>(
-        List.of(name, picture.type(), (long) content.length, picture.width(), picture.height(), created, content));
+    var sql =
+        "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?,"
+            + " ?, ?, ?) RETURNING id";
+    var values =
+        new ArrayList<Object>(
+            List.of(
+                name,
+                picture.type(),
+                (long) content.length,
+                picture.width(),
+                picture.height(),
+                created,
+                content));
     if (id != 0) {
-      sql = "INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
+      sql =
+          "INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES (?, ?,"
+              + " ?, ?, ?, ?, ?, ?) RETURNING id";
       values.add(id);
     }
     return write.sql(sql).params(values).query(Long.class).single();
   }
 
   List<Image> list(long before, int limit) {
-    return read.sql(COLUMNS + " FROM image WHERE id < ? ORDER BY id DESC LIMIT ?").params(before, limit).query(Store::image).list();
+    return read.sql(COLUMNS + " FROM image WHERE id < ? ORDER BY id DESC LIMIT ?")
+        .params(before, limit)
+        .query(Store::image)
+        .list();
   }
 
   Optional<Image> get(long id) {
@@ -153,20 +188,32 @@ class Store implements DisposableBean {
   }
 
   Optional<Image> getWhole(long id) {
-    return read.sql(COLUMNS + ", content FROM image WHERE id = ?").param(id).query((row, number) -> {
-      return image(row, number).with(row.getBytes(8));
-    }).optional();
+    return read.sql(COLUMNS + ", content FROM image WHERE id = ?")
+        .param(id)
+        .query(
+            (row, number) -> {
+              return image(row, number).with(row.getBytes(8));
+            })
+        .optional();
   }
 
   Optional<Thumbnail> thumbnail(long id) {
-    return read.sql("SELECT created, thumbnail.type, thumbnail.content FROM image LEFT JOIN thumbnail ON image = id WHERE id = ?")
-        .param(id).query((row, number) -> new Thumbnail(row.getLong(1), row.getString(2), row.getBytes(3))).optional();
+    return read.sql(
+            "SELECT created, thumbnail.type, thumbnail.content FROM image LEFT JOIN thumbnail ON"
+                + " image = id WHERE id = ?")
+        .param(id)
+        .query((row, number) -> new Thumbnail(row.getLong(1), row.getString(2), row.getBytes(3)))
+        .optional();
   }
 
   // Another request may have stored it, and the image may have been deleted meanwhile.
   void keep(long id, String type, byte[] content) {
-    write.sql("INSERT INTO thumbnail (image, type, content) SELECT id, ?, ? FROM image WHERE id = ? ON CONFLICT DO NOTHING")
-        .params(type, content, id).update();
+    write
+        .sql(
+            "INSERT INTO thumbnail (image, type, content) SELECT id, ?, ? FROM image WHERE id = ?"
+                + " ON CONFLICT DO NOTHING")
+        .params(type, content, id)
+        .update();
   }
 
   boolean remove(long id) {

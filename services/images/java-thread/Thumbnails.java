@@ -19,7 +19,8 @@ class Thumbnails {
   private static final int SIDE = 160; // pixels, at most
   private static final int MAKERS = 2;
   private static final int WAIT_S = 20;
-  private static final long MOST_PIXELS = 50_000_000; // a GIF's first picture may be larger than its screen
+  private static final long MOST_PIXELS =
+      50_000_000; // a GIF's first picture may be larger than its screen
 
   private final Semaphore makers = new Semaphore(MAKERS, true);
 
@@ -32,10 +33,12 @@ class Thumbnails {
   }
 
   byte[] make(String type, byte[] content) throws InterruptedException {
-    if (!makers.tryAcquire(WAIT_S, TimeUnit.SECONDS)) throw Refusal.later("too many thumbnails are being made");
+    if (!makers.tryAcquire(WAIT_S, TimeUnit.SECONDS))
+      throw Refusal.later("too many thumbnails are being made");
     try {
       return encode(shrink(type, content), type(type));
-    } catch (IOException | RuntimeException e) { // a damaged image may cause any exception of a decoder
+    } catch (IOException
+        | RuntimeException e) { // a damaged image may cause any exception of a decoder
       throw new Refusal(HttpStatus.UNPROCESSABLE_CONTENT, "the image cannot be decoded");
     } finally {
       makers.release();
@@ -53,12 +56,18 @@ class Thumbnails {
       int w = Math.max(1, (int) Math.round(width * scale));
       int h = Math.max(1, (int) Math.round(height * scale));
       var how = reader.getDefaultReadParam();
-      int step = Math.max(1, (int) (Math.min(width / w, height / h) / 2)); // the rest is at least halved
+      int step =
+          Math.max(1, (int) (Math.min(width / w, height / h) / 2)); // the rest is at least halved
       how.setSourceSubsampling(step, step, 0, 0);
       var from = reader.read(0, how);
-      var to = new BufferedImage(w, h, type.equals("image/jpeg") ? BufferedImage.TYPE_INT_RGB : BufferedImage.TYPE_INT_ARGB);
+      var to =
+          new BufferedImage(
+              w,
+              h,
+              type.equals("image/jpeg") ? BufferedImage.TYPE_INT_RGB : BufferedImage.TYPE_INT_ARGB);
       Graphics2D g = to.createGraphics();
-      g.setRenderingHint(RenderingHints.KEY_INTERPOLATION, RenderingHints.VALUE_INTERPOLATION_BILINEAR);
+      g.setRenderingHint(
+          RenderingHints.KEY_INTERPOLATION, RenderingHints.VALUE_INTERPOLATION_BILINEAR);
       g.drawImage(from, 0, 0, w, h, null);
       g.dispose();
       return to;
@@ -69,7 +78,8 @@ class Thumbnails {
 
   private static byte[] encode(BufferedImage image, String type) throws IOException {
     var out = new ByteArrayOutputStream();
-    if (!ImageIO.write(image, type.substring("image/".length()), out)) throw new IOException("no encoder");
+    if (!ImageIO.write(image, type.substring("image/".length()), out))
+      throw new IOException("no encoder");
     return out.toByteArray();
   }
 }

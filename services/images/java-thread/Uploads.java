@@ -24,9 +24,11 @@ import org.springframework.http.MediaType;
 final class Uploads {
   private static final int MOST_BYTES = 20 << 20; // of an image
   private static final int MOST_AROUND = 64 << 10; // of a multipart body beside the image
-  private static final int FIRST_ROOM = 64 << 10; // for the first byte; then twice as much each time
+  private static final int FIRST_ROOM =
+      64 << 10; // for the first byte; then twice as much each time
   private static final int MOST_PARTS = 1000;
-  private static final Set<String> RAW = Set.of("image/jpeg", "image/png", "image/gif", "application/octet-stream");
+  private static final Set<String> RAW =
+      Set.of("image/jpeg", "image/png", "image/gif", "application/octet-stream");
 
   private Uploads() {}
 
@@ -46,7 +48,8 @@ final class Uploads {
       while (true) {
         if (length == content.length) {
           int more = Math.max(FIRST_ROOM, length);
-          if (expected >= length) more = (int) Math.min(more, expected + 1 - length); // one more, to see the end
+          if (expected >= length)
+            more = (int) Math.min(more, expected + 1 - length); // one more, to see the end
           held.push(room.take(more));
           content = Arrays.copyOf(content, length + more);
         }
@@ -73,7 +76,10 @@ final class Uploads {
     var type = type(request);
     boolean multipart = type.equals("multipart/form-data");
     if (!multipart && !RAW.contains(type)) {
-      throw new Refusal(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "expected image/jpeg, image/png, image/gif, application/octet-stream or multipart/form-data");
+      throw new Refusal(
+          HttpStatus.UNSUPPORTED_MEDIA_TYPE,
+          "expected image/jpeg, image/png, image/gif, application/octet-stream or"
+              + " multipart/form-data");
     }
     long length = request.getContentLengthLong();
     long most = MOST_BYTES + (multipart ? MOST_AROUND : 0);
@@ -95,15 +101,18 @@ final class Uploads {
     }
   }
 
-  private static void parts(HttpServletRequest request, Body body, Upload upload) throws IOException {
+  private static void parts(HttpServletRequest request, Body body, Upload upload)
+      throws IOException {
     var parser = new FileUpload();
     parser.setHeaderEncoding("UTF-8");
-    var items = parser.getItemIterator(new ServletRequestContext(request) {
-      @Override
-      public InputStream getInputStream() {
-        return body;
-      }
-    });
+    var items =
+        parser.getItemIterator(
+            new ServletRequestContext(request) {
+              @Override
+              public InputStream getInputStream() {
+                return body;
+              }
+            });
     for (int i = 0; items.hasNext(); i++) {
       FileItemStream item = items.next();
       if (i == MOST_PARTS) throw bad("there are too many parts");
@@ -113,7 +122,8 @@ final class Uploads {
       upload.read(item.openStream(), -1);
     }
     if (upload.name == null) throw onePart();
-    while (body.read(new byte[4096]) >= 0) ; // bytes after the last boundary are ignored
+    while (body.read(new byte[4096]) >= 0)
+      ; // bytes after the last boundary are ignored
   }
 
   private static String type(HttpServletRequest request) {
@@ -140,7 +150,8 @@ final class Uploads {
   // Finds the cause in an exception that the parser has wrapped.
   private static RuntimeException why(Throwable e) {
     for (; e != null; e = e.getCause()) {
-      if (e instanceof SocketTimeoutException) return new Refusal(HttpStatus.REQUEST_TIMEOUT, "nothing has come for too long");
+      if (e instanceof SocketTimeoutException)
+        return new Refusal(HttpStatus.REQUEST_TIMEOUT, "nothing has come for too long");
       if (e instanceof Large) return large();
     }
     return bad("the body cannot be read to its end");

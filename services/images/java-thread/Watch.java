@@ -44,6 +44,11 @@ final class Watch {
 
   String timing() {
     var next = chained ? String.format(Locale.ROOT, "next;dur=%.3f, ", nextNS / 1e6) : "";
-    return String.format(Locale.ROOT, "db;dur=%.3f, %sall;dur=%.3f", databaseNS / 1e6, next, (System.nanoTime() - start) / 1e6);
+    return String.format(
+        Locale.ROOT,
+        "db;dur=%.3f, %sall;dur=%.3f",
+        databaseNS / 1e6,
+        next,
+        (System.nanoTime() - start) / 1e6);
   }
 }

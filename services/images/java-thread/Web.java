@@ -30,7 +30,8 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 class Web {
   private static final String ID = "/images/{id:[1-9][0-9]{0,14}}";
-  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
   private final Store store;
   private final Room room;
@@ -44,12 +45,39 @@ class Web {
     this.next = next;
   }
 
-  @JsonPropertyOrder({"id", "name", "type", "bytes", "width", "height", "created", "url", "thumbnail"})
-  record Info(long id, String name, String type, long bytes, int width, int height, String created, String url, String thumbnail) {
+  @JsonPropertyOrder({
+    "id",
+    "name",
+    "type",
+    "bytes",
+    "width",
+    "height",
+    "created",
+    "url",
+    "thumbnail"
+  })
+  record Info(
+      long id,
+      String name,
+      String type,
+      long bytes,
+      int width,
+      int height,
+      String created,
+      String url,
+      String thumbnail) {
     static Info of(Image i) {
       var url = "/images/" + i.id();
-      return new Info(i.id(), i.name(), i.picture().type(), i.bytes(), i.picture().width(), i.picture().height(),
-          TIME.format(Instant.ofEpochMilli(i.created())), url, url + "/thumbnail");
+      return new Info(
+          i.id(),
+          i.name(),
+          i.picture().type(),
+          i.bytes(),
+          i.picture().width(),
+          i.picture().height(),
+          TIME.format(Instant.ofEpochMilli(i.created())),
+          url,
+          url + "/thumbnail");
     }
   }
 
@@ -64,9 +92,19 @@ class Web {
       var picture = Pictures.look(upload.content, upload.length);
       var name = Names.clean(upload.name);
       var content = upload.whole();
-      var given = next.isThere() // first, so that the services behind have every image of this one
-          ? watch.next(() -> next.add(request, name, picture, content)) : new Next.Given(0, System.currentTimeMillis());
-      var info = Info.of(new Image(keep(given, name, picture, content, request), name, picture, upload.length, given.created(), null));
+      var given =
+          next.isThere() // first, so that the services behind have every image of this one
+              ? watch.next(() -> next.add(request, name, picture, content))
+              : new Next.Given(0, System.currentTimeMillis());
+      var info =
+          Info.of(
+              new Image(
+                  keep(given, name, picture, content, request),
+                  name,
+                  picture,
+                  upload.length,
+                  given.created(),
+                  null));
       response.setHeader(HttpHeaders.LOCATION, info.url());
       response.setHeader("Server-Timing", watch.timing());
       return info;
@@ -74,9 +112,11 @@ class Web {
   }
 
   // Stores an image. If that fails, it is deleted in the next service.
-  private long keep(Next.Given given, String name, Picture picture, byte[] content, HttpServletRequest request) {
+  private long keep(
+      Next.Given given, String name, Picture picture, byte[] content, HttpServletRequest request) {
     try {
-      return Watch.of(request).database(() -> store.add(given.id(), name, picture, content, given.created()));
+      return Watch.of(request)
+          .database(() -> store.add(given.id(), name, picture, content, given.created()));
     } catch (DataAccessException e) {
       if (next.isThere()) next.forget(request, given.id());
       throw e;
@@ -93,13 +133,17 @@ class Web {
       throw new Refusal(HttpStatus.BAD_REQUEST, "limit is 1 to 100, and before the id of an image");
     }
     int most = Integer.parseInt(limit);
-    var found = store.list(Long.parseLong(before), most + 1); // one more, to see whether more follow
+    var found =
+        store.list(Long.parseLong(before), most + 1); // one more, to see whether more follow
     var shown = found.stream().limit(most).map(Info::of).toList();
-    return new Page(shown, found.size() <= most ? null : "/images?limit=" + most + "&before=" + shown.getLast().id());
+    return new Page(
+        shown,
+        found.size() <= most ? null : "/images?limit=" + most + "&before=" + shown.getLast().id());
   }
 
   @GetMapping(ID)
-  void fetch(@PathVariable long id, HttpServletRequest request, HttpServletResponse response) throws IOException {
+  void fetch(@PathVariable long id, HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
     var watch = Watch.of(request);
     if (next.isThere() || request.getHeader(HttpHeaders.IF_NONE_MATCH) != null) {
       var known = watch.database(() -> store.get(id)).orElseThrow(Refusal::absent);
@@ -117,7 +161,8 @@ class Web {
     }
   }
 
-  private static void show(Image image, HttpServletRequest request, HttpServletResponse response) throws IOException {
+  private static void show(Image image, HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
     response.setHeader(HttpHeaders.ETAG, Answers.tag(image));
     response.setHeader(HttpHeaders.CACHE_CONTROL, "no-cache");
     response.setContentType(image.picture().type());
@@ -154,7 +199,8 @@ class Web {
 
   @DeleteMapping(ID)
   ResponseEntity<Void> remove(@PathVariable long id, HttpServletRequest request) {
-    if (next.isThere()) next.remove(request, id); // first: if it cannot be reached, nothing has changed
+    if (next.isThere())
+      next.remove(request, id); // first: if it cannot be reached, nothing has changed
     if (!store.remove(id)) throw Refusal.absent();
     return ResponseEntity.noContent().build();
   }
@@ -168,12 +214,14 @@ class Web {
   // Other methods: 405.
   @RequestMapping("/images")
   void images(HttpServletRequest request) throws HttpRequestMethodNotSupportedException {
-    throw new HttpRequestMethodNotSupportedException(request.getMethod(), List.of("GET", "HEAD", "POST"));
+    throw new HttpRequestMethodNotSupportedException(
+        request.getMethod(), List.of("GET", "HEAD", "POST"));
   }
 
   @RequestMapping(ID)
   void image(HttpServletRequest request) throws HttpRequestMethodNotSupportedException {
-    throw new HttpRequestMethodNotSupportedException(request.getMethod(), List.of("GET", "HEAD", "DELETE"));
+    throw new HttpRequestMethodNotSupportedException(
+        request.getMethod(), List.of("GET", "HEAD", "DELETE"));
   }
 
   @RequestMapping({ID + "/thumbnail", "/healthz"})

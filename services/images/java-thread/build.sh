@@ -9,9 +9,9 @@ mkdir -p "$2"
 exec 9>"$lib.lock"
 flock 9
 if [ ! -d "$lib" ]; then
-  rm -rf "$lib.part"
-  mvn -B -q -ntp dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$lib.part"
-  mv "$lib.part" "$lib"
+	rm -rf "$lib.part"
+	mvn -B -q -ntp dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$lib.part"
+	mv "$lib.part" "$lib"
 fi
 flock -u 9
 rm -rf "${out:?}/lib" "${out:?}/classes"

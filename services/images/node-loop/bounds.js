@@ -1,6 +1,6 @@
 // The bounds for all requests together: uploads, and bytes of memory.
-'use strict';
-const { ROOM } = require('./fault');
+"use strict";
+const { ROOM } = require("./fault");
 
 const UPLOADS = 1024;
 const HELD_BYTES = 512 << 20;

@@ -1,24 +1,24 @@
 // Reads an image's type and size from its bytes. No pixel is decoded, and every length is checked.
-'use strict';
-const { KIND, WHOLE, PIXELS } = require('./fault');
+"use strict";
+const { KIND, WHOLE, PIXELS } = require("./fault");
 
 const MOST_PIXELS = 50_000_000; // a bomb is small until it is decoded
 const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
 const JPEG_END = Buffer.from([0xff, 0xd9]);
-const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 function look(b) {
   const begins = (with_) => b.subarray(0, with_.length).equals(with_);
   let type;
   let size;
   if (begins(JPEG)) {
-    type = 'image/jpeg';
+    type = "image/jpeg";
     size = jpeg(b);
   } else if (begins(PNG)) {
-    type = 'image/png';
+    type = "image/png";
     size = png(b);
-  } else if (begins(Buffer.from('GIF87a')) || begins(Buffer.from('GIF89a'))) {
-    type = 'image/gif';
+  } else if (begins(Buffer.from("GIF87a")) || begins(Buffer.from("GIF89a"))) {
+    type = "image/gif";
     size = gif(b);
   } else {
     throw KIND;
@@ -37,10 +37,20 @@ function gif(b) {
 function png(b) {
   const signature = 8;
   const around = 12;
-  if (b.length < signature + around + 13 || b.readUInt32BE(8) !== 13 || b.toString('latin1', 12, 16) !== 'IHDR') return null;
-  for (let at = signature; at + around <= b.length; at += around + b.readUInt32BE(at)) {
+  if (
+    b.length < signature + around + 13 ||
+    b.readUInt32BE(8) !== 13 ||
+    b.toString("latin1", 12, 16) !== "IHDR"
+  )
+    return null;
+  for (
+    let at = signature;
+    at + around <= b.length;
+    at += around + b.readUInt32BE(at)
+  ) {
     if (at + around + b.readUInt32BE(at) > b.length) return null;
-    if (b.toString('latin1', at + 4, at + 8) === 'IEND') return { width: b.readInt32BE(16), height: b.readInt32BE(20) };
+    if (b.toString("latin1", at + 4, at + 8) === "IEND")
+      return { width: b.readInt32BE(16), height: b.readInt32BE(20) };
   }
   return null;
 }
@@ -48,20 +58,31 @@ function png(b) {
 // Segments, each a marker and a length that counts itself, to the first frame header. Behind it the
 // image's end must come; before it a preview may have one of its own.
 function jpeg(b) {
-  for (let at = 2; at + 4 <= b.length; ) {
+  for (let at = 2; at + 4 <= b.length;) {
     const marker = b[at + 1];
     if (b[at] !== 0xff) return null;
-    if (marker === 0xff) { // a filler
+    if (marker === 0xff) {
+      // a filler
       at++;
       continue;
     }
-    if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) { // alone, without a length
+    if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) {
+      // alone, without a length
       at += 2;
       continue;
     }
     const length = 2 + b.readUInt16BE(at + 2);
-    if ((marker >= 0xd8 && marker <= 0xda) || length < 4 || length > b.length - at) return null;
-    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+    if (
+      (marker >= 0xd8 && marker <= 0xda) ||
+      length < 4 ||
+      length > b.length - at
+    )
+      return null;
+    if (
+      marker >= 0xc0 &&
+      marker <= 0xcf &&
+      ![0xc4, 0xc8, 0xcc].includes(marker)
+    ) {
       if (length < 9 || b.indexOf(JPEG_END, at + length) < 0) return null;
       return { width: b.readUInt16BE(at + 7), height: b.readUInt16BE(at + 5) };
     }

@@ -1,18 +1,23 @@
 // Reads uploads, in either form. Memory for a body is allocated as it arrives, never by its length.
-'use strict';
-const Busboy = require('@fastify/busboy');
-const { once } = require('node:events');
-const { TYPE, EMPTY, PARTS, BROKEN, LARGE } = require('./fault');
+"use strict";
+const Busboy = require("@fastify/busboy");
+const { once } = require("node:events");
+const { TYPE, EMPTY, PARTS, BROKEN, LARGE } = require("./fault");
 
 const IMAGE = 20 << 20; // bytes
 const AROUND = 64 << 10; // of a multipart body beside the image
 const FIRST = 64 << 10; // for the first byte; then twice as much each time
 const STALL_MS = 20_000;
-const RAW = ['image/jpeg', 'image/png', 'image/gif', 'application/octet-stream'];
+const RAW = [
+  "image/jpeg",
+  "image/png",
+  "image/gif",
+  "application/octet-stream",
+];
 
 // An Upload grows in memory of its own, which can be handed to another thread.
 class Upload {
-  name = '';
+  name = "";
   #content = Buffer.alloc(0);
   #bytes = 0;
 
@@ -24,7 +29,10 @@ class Upload {
     const needed = this.#bytes + piece.length;
     if (needed > IMAGE) throw LARGE;
     if (needed > this.#content.length) {
-      const wanted = Math.max(Math.min(Math.max(2 * this.#content.length, FIRST), expected), needed);
+      const wanted = Math.max(
+        Math.min(Math.max(2 * this.#content.length, FIRST), expected),
+        needed,
+      );
       this.room.take(wanted - this.#content.length);
       const grown = Buffer.allocUnsafeSlow(wanted);
       this.#content.copy(grown, 0, 0, this.#bytes);
@@ -41,18 +49,22 @@ class Upload {
 }
 
 async function receive(request, room) {
-  const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase();
-  const form = type === 'multipart/form-data';
+  const type = (request.headers["content-type"] ?? "")
+    .split(";")[0]
+    .trim()
+    .toLowerCase();
+  const form = type === "multipart/form-data";
   if (!form && !RAW.includes(type)) throw TYPE;
   const most = IMAGE + (form ? AROUND : 0);
-  const length = request.headers['content-length'];
+  const length = request.headers["content-length"];
   if (Number(length) > most) throw LARGE;
   const upload = new Upload(room);
   if (form) {
     await readForm(pieces(request.raw, most), request.headers, upload);
   } else {
-    upload.name = [request.query.name ?? ''].flat()[0];
-    for await (const piece of pieces(request.raw, most)) upload.add(piece, length && Number(length));
+    upload.name = [request.query.name ?? ""].flat()[0];
+    for await (const piece of pieces(request.raw, most))
+      upload.add(piece, length && Number(length));
   }
   return upload;
 }
@@ -79,19 +91,24 @@ async function readForm(body, headers, upload) {
   let fault;
   let parser;
   try {
-    parser = new Busboy({ headers, isPartAFile: (field, type, name) => name !== undefined });
+    parser = new Busboy({
+      headers,
+      isPartAFile: (field, type, name) => name !== undefined,
+    });
   } catch {
     throw PARTS; // no boundary
   }
-  parser.on('file', (field, stream, name) => {
-    stream.on('error', () => { fault ??= PARTS; });
-    if (field !== 'image') {
+  parser.on("file", (field, stream, name) => {
+    stream.on("error", () => {
+      fault ??= PARTS;
+    });
+    if (field !== "image") {
       stream.resume();
       return;
     }
     if (++images > 1) fault ??= PARTS;
     upload.name = name;
-    stream.on('data', (piece) => {
+    stream.on("data", (piece) => {
       try {
         if (!fault) upload.add(piece);
       } catch (error) {
@@ -99,9 +116,12 @@ async function readForm(body, headers, upload) {
       }
     });
   });
-  const parsed = once(parser, 'finish').catch(() => { fault ??= PARTS; });
+  const parsed = once(parser, "finish").catch(() => {
+    fault ??= PARTS;
+  });
   for await (const piece of body) {
-    if (!parser.write(piece)) await Promise.race([once(parser, 'drain'), parsed]);
+    if (!parser.write(piece))
+      await Promise.race([once(parser, "drain"), parsed]);
     if (fault) throw fault;
   }
   parser.end();

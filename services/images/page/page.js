@@ -1,12 +1,12 @@
 // The page: it uploads one image after the other, shows what is stored, and deletes after asking.
-// Names are only shown as text.
-'use strict';
+// Whatever a name holds is text.
+"use strict";
 
 const byId = (id) => document.getElementById(id);
 const mostBytes = 20 * 1024 * 1024;
 const waiting = []; // uploads that have not begun
 let busy = false;
-let next = '/images?limit=20';
+let next = "/images?limit=20";
 
 // element makes one with properties and children.
 function element(tag, properties = {}, ...children) {
@@ -27,30 +27,59 @@ function reason(status, text) {
     const problem = JSON.parse(text);
     return `${problem.title}: ${problem.detail}`;
   } catch {
-    return status ? `The server answered with status ${status}.` : 'The server cannot be reached.';
+    return status
+      ? `The server answered with status ${status}.`
+      : "The server cannot be reached.";
   }
 }
 
 function say(text, failed = false) {
-  byId('state').textContent = text;
-  byId('state').classList.toggle('failed', failed);
+  byId("state").textContent = text;
+  byId("state").classList.toggle("failed", failed);
 }
 
 function count() {
-  const shown = byId('list').children.length;
-  say(shown === 0 ? 'No images yet.' : `${shown}${next ? ' newest' : ''} image${shown === 1 ? '' : 's'}.`);
+  const shown = byId("list").children.length;
+  say(
+    shown === 0
+      ? "No images yet."
+      : `${shown}${next ? " newest" : ""} image${shown === 1 ? "" : "s"}.`,
+  );
 }
 
 // card is an image in the list.
 function card(image) {
-  const picture = element('img', { src: image.thumbnail, alt: '', loading: 'lazy', decoding: 'async' });
-  const frame = element('div', { className: 'picture' }, picture);
-  picture.addEventListener('error', () => frame.replaceChildren(element('span', { className: 'lost', textContent: 'No preview' })));
-  const remove = element('button', { type: 'button', className: 'danger', textContent: 'Delete' });
-  remove.setAttribute('aria-label', `Delete ${image.name}`);
-  const item = element('li', {}, frame, element('a', { href: image.url, textContent: image.name }),
-    element('p', { className: 'facts', textContent: `${image.width} × ${image.height}, ${size(image.bytes)}, ${new Date(image.created).toLocaleDateString()}` }), remove);
-  remove.addEventListener('click', () => ask(image, item));
+  const picture = element("img", {
+    src: image.thumbnail,
+    alt: "",
+    loading: "lazy",
+    decoding: "async",
+  });
+  const frame = element("div", { className: "picture" }, picture);
+  picture.addEventListener("error", () =>
+    frame.replaceChildren(
+      element("span", { className: "lost", textContent: "No preview" }),
+    ),
+  );
+  const remove = element("button", {
+    type: "button",
+    className: "danger",
+    textContent: "Delete",
+  });
+  remove.setAttribute("aria-label", `Delete ${image.name}`);
+  const day = new Date(image.created).toLocaleDateString();
+  const item = element(
+    "li",
+    {},
+    frame,
+    element("a", { href: image.url, textContent: image.name }),
+    element("p", {
+      className: "facts",
+      textContent: `${image.width} × ${image.height}, ${size(image.bytes)}, ${day}`,
+    }),
+    remove,
+  );
+  remove.addEventListener("click", () => ask(image, item));
   return item;
 }
 
@@ -58,28 +87,33 @@ function card(image) {
 // next is open.
 let asked = null;
 function ask(image, item) {
-  const dialog = byId('sure');
+  const dialog = byId("sure");
   asked = { image, item };
-  byId('question').textContent = `Delete “${image.name}”? It cannot be had back.`;
-  dialog.returnValue = 'no';
+  byId("question").textContent =
+    `Delete “${image.name}”? It cannot be had back.`;
+  dialog.returnValue = "no";
   dialog.showModal();
 }
-byId('sure').addEventListener('close', () => {
-  if (byId('sure').returnValue === 'yes') remove(asked.image, asked.item);
+byId("sure").addEventListener("close", () => {
+  if (byId("sure").returnValue === "yes") remove(asked.image, asked.item);
 });
 
 async function remove(image, item) {
   try {
-    const answer = await fetch(image.url, { method: 'DELETE' });
-    if (!answer.ok && answer.status !== 404) throw new Error(reason(answer.status, await answer.text()));
+    const answer = await fetch(image.url, { method: "DELETE" });
+    if (!answer.ok && answer.status !== 404)
+      throw new Error(reason(answer.status, await answer.text()));
   } catch (error) {
-    say(`“${image.name}” was not deleted. ${error instanceof TypeError ? reason(0) : error.message}`, true);
+    say(
+      `“${image.name}” was not deleted. ${error instanceof TypeError ? reason(0) : error.message}`,
+      true,
+    );
     return;
   }
   const after = item.nextElementSibling || item.previousElementSibling;
   item.remove();
   count();
-  (after?.querySelector('button') || byId('list')).focus();
+  (after?.querySelector("button") || byId("list")).focus();
 }
 
 // load shows the next page of the list.
@@ -90,25 +124,34 @@ async function load() {
     if (!answer.ok) throw new Error(reason(answer.status, text));
     const page = JSON.parse(text);
     next = page.next;
-    byId('list').append(...page.images.map(card));
-    byId('more').textContent = 'Show more';
-    byId('more').hidden = !next;
+    byId("list").append(...page.images.map(card));
+    byId("more").textContent = "Show more";
+    byId("more").hidden = !next;
     count();
   } catch (error) {
-    say(`The list cannot be shown. ${error instanceof TypeError ? reason(0) : error.message}`, true);
-    byId('more').textContent = 'Try again';
-    byId('more').hidden = false;
+    say(
+      `The list cannot be shown. ${error instanceof TypeError ? reason(0) : error.message}`,
+      true,
+    );
+    byId("more").textContent = "Try again";
+    byId("more").hidden = false;
   }
 }
 
 // add puts files into the queue; one is uploaded at a time.
 function add(files) {
   for (const file of files) {
-    const bar = element('progress', { max: 1, value: 0 });
-    bar.setAttribute('aria-label', `Upload of ${file.name}`);
-    const state = element('span', { className: 'how', textContent: 'waiting' });
-    const row = element('li', {}, element('span', { className: 'name', textContent: file.name }), state, bar);
-    byId('uploads').append(row);
+    const bar = element("progress", { max: 1, value: 0 });
+    bar.setAttribute("aria-label", `Upload of ${file.name}`);
+    const state = element("span", { className: "how", textContent: "waiting" });
+    const row = element(
+      "li",
+      {},
+      element("span", { className: "name", textContent: file.name }),
+      state,
+      bar,
+    );
+    byId("uploads").append(row);
     waiting.push({ file, bar, state, row });
   }
   upload();
@@ -119,34 +162,52 @@ function upload() {
   const { file, bar, state, row } = waiting.shift();
   const failed = (why) => {
     bar.remove();
-    const close = element('button', { type: 'button', textContent: 'Dismiss' });
-    close.setAttribute('aria-label', `Dismiss the failed upload of ${file.name}`);
-    close.addEventListener('click', () => row.remove());
+    const close = element("button", { type: "button", textContent: "Dismiss" });
+    close.setAttribute(
+      "aria-label",
+      `Dismiss the failed upload of ${file.name}`,
+    );
+    close.addEventListener("click", () => row.remove());
     state.replaceWith(close);
-    row.append(element('p', { className: 'failed', role: 'alert', textContent: `Not stored. ${why}` }));
+    row.append(
+      element("p", {
+        className: "failed",
+        role: "alert",
+        textContent: `Not stored. ${why}`,
+      }),
+    );
     busy = false;
     upload();
   };
   busy = true;
   if (file.size > mostBytes) {
-    failed('An image has at most 20 MiB.');
+    failed("An image has at most 20 MiB.");
     return;
   }
-  const request = new XMLHttpRequest(); // fetch does not report progress
-  request.open('POST', `/images?name=${encodeURIComponent(file.name.toWellFormed())}`);
-  request.setRequestHeader('Content-Type', ['image/jpeg', 'image/png', 'image/gif'].includes(file.type) ? file.type : 'application/octet-stream');
-  request.upload.addEventListener('progress', (e) => {
+  const request = new XMLHttpRequest(); // fetch does not tell how much was sent
+  request.open(
+    "POST",
+    `/images?name=${encodeURIComponent(file.name.toWellFormed())}`,
+  );
+  request.setRequestHeader(
+    "Content-Type",
+    ["image/jpeg", "image/png", "image/gif"].includes(file.type)
+      ? file.type
+      : "application/octet-stream",
+  );
+  request.upload.addEventListener("progress", (e) => {
     bar.value = e.total ? e.loaded / e.total : 1;
-    state.textContent = e.loaded < e.total ? `${Math.floor(100 * bar.value)} %` : 'storing';
+    state.textContent =
+      e.loaded < e.total ? `${Math.floor(100 * bar.value)} %` : "storing";
   });
-  request.addEventListener('error', () => failed(reason(0)));
-  request.addEventListener('load', () => {
+  request.addEventListener("error", () => failed(reason(0)));
+  request.addEventListener("load", () => {
     if (request.status !== 201) {
       failed(reason(request.status, request.responseText));
       return;
     }
     row.remove();
-    byId('list').prepend(card(JSON.parse(request.responseText)));
+    byId("list").prepend(card(JSON.parse(request.responseText)));
     count();
     busy = false;
     upload();
@@ -154,15 +215,23 @@ function upload() {
   request.send(file);
 }
 
-byId('choose').addEventListener('change', (e) => { add(e.target.files); e.target.value = ''; });
-byId('more').addEventListener('click', load);
-for (const name of ['dragenter', 'dragover']) {
-  document.addEventListener(name, (e) => { e.preventDefault(); byId('drop').classList.add('over'); });
+byId("choose").addEventListener("change", (e) => {
+  add(e.target.files);
+  e.target.value = "";
+});
+byId("more").addEventListener("click", load);
+for (const name of ["dragenter", "dragover"]) {
+  document.addEventListener(name, (e) => {
+    e.preventDefault();
+    byId("drop").classList.add("over");
+  });
 }
-document.addEventListener('dragleave', (e) => { if (!e.relatedTarget) byId('drop').classList.remove('over'); });
-document.addEventListener('drop', (e) => {
+document.addEventListener("dragleave", (e) => {
+  if (!e.relatedTarget) byId("drop").classList.remove("over");
+});
+document.addEventListener("drop", (e) => {
   e.preventDefault();
-  byId('drop').classList.remove('over');
+  byId("drop").classList.remove("over");
   add(e.dataTransfer.files);
 });
 load();

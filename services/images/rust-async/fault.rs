@@ -20,7 +20,8 @@ pub const QUERY: Fault = Fault(
 );
 pub const TYPE: Fault = Fault(
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
-    "expected Content-Type image/jpeg, image/png, image/gif, application/octet-stream or multipart/form-data",
+    "expected Content-Type image/jpeg, image/png, image/gif, \
+     application/octet-stream or multipart/form-data",
 );
 pub const EMPTY: Fault = Fault(
     StatusCode::BAD_REQUEST,

@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 const CONNECTIONS: usize = 64; // to the next service; a request waits for a free one
-const LIMIT: Duration = Duration::from_secs(10); // for all of its answer, waiting for a connection included
+// for all of its answer, waiting for a connection included
+const LIMIT: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(30); // that a connection to it is kept unused
 const MOST_SERVICES: usize = 16; // in a chain: more are a ring
 const MOST_SAID: usize = 64 << 10; // bytes of an answer that is no image

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
 const TIMING: HeaderName = HeaderName::from_static("server-timing");
 const MOST_ID: i64 = 999_999_999_999_999;
 
@@ -321,7 +322,8 @@ async fn thumbnail(
             let mut room = s.bounds.room();
             room.take(e.content.len())?;
             let (kind, content) = s.makers.make(e.kind, e.content).await?;
-            s.store.keep(id, kind, content.clone()).await.ok(); // a thumbnail that cannot be stored is still shown
+            // A thumbnail that cannot be kept is shown all the same.
+            s.store.keep(id, kind, content.clone()).await.ok();
             (kind.into(), content)
         }
     };
@@ -335,7 +337,8 @@ async fn remove(
 ) -> Result<StatusCode, Fault> {
     let id = id(&path)?;
     if let Some(next) = &s.next {
-        next.remove(&next::via(&asked)?, id).await?; // first: if it cannot be reached, nothing has changed
+        // The next service is asked first: if it does not answer, all is as it was.
+        next.remove(&next::via(&asked)?, id).await?;
     }
     s.store.remove(id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -12,28 +12,29 @@
 %% Bytes with the LF: PIPE_BUF, as the service says.
 -define(LONGEST, 4096).
 
+
 main([Port]) ->
     main([Port, "127.0.0.1"]);
 main([Port, Host]) ->
     spawn(fun() -> serve(list_to_integer(Port), Host) end).
 
+
 serve(Port, Host) ->
     {ok, Address} = inet:parse_ipv4_address(Host),
-    Options = [
-        binary,
-        {active, false},
-        {ip, Address},
-        {reuseaddr, true},
-        {backlog, 4096},
-        {nodelay, true},
-        {buffer, ?CHUNK},
-        {exit_on_close, false},
-        {show_econnreset, true}
-    ],
+    Options = [binary,
+               {active, false},
+               {ip, Address},
+               {reuseaddr, true},
+               {backlog, 4096},
+               {nodelay, true},
+               {buffer, ?CHUNK},
+               {exit_on_close, false},
+               {show_econnreset, true}],
     case gen_tcp:listen(Port, Options) of
         {ok, Listener} ->
             register(stdout, spawn(fun own/0)),
-            [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
+            [ spawn(fun() -> accept(Listener) end)
+              || _ <- lists:seq(1, erlang:system_info(schedulers)) ],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
             %% Not timer:sleep: its module would be loaded now, for which there may be no
@@ -43,12 +44,14 @@ serve(Port, Host) ->
             fail("listening", Reason)
     end.
 
+
 %% The owner. A raw file, because its write returns when all is written, or says why not.
 own() ->
     case file:open("/dev/stdout", [raw, append, binary]) of
         {ok, Output} -> own(Output);
         {error, Reason} -> fail("opening standard output", Reason)
     end.
+
 
 own(Output) ->
     receive
@@ -60,9 +63,11 @@ own(Output) ->
             own(Output)
     end.
 
+
 fail(Doing, Reason) ->
     io:format(standard_error, "~s: ~s~n", [Doing, file:format_error(Reason)]),
     halt(1).
+
 
 %% The acceptor becomes the client's actor, and another takes its place.
 accept(Listener) ->
@@ -76,6 +81,7 @@ accept(Listener) ->
             receive after 100 -> ok end,
             accept(Listener)
     end.
+
 
 %% Held is the line that has not ended.
 collect(Client, Held) ->
@@ -92,11 +98,12 @@ collect(Client, Held) ->
             inet:setopts(Client, [{active, ?BURST}]),
             collect(Client, Held);
         {tcp_closed, Client} ->
-            [write(<<Held/binary, $\n>>) || Held =/= <<>>],
+            [ write(<<Held/binary, $\n>>) || Held =/= <<>> ],
             gen_tcp:close(Client);
         {tcp_error, Client, _} ->
             gen_tcp:close(Client)
     end.
+
 
 write(<<>>) ->
     ok;
@@ -106,12 +113,14 @@ write(Lines) ->
         written -> ok
     end.
 
+
 %% The length of the lines that have ended. Steps of LONGEST stop at a line that is too long.
 ended(Lines, Start) ->
     case last_end(Lines, Start, min(Start + ?LONGEST, byte_size(Lines))) of
         Start -> Start;
         End -> ended(Lines, End)
     end.
+
 
 last_end(Lines, Start, End) when End > Start ->
     case binary:at(Lines, End - 1) of
@@ -121,8 +130,13 @@ last_end(Lines, Start, End) when End > Start ->
 last_end(_, Start, _) ->
     Start.
 
+
 %% The default handler of SIGTERM would wait for clients that do not read.
 init(_) -> {ok, []}.
+
+
 handle_event(sigterm, _) -> halt(0, [{flush, false}]);
 handle_event(_, State) -> {ok, State}.
+
+
 handle_call(_, State) -> {ok, ok, State}.

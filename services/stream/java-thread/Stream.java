@@ -28,9 +28,19 @@ void manyFutexes() throws Exception {
   var linker = Linker.nativeLinker();
   var prctl = linker.defaultLookup().find("prctl");
   if (prctl.isEmpty()) return;
-  var type = FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+  var type =
+      FunctionDescriptor.of(
+          ValueLayout.JAVA_INT,
+          ValueLayout.JAVA_INT,
+          ValueLayout.JAVA_LONG,
+          ValueLayout.JAVA_LONG,
+          ValueLayout.JAVA_LONG);
   try {
-    var _ = (int) linker.downcallHandle(prctl.get(), type, Linker.Option.firstVariadicArg(1)).invokeExact(futexHash, setSlots, slots, 0L);
+    var _ =
+        (int)
+            linker
+                .downcallHandle(prctl.get(), type, Linker.Option.firstVariadicArg(1))
+                .invokeExact(futexHash, setSlots, slots, 0L);
   } catch (Throwable e) {
     throw new LinkageError("prctl", e);
   }
@@ -72,7 +82,8 @@ void serve(SocketChannel client) {
 void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
   client.configureBlocking(false);
   var began = System.nanoTime();
-  var text = head.accepted() + head.code("Goconntest welcomes you! Your Id: /test/" + head.id() + "\n");
+  var text =
+      head.accepted() + head.code("Goconntest welcomes you! Your Id: /test/" + head.id() + "\n");
   for (long number = 1; take(client, text); number++) {
     Thread.sleep(Duration.ofNanos(began + number * 1_000_000_000 - System.nanoTime()));
     text = head.code("Chunk " + number + " for id /test/" + head.id() + "\n");

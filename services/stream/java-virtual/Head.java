@@ -4,15 +4,17 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/// A request for a stream, and the reading and refusing of requests: the JDK's own HTTP server keeps threads and buffers for
-/// each client, so the head is read here, strictly by RFC 9112. Both Java servers use it.
+/// A request for a stream, and the reading and refusing of requests: the JDK's own HTTP server
+/// keeps threads and buffers for each client, so the head is read here, strictly by RFC 9112. Both
+/// Java servers use it.
 record Head(String id, boolean coded, boolean bare) {
   static final int BYTES = 8192; // the longest that is read; the contract asks for 4 KiB
   static final long MILLIS = 10_000; // for it to come, by the contract
   static final int LEAVE_MILLIS = 2_000; // a guess: for a refused client to read why
 
   private static final String TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-  private static final Pattern LINE = Pattern.compile("(" + TOKEN + ") ([!-~]+) HTTP/([0-9]\\.[0-9])");
+  private static final Pattern LINE =
+      Pattern.compile("(" + TOKEN + ") ([!-~]+) HTTP/([0-9]\\.[0-9])");
   private static final Pattern FIELD = Pattern.compile("(" + TOKEN + "):[\\t -~\\x80-\\xff]*");
   private static final Pattern TARGET = Pattern.compile("/test/([A-Za-z0-9_-]{1,64})(\\?.*)?");
 
@@ -41,7 +43,10 @@ record Head(String id, boolean coded, boolean bare) {
         throw new Refused(408);
       }
       for (int i = seen; i < length; i++) {
-        if (bytes[i] == '\n' && (i < 1 || bytes[i - 1] == '\n' || bytes[i - 1] == '\r' && (i < 2 || bytes[i - 2] == '\n')))
+        if (bytes[i] == '\n'
+            && (i < 1
+                || bytes[i - 1] == '\n'
+                || bytes[i - 1] == '\r' && (i < 2 || bytes[i - 2] == '\n')))
           return parse(new String(bytes, 0, i + 1, StandardCharsets.ISO_8859_1));
       }
     }
@@ -70,14 +75,15 @@ record Head(String id, boolean coded, boolean bare) {
   }
 
   static String refusal(int status) {
-    var why = switch (status) {
-      case 404 -> "Not Found";
-      case 405 -> "Method Not Allowed\r\nAllow: GET, HEAD";
-      case 408 -> "Request Timeout";
-      case 431 -> "Request Header Fields Too Large";
-      case 505 -> "HTTP Version Not Supported";
-      default -> "Bad Request";
-    };
+    var why =
+        switch (status) {
+          case 404 -> "Not Found";
+          case 405 -> "Method Not Allowed\r\nAllow: GET, HEAD";
+          case 408 -> "Request Timeout";
+          case 431 -> "Request Header Fields Too Large";
+          case 505 -> "HTTP Version Not Supported";
+          default -> "Bad Request";
+        };
     return "HTTP/1.1 " + status + " " + why + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
   }
 

@@ -51,7 +51,8 @@ void serve(SocketChannel client) {
 void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
   client.configureBlocking(false);
   var began = System.nanoTime();
-  var text = head.accepted() + head.code("Goconntest welcomes you! Your Id: /test/" + head.id() + "\n");
+  var text =
+      head.accepted() + head.code("Goconntest welcomes you! Your Id: /test/" + head.id() + "\n");
   for (long number = 1; take(client, text); number++) {
     Thread.sleep(Duration.ofNanos(began + number * 1_000_000_000 - System.nanoTime()));
     text = head.code("Chunk " + number + " for id /test/" + head.id() + "\n");

@@ -21,10 +21,12 @@ const limits = {
 const server = http.createServer(limits, (request, response) => {
   const { socket } = request;
   if (socket.looksOn) return; // a stream's client has sent more
-  if (!["1.0", "1.1"].includes(request.httpVersion)) return refuse(response, request.httpVersion === "0.9" ? 400 : 505);
+  if (!["1.0", "1.1"].includes(request.httpVersion))
+    return refuse(response, request.httpVersion === "0.9" ? 400 : 505);
   const path = PATH.exec(request.url)?.[0];
   if (path === undefined) return refuse(response, 404);
-  if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { Allow: "GET, HEAD" });
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return refuse(response, 405, { Allow: "GET, HEAD" });
   response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
   if (request.method === "HEAD") return response.end();
   socket.looksOn = true;
@@ -41,7 +43,8 @@ function stream(response, path) {
   };
   const say = () => {
     // False: 16 KiB wait for a client that does not read.
-    if (!response.write(`Chunk ${number++} for id ${path}\n`)) response.destroy();
+    if (!response.write(`Chunk ${number++} for id ${path}\n`))
+      response.destroy();
     else wait();
   };
   response.on("close", () => clearTimeout(timer));
@@ -50,7 +53,10 @@ function stream(response, path) {
 }
 
 function refuse(response, status, headers) {
-  response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8", ...headers });
+  response.writeHead(status, {
+    "Content-Type": "text/plain; charset=utf-8",
+    ...headers,
+  });
   response.end(`${http.STATUS_CODES[status]}\n`);
 }
 
@@ -58,8 +64,13 @@ function refuse(response, status, headers) {
 // are refused as node:http does.
 server.on("clientError", (error, socket) => {
   if (socket.looksOn) return;
-  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400;
-  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
+  const status =
+    { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ??
+    400;
+  if (socket.writable)
+    socket.write(
+      `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`,
+    );
   socket.destroySoon();
 });
 server.on("error", (error) => {

@@ -51,7 +51,10 @@ async fn main() -> io::Result<()> {
 
 /// Raises the soft limit to the hard one.
 fn raise_open_files() {
-    let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut files = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: both calls get a valid rlimit, and keep nothing of it.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
@@ -86,7 +89,9 @@ async fn answer(mut client: TcpStream) -> io::Result<()> {
     };
     match request {
         Err(status) => leave(client, refusal(status)).await,
-        Ok(Request { bare: true, coded, .. }) => leave(client, head(coded)).await,
+        Ok(Request {
+            bare: true, coded, ..
+        }) => leave(client, head(coded)).await,
         Ok(Request { id, coded, .. }) => stream(client, &id, coded).await,
     }
 }
@@ -117,18 +122,29 @@ fn parse(bytes: &[u8]) -> Option<Result<Request, u16>> {
         Err(_) => return Some(Err(400)),
     }
     let coded = request.version == Some(1);
-    let hosts = request.headers.iter().filter(|f| f.name.eq_ignore_ascii_case("host")).count();
+    let hosts = request
+        .headers
+        .iter()
+        .filter(|f| f.name.eq_ignore_ascii_case("host"))
+        .count();
     if hosts > 1 || coded && hosts == 0 {
         return Some(Err(400));
     }
     let path = request.path.unwrap_or_default();
     let path = path.split_once('?').map_or(path, |(path, _query)| path);
     let letter = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
-    let Some(id) = path.strip_prefix("/test/").filter(|id| (1..=64).contains(&id.len()) && id.bytes().all(letter)) else {
+    let Some(id) = path
+        .strip_prefix("/test/")
+        .filter(|id| (1..=64).contains(&id.len()) && id.bytes().all(letter))
+    else {
         return Some(Err(404));
     };
     Some(match request.method {
-        Some(method @ ("GET" | "HEAD")) => Ok(Request { id: id.into(), coded, bare: method == "HEAD" }),
+        Some(method @ ("GET" | "HEAD")) => Ok(Request {
+            id: id.into(),
+            coded,
+            bare: method == "HEAD",
+        }),
         _ => Err(405),
     })
 }
@@ -137,7 +153,11 @@ fn parse(bytes: &[u8]) -> Option<Result<Request, u16>> {
 /// long.
 async fn stream(client: TcpStream, id: &str, coded: bool) -> io::Result<()> {
     let mut said = head(coded);
-    code(&mut said, coded, format_args!("Goconntest welcomes you! Your Id: /test/{id}\n"));
+    code(
+        &mut said,
+        coded,
+        format_args!("Goconntest welcomes you! Your Id: /test/{id}\n"),
+    );
     let began = Instant::now();
     for number in 1.. {
         if client.try_write(&said)? < said.len() {
@@ -146,20 +166,32 @@ async fn stream(client: TcpStream, id: &str, coded: bool) -> io::Result<()> {
         drop(said);
         sleep_until(began + Duration::from_secs(number)).await;
         said = Vec::new();
-        code(&mut said, coded, format_args!("Chunk {number} for id /test/{id}\n"));
+        code(
+            &mut said,
+            coded,
+            format_args!("Chunk {number} for id /test/{id}\n"),
+        );
     }
     Ok(())
 }
 
 fn head(coded: bool) -> Vec<u8> {
-    let coding = if coded { "Transfer-Encoding: chunked" } else { "Connection: close" };
+    let coding = if coded {
+        "Transfer-Encoding: chunked"
+    } else {
+        "Connection: close"
+    };
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n{coding}\r\n\r\n").into()
 }
 
 /// Appends a text as it goes out: as a chunk of the coding, or as itself.
 fn code(to: &mut Vec<u8>, coded: bool, text: std::fmt::Arguments) {
     let text = text.to_string();
-    let _ = if coded { write!(to, "{:x}\r\n{text}\r\n", text.len()) } else { write!(to, "{text}") }; // a Vec takes all
+    let _ = if coded {
+        write!(to, "{:x}\r\n{text}\r\n", text.len())
+    } else {
+        write!(to, "{text}")
+    }; // a Vec takes all
 }
 
 fn refusal(status: u16) -> Vec<u8> {
@@ -172,7 +204,11 @@ fn refusal(status: u16) -> Vec<u8> {
         _ => ("Bad Request", ""),
     };
     let length = why.len() + 1;
-    format!("HTTP/1.1 {status} {why}\r\n{more}Content-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n").into()
+    format!(
+        "HTTP/1.1 {status} {why}\r\n{more}Content-Type: text/plain\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{why}\n"
+    )
+    .into()
 }
 
 /// Bytes after the last words are read for a while: closing with unread bytes would be a reset,

@@ -77,7 +77,8 @@ impl Postgres {
     }
 
     pub async fn add(&self, mut e: Entry) -> Result<Entry, Fault> {
-        let sql = "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
+        let sql = "INSERT INTO image (name, type, bytes, width, height, created, content) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
         let rows = self
             .rows(
                 sql,
@@ -119,7 +120,8 @@ impl Postgres {
     }
 
     pub async fn thumbnail(&self, id: i64) -> Result<Option<Thumbnail>, Fault> {
-        let sql = "SELECT created, thumbnail.type, thumbnail.content FROM image LEFT JOIN thumbnail ON image = id WHERE id = $1";
+        let sql = "SELECT created, thumbnail.type, thumbnail.content \
+                   FROM image LEFT JOIN thumbnail ON image = id WHERE id = $1";
         let row = |r: &Row| Thumbnail {
             created_ms: r.get(0),
             made: r.get::<_, Option<String>>(1).map(|kind| (kind, r.get(2))),
@@ -128,7 +130,8 @@ impl Postgres {
     }
 
     pub async fn keep(&self, id: i64, kind: &'static str, content: Vec<u8>) -> Result<(), Fault> {
-        let sql = "INSERT INTO thumbnail (image, type, content) SELECT id, $1::text, $2::bytea FROM image WHERE id = $3 ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO thumbnail (image, type, content) SELECT id, $1::text, $2::bytea \
+                   FROM image WHERE id = $3 ON CONFLICT DO NOTHING";
         self.rows(sql, &[&kind, &content, &id]).await.map(drop)
     }
 

@@ -95,7 +95,8 @@ impl Sqlite {
     }
 
     pub async fn add(&self, mut e: Entry) -> Result<Entry, Fault> {
-        let sql = "INSERT INTO image (id, name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO image (id, name, type, bytes, width, height, created, content) \
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
         let question = move |c: &Connection| {
             e.id = c.prepare_cached(sql)?.insert((
                 (e.id != 0).then_some(e.id),
@@ -132,7 +133,8 @@ impl Sqlite {
     }
 
     pub async fn thumbnail(&self, id: i64) -> Result<Option<Thumbnail>, Fault> {
-        let sql = "SELECT created, thumbnail.type, thumbnail.content FROM image LEFT JOIN thumbnail ON image = id WHERE id = ?";
+        let sql = "SELECT created, thumbnail.type, thumbnail.content \
+                   FROM image LEFT JOIN thumbnail ON image = id WHERE id = ?";
         let row = |r: &Row<'_>| {
             let kind: Option<String> = r.get(1)?;
             let made = match kind {
@@ -150,7 +152,8 @@ impl Sqlite {
     }
 
     pub async fn keep(&self, id: i64, kind: &'static str, content: Vec<u8>) -> Result<(), Fault> {
-        let sql = "INSERT INTO thumbnail (image, type, content) SELECT id, ?, ? FROM image WHERE id = ? ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO thumbnail (image, type, content) SELECT id, ?, ? \
+                   FROM image WHERE id = ? ON CONFLICT DO NOTHING";
         self.write
             .ask(move |c| {
                 c.prepare_cached(sql)?
