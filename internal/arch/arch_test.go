@@ -30,7 +30,7 @@ const maxLines = 600
 // what stands on a line above its own.
 var rooms = []string{
 	"version",
-	"browser", "command", "hist", "manifest", "proc", "profile",
+	"browser", "command", "hist", "manifest", "proc", "profile", "quantity",
 	"group", "netns", "disk",
 	"load", "sample",
 	"probe", "probe/probetest",

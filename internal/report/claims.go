@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )

@@ -8,9 +8,9 @@ import (
 
 	"interleave/internal/hist"
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // distributions draws the latencies of each open point: a merged histogram for each model.
@@ -73,7 +73,7 @@ func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.P
 	}
 	f.Frame = figure.Frame{ID: id, Title: "Distribution of latency at " + p.Name,
 		Desc: "Quantiles of latency on a logarithmic axis, one line for each of " +
-			many(len(f.Series), "model") + "; the table has the figures."}
+			quantity.Many(len(f.Series), "model") + "; the table has the figures."}
 	caption := fmt.Sprintf("Latency of all requests at “%s” (%s), from the moment each was due; "+
 		"%s. Rounds merged; a line ends where fewer than ten requests are left.",
 		p.Name, offer(p.Load), where(c))

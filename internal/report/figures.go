@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/verdict"
 )
 
@@ -186,7 +186,7 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	}
 	f.LogY = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)),
-		f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
+		f.XName, quantity.Many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
 		capital(axisName(m)), f.XName, where(c), roundsOf(rows))
 	if len(e.Claims) > 0 {
@@ -245,7 +245,7 @@ func roundsOf(rows []verdict.Row) string {
 	case most == 0:
 		return "No round counts"
 	case least == most:
-		return "Estimates over " + many(most, "round")
+		return "Estimates over " + quantity.Many(most, "round")
 	}
 	return fmt.Sprintf("Estimates over %d to %d rounds", least, most)
 }
@@ -278,7 +278,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	}
 	f.Log = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)),
-		rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
+		rows[0].Point, quantity.Many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
 	caption := fmt.Sprintf("%s at “%s”; %s. %s; the baseline %s stands twice, A against A.",
 		capital(axisName(m)), rows[0].Point, where(c), roundsOf(rows), e.Baseline)
 	if slices.ContainsFunc(f.Rows,

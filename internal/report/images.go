@@ -12,9 +12,9 @@ import (
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // ofImages draws both for an experiment under a condition.

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/verdict"
 )
 
@@ -273,7 +273,7 @@ func (s *study) fillMachine(p *page) {
 			p.Machine = append(p.Machine, pairText{name, text})
 		}
 	}
-	add("processor", strings.TrimSpace(many(m.Cores, "core")+", "+m.CPU))
+	add("processor", strings.TrimSpace(quantity.Many(m.Cores, "core")+", "+m.CPU))
 	if m.MemBytes > 0 {
 		add("memory", quantity.Of(float64(m.MemBytes), "bytes"))
 	}

@@ -11,8 +11,8 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/profile"
+	"interleave/internal/quantity"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // ofProfiles draws the profiles of an experiment under a condition.
@@ -31,7 +31,7 @@ func (s *study) ofProfiles(e *experiment, c manifest.Condition,
 		caption := fmt.Sprintf("What the CPU of %s was busy with from its start to its end, at "+
 			"“%s”: %s in a run that was not measured. Each function stands below "+
 			"the one that called it, as wide as its share; those that only called one other are "+
-			"left out (%s).", p.Model, p.Point, many(int(p.Samples.N), "sample"), p.By)
+			"left out (%s).", p.Model, p.Point, quantity.Many(int(p.Samples.N), "sample"), p.By)
 		out = append(out, draw(id, caption, f, t))
 	}
 	return out

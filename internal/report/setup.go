@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -22,12 +22,12 @@ func offerChat(l manifest.Load, size string) []string {
 		return nil
 	}
 	members := min(l.Members, l.Connections)
-	where := fmt.Sprintf("%s in rooms of %d", many(l.Connections, "client"), members)
+	where := fmt.Sprintf("%s in rooms of %d", quantity.Many(l.Connections, "client"), members)
 	switch members {
 	case 1:
-		where = many(l.Connections, "client") + ", each in a room of its own"
+		where = quantity.Many(l.Connections, "client") + ", each in a room of its own"
 	case l.Connections:
-		where = many(l.Connections, "client") + " in one room"
+		where = quantity.Many(l.Connections, "client") + " in one room"
 	}
 	speak := "all of whom speak"
 	if l.Senders > 0 && l.Senders < members {
@@ -55,27 +55,27 @@ func offerHost(l manifest.Load, size string) []string {
 	var parts []string
 	switch l.Shape {
 	case manifest.Pings:
-		parts = []string{many(l.Connections, "pinger"), size +
+		parts = []string{quantity.Many(l.Connections, "pinger"), size +
 			", the next when the last has been answered"}
 		if l.Interval > 0 {
 			parts[1] = fmt.Sprintf("each %s every %s, evenly spread", size,
 				quantity.Setting(l.Interval))
 		}
 		if l.Requests > 0 {
-			parts = append(parts, many(int(l.Requests), "ping")+" each")
+			parts = append(parts, quantity.Many(int(l.Requests), "ping")+" each")
 		}
 	case manifest.Transfers:
-		parts = []string{many(l.Connections, "client"), "connect, send " + size +
+		parts = []string{quantity.Many(l.Connections, "client"), "connect, send " + size +
 			", half-close, wait for the end"}
 		if l.Requests > 0 {
-			parts = append(parts, many(int(l.Requests), "transfer")+" each")
+			parts = append(parts, quantity.Many(int(l.Requests), "transfer")+" each")
 		}
 	case manifest.Bulk:
 		way := "as much as goes into the server"
 		if l.Direction == "out" {
 			way = "as much as comes out of the server"
 		}
-		parts = []string{many(l.Connections, "connection"), way}
+		parts = []string{quantity.Many(l.Connections, "connection"), way}
 	}
 	return parts
 }
@@ -95,7 +95,8 @@ func offerImages(l manifest.Load) []string {
 		then = fmt.Sprintf("fetched %d times", l.Reads)
 	}
 	size := quantity.Trim(float64(l.SizeBytes)/1e3, 4) + quantity.Thin + "kB"
-	parts := []string{many(l.Connections, "client"), "an image of " + size + " posted and " + then}
+	parts := []string{quantity.Many(l.Connections, "client"),
+		"an image of " + size + " posted and " + then}
 	if l.Chain > 1 {
 		parts = append(parts, fmt.Sprintf("through a chain of %d services", l.Chain))
 	}
@@ -115,13 +116,13 @@ func offerImages(l manifest.Load) []string {
 func offer(l manifest.Load) string {
 	if l.Shape == manifest.Solve && l.Kernel == manifest.KernelTransfer {
 		return fmt.Sprintf("%s, 50 transfers of %s B each, again and again",
-			many(l.Workers, "client"), quantity.Count(l.Problem))
+			quantity.Many(l.Workers, "client"), quantity.Count(l.Problem))
 	}
 	if l.Shape == manifest.Solve {
 		return fmt.Sprintf("%s of %d, solved again and again by %s", l.Kernel, l.Problem,
-			many(l.Workers, "worker"))
+			quantity.Many(l.Workers, "worker"))
 	}
-	parts := []string{many(l.Connections, "connection")}
+	parts := []string{quantity.Many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
 	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size),
 		", "), strings.Join(offerImages(l), ", ")); words != "" {
@@ -171,7 +172,7 @@ func (s *study) ours(e *experiment) []string {
 	}
 	rounds := "no round measured"
 	if e.rounds > 0 {
-		rounds = many(e.rounds, "round")
+		rounds = quantity.Many(e.rounds, "round")
 	}
 	lines = append(lines,
 		fmt.Sprintf("%s; a cell is a fresh process, %s of warm-up, then a window: %s", rounds,
@@ -242,7 +243,8 @@ func (s *study) loads(e *experiment) []string {
 	line := offer(offered[last.Name])
 	if len(swept) > 1 {
 		line = fmt.Sprintf("%s %s to %s, %s; the last: %s", cmp.Or(e.Axis.Label, e.Axis.Over),
-			quantity.Trim(first.X, 4), quantity.Trim(last.X, 4), many(len(swept), "point"), line)
+			quantity.Trim(first.X, 4), quantity.Trim(last.X, 4),
+			quantity.Many(len(swept), "point"), line)
 	}
 	return append([]string{line}, lines...)
 }

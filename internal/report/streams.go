@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/sample"
 )
 

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"interleave/internal/manifest"
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -354,6 +354,7 @@ func (s *screen) losses(run *study) {
 	s.line("")
 	s.line(s.bold("Cells that no figure rests on"))
 	for _, g := range gates {
-		s.wrap("  ", fmt.Sprintf("%s: %s, the first: %s", g.Name, many(g.Cells, "cell"), g.Example))
+		s.wrap("  ", fmt.Sprintf("%s: %s, the first: %s", g.Name, quantity.Many(g.Cells, "cell"),
+			g.Example))
 	}
 }
