@@ -1,11 +1,14 @@
 package manifest
 
-// Images: what a load of an image service has, and the figures that only it shows.
+// Images: image services, to which clients upload and from which they fetch.
 
 import (
 	"errors"
 	"fmt"
 )
+
+// Images is the protocol of image services: services/images/README.md.
+const Images = "images"
 
 // Cold is the shape of a client that asks a fresh server from its first request on: nothing is
 // warmed up, and the time of each request is kept by its number.
@@ -45,22 +48,65 @@ const (
 	StartUp   Metric = "start-up"   // milliseconds from the server's start to its being ready
 )
 
-// showsOfImages is shows for the figures that image services have and others do not.
-func (l Load) showsOfImages(m Metric) (needs string) {
-	switch m {
-	case ResponseP50, ResponseP99, ResponseMean, ToServer, InServer, FromServer, Database, PostP50,
-		GetP50, StartUp:
-		if l.Ask == "" {
-			return "a point of an image service"
+var imagesFamily = Family{
+	Name:      "images",
+	Protocols: []Protocol{{Name: Images}},
+	shapes: []shapeRow{
+		{shape: Closed, keys: "connections size requests pipeline read_share ask reads chain"},
+		{shape: Open, keys: "connections size rate gaps read_share ask reads chain"},
+		{shape: Cold, keys: "size requests ask reads chain",
+			needs: []must{needConnections, needSize},
+			enter: func(l *Load) { l.Connections = 1 }}, // so that requests have an order
+	},
+	keys: []loadKey{
+		word("ask", asks, func(l *Load) *string { return &l.Ask }),
+		amount("reads", counts, 1, mostReads, func(l *Load) *int { return &l.Reads }),
+		swept("chain", counts, 1, mostChain, func(l *Load) *int { return &l.Chain }),
+	},
+	metrics: []metricRow{
+		{ResponseP50, MetricInfo{"µs", "median response time", false}, needsImages},
+		{ResponseP99, MetricInfo{"µs", "99th percentile of response time", false}, needsImages},
+		{ResponseMean, MetricInfo{"µs", "mean response time", false}, needsImages},
+		{ToServer, MetricInfo{"µs", "mean time to the server", false}, needsImages},
+		{InServer, MetricInfo{"µs", "mean time in the server", false}, needsImages},
+		{FromServer, MetricInfo{"µs", "mean time from the server", false}, needsImages},
+		{Database, MetricInfo{"µs", "mean time in the database", false}, needsImages},
+		{Next, MetricInfo{"µs", "mean time in the services behind", false}, needsChain},
+		{Hop, MetricInfo{"µs", "mean time for each service behind", false}, needsChain},
+		{PostP50, MetricInfo{"µs", "median time of an upload", false}, needsImages},
+		{GetP50, MetricInfo{"µs", "median time of a fetch", false}, needsImages},
+		{First1, MetricInfo{"µs", "first response of a fresh server", false}, needsCold},
+		{First10, MetricInfo{"µs", "mean of the first 10 responses", false}, needsCold},
+		{First100, MetricInfo{"µs", "mean of the first 100 responses", false}, needsCold},
+		{First1000, MetricInfo{"µs", "mean of the first 1000 responses", false}, needsCold},
+		{StartUp, MetricInfo{"ms", "time to start", false}, needsImages},
+	},
+	owns: func(l Load) bool { return l.Shape == Cold || l.Ask != "" || l.Chain > 0 },
+	fits: func(l Load, protocol string) (key string, err error) {
+		if err := l.onlySink(protocol); err != nil {
+			return "output", err
 		}
-	case Next, Hop:
-		if l.Chain < 2 {
-			return "a point with a chain of two services at least"
-		}
-	case First1, First10, First100, First1000:
-		if l.Shape != Cold {
-			return `a point of shape "cold"`
-		}
+		return l.fitsImages(protocol)
+	},
+}
+
+func needsImages(l Load) (needs string) {
+	if l.Ask == "" {
+		return "a point of an image service"
+	}
+	return ""
+}
+
+func needsChain(l Load) (needs string) {
+	if l.Chain < 2 {
+		return "a point with a chain of two services at least"
+	}
+	return ""
+}
+
+func needsCold(l Load) (needs string) {
+	if l.Shape != Cold {
+		return `a point of shape "cold"`
 	}
 	return ""
 }
