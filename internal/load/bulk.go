@@ -150,3 +150,13 @@ func (b *bulk) unsent() (total int64) {
 	}
 	return total
 }
+
+func (b *bulk) part() Part {
+	p := &Bulk{Blocks: b.served, Total: b.total}
+	if b.inward {
+		p.Acknowledged = b.windowOut
+	} else {
+		p.Received = b.windowIn
+	}
+	return p
+}

@@ -36,11 +36,13 @@ const (
 	otherThreads = 100 * time.Microsecond
 )
 
-var chatProtocol = protocol{
+var _ = speak(manifest.Chat, protocol{
+	family:   chatFamily,
 	shapes:   []manifest.Shape{manifest.Fanout, manifest.Open, manifest.Paced, manifest.Idle},
 	validate: (*Plan).validateChat,
 	prepare:  func(p *Plan) (job, error) { return newChatJob(p), nil },
-}
+	offer:    offerChat,
+})
 
 func (p *Plan) validateChat() error {
 	l := &p.Load
@@ -144,6 +146,8 @@ type chat struct {
 	arrived  int // clients that the phase has come to
 	line     [512]byte
 	acks     hist.Histogram
+	// deliveries that came in the window
+	deliveries int64
 }
 
 func newChat(j *chatJob, w *worker) *chat {
@@ -217,7 +221,11 @@ func (k *chat) people(room int32) int64 {
 
 // rate corrects the part of a rate that a thread has: not every one has as many senders.
 func (k *chat) rate() float64 {
-	if k.plan.Load.Shape != manifest.Open {
+	switch k.plan.Load.Shape {
+	case manifest.Open:
+	case manifest.Idle:
+		return k.plan.pingRate()
+	default:
 		return k.base.rate()
 	}
 	return k.plan.Load.Rate * float64(len(k.order)*k.shared.parts) / float64(k.talkers)
@@ -429,14 +437,20 @@ func (k *chat) lost(c *conn) {
 	}
 }
 
-func (k *chat) outcome(r *Result) {
+func (k *chat) part() Part {
 	switch {
+	case k.burst == 0:
+		return &Quiet{Answered: k.served, Total: k.total, Offered: k.offered,
+			BytesOut: k.windowOut, BytesIn: k.windowIn, Acks: &k.acks, Service: &k.service,
+			Late: &k.late}
 	case !k.asks:
-		r.Latency, r.Service = nil, nil
-	case k.scheduled:
-		r.Acks = &k.acks
-		if k.burst == 0 {
-			r.Latency = nil
-		}
+		return &Ingest{Sent: k.served, Total: k.total, Offered: k.offered,
+			Deliveries: k.deliveries, BytesOut: k.windowOut, BytesIn: k.windowIn, Late: &k.late}
 	}
+	p := &Chat{Acknowledged: k.served, Total: k.total, Offered: k.offered,
+		Deliveries: k.deliveries, BytesOut: k.windowOut, BytesIn: k.windowIn, Service: &k.service}
+	if k.scheduled {
+		p.Delivery, p.Acks, p.Late = &k.latency, &k.acks, &k.late
+	}
+	return p
 }

@@ -15,7 +15,8 @@ import (
 	"interleave/internal/manifest"
 )
 
-var counterProtocol = protocol{
+var _ = speak(manifest.Counter, protocol{
+	family: requestsFamily,
 	shapes: []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
 	validate: func(p *Plan) error {
 		l := &p.Load
@@ -28,7 +29,11 @@ var counterProtocol = protocol{
 		return nil
 	},
 	prepare: func(p *Plan) (job, error) { return &counting{plan: p}, nil },
-}
+	offer: func(l *manifest.Load, w Wishes) {
+		offerRate(l, w)
+		l.ReadShare = w.ReadShare
+	},
+})
 
 // counting is a load of a counter: all its increments add up.
 type counting struct {

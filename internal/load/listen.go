@@ -122,7 +122,7 @@ func (k *chat) deliver(c *conn, g *chatClient, place int, text []byte) (came int
 	}
 	g.next[place] = number + 1
 	if k.measuring {
-		k.result.Deliveries++
+		k.deliveries++
 	}
 	if k.scheduled && k.inWindow(stamp) {
 		k.latency.Record(k.now - stamp)

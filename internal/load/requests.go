@@ -132,8 +132,15 @@ func (d *requests) unended() {
 
 func (d *requests) lost(c *conn) { d.codec.lost(c) }
 
-func (d *requests) outcome(r *Result) {
+func (d *requests) part() Part {
 	if !d.replies {
-		r.Latency, r.Service = nil, nil
+		return &Messages{Sent: d.served, Total: d.total, Offered: d.offered, BytesOut: d.windowOut,
+			Late: &d.late}
 	}
+	p := &Requests{Answered: d.served, Total: d.total, Offered: d.offered, BytesOut: d.windowOut,
+		BytesIn: d.windowIn, Service: &d.service}
+	if d.scheduled {
+		p.Latency, p.Late = &d.latency, &d.late
+	}
+	return p
 }

@@ -26,7 +26,7 @@ func (w *worker) sendDue() {
 
 func (w *worker) issueDue(c *conn, due int64) {
 	if due >= w.openAt {
-		w.result.Offered += w.batch
+		w.offered += w.batch
 	}
 	if c.state != connOpen {
 		w.faults.add(Lost, 1, "a request was due on connection %d, which had failed", c.id)

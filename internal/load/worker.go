@@ -101,17 +101,21 @@ type demand struct {
 
 // tally is what a worker has counted.
 type tally struct {
-	result   Result
-	bytesIn  int64 // since the start
-	bytesOut int64
-	latency  hist.Histogram
-	service  hist.Histogram
-	late     hist.Histogram
-	timeline timeline
-	faults   faults
-	use      threadUse
-	stat     *os.File
-	statBuf  [128]byte
+	served    int64 // requests in the window
+	total     int64 // requests since the start
+	offered   int64 // requests due in the window
+	bytesIn   int64 // since the start
+	bytesOut  int64
+	windowIn  int64 // bytes in the window
+	windowOut int64
+	latency   hist.Histogram
+	service   hist.Histogram
+	late      hist.Histogram
+	timeline  timeline
+	faults    faults
+	use       threadUse
+	stat      *os.File
+	statBuf   [128]byte
 }
 
 const bufferBytes = 64 << 10 // of a read or a write
@@ -126,7 +130,7 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 		conns: make([]conn, n), living: n,
 		addr:   unix.SockaddrInet4{Port: int(p.Addr.Port()), Addr: p.Addr.Addr().As4()},
 		clock:  clock{openAt: never, closeAt: never, deadline: never, limitAt: never},
-		demand: demand{scheduled: p.scheduled(), finite: p.Load.Requests > 0, batch: 1},
+		demand: demand{scheduled: s.scheduled, finite: p.Load.Requests > 0, batch: 1},
 	}
 	if !w.scheduled {
 		w.pipeline = uint64(max(1, p.Load.Pipeline))
@@ -219,25 +223,20 @@ func (w *worker) idle() bool {
 
 // count adds requests that have been served.
 func (w *worker) count(n int64) {
-	w.result.Total += n
+	w.total += n
 	if w.measuring {
-		w.result.Requests += n
+		w.served += n
 		w.timeline.add(w.now-w.openedAt, n)
 	}
 }
 
-// outcome is the worker's part of the result.
+// outcome is what the worker has counted.
 func (w *worker) outcome() *Result {
-	r := &w.result
-	r.Window = time.Duration(w.closedAt - w.openedAt)
-	r.Errors, r.FirstFail = w.faults.kinds, w.faults.first
-	r.Slices = w.timeline.cut(w.closedAt-w.openedAt, w.plan.slices())
-	if w.scheduled {
-		r.Late, r.Latency = &w.late, &w.latency
+	return &Result{
+		Window: time.Duration(w.closedAt - w.openedAt), Part: w.driver.part(),
+		Errors: w.faults.kinds, FirstFail: w.faults.first,
+		Slices: w.timeline.cut(w.closedAt-w.openedAt, w.plan.slices()),
+		User:   w.use.user, System: w.use.system, RunWait: w.use.runWait, Runs: w.use.runs,
+		Threads: 1,
 	}
-	r.Service = &w.service
-	w.driver.outcome(r)
-	r.User, r.System, r.RunWait, r.Runs = w.use.user, w.use.system, w.use.runWait, w.use.runs
-	r.Threads = 1
-	return r
 }

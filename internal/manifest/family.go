@@ -91,6 +91,16 @@ func protocolWords() (words []string) {
 	return words
 }
 
+// ShapesOf are the shapes that load a protocol's family.
+func ShapesOf(protocol string) (shapes []Shape) {
+	if f := familyOf(protocol); f != nil {
+		for _, row := range f.shapes {
+			shapes = append(shapes, row.shape)
+		}
+	}
+	return shapes
+}
+
 // familyOf finds the family of a protocol; nil if there is no protocol of that name.
 func familyOf(protocol string) *Family {
 	for _, f := range families {

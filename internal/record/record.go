@@ -14,7 +14,7 @@ import (
 
 // A Header is run.json: everything about a run but its cells.
 type Header struct {
-	Version     int                `json:"version"` // of this format: 1
+	Version     int                `json:"version"` // of this format
 	ID          string             `json:"id"`      // the directory's name
 	Started     time.Time          `json:"started"`
 	Finished    *time.Time         `json:"finished,omitempty"` // nil: stopped or still under way

@@ -25,13 +25,14 @@ func (s *study) distributions(e *experiment, c manifest.Condition,
 		cells := map[string]int{}
 		for _, cell := range e.cells {
 			if cell.Point != p.Name || cell.Condition != c || cell.Twin ||
-				cell.Status != record.Measured || cell.Result == nil || cell.Result.Latency == nil {
+				cell.Status != record.Measured || cell.Result == nil ||
+				cell.Result.Latencies() == nil {
 				continue
 			}
 			if merged[cell.Model] == nil {
 				merged[cell.Model] = &hist.Histogram{}
 			}
-			merged[cell.Model].Merge(cell.Result.Latency)
+			merged[cell.Model].Merge(cell.Result.Latencies())
 			cells[cell.Model]++
 		}
 		// Of fewer than twenty requests there is no line: a median is where ten are left.
