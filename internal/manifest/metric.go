@@ -2,8 +2,8 @@ package manifest
 
 import "fmt"
 
-// Metric is the name of a figure of a cell. What all loads show is declared here, what those of one
-// family show, in the family's file.
+// Metric is the name of a figure of a cell. A metric that loads of several families show is
+// declared here, one of a single family in the family's file.
 type Metric string
 
 // The figures that claims and tables are about.
@@ -29,11 +29,14 @@ const (
 	ClientMemory Metric = "memory-per-client"
 )
 
-// MetricInfo is what a table's head says of a metric.
+// MetricInfo is how a metric is told: in a table's head, and in the sentence of a verdict.
 type MetricInfo struct {
 	Unit         string
 	Name         string
 	MoreIsBetter bool
+	// Ratio is what a ratio means that one model has to another: "served {ratio}x {b}'s requests a
+	// second". Amount says the same of one model and a number in the unit.
+	Ratio, Amount string
 }
 
 // A metricRow is a metric and the loads that show it.
@@ -46,21 +49,49 @@ type metricRow struct {
 
 // generalMetrics are those that are of no family alone.
 var generalMetrics = []metricRow{
-	{Throughput, MetricInfo{"requests/s", "throughput", true}, nil},
-	{CPUPerRequest, MetricInfo{"µs/request", "CPU for each request", false}, nil},
-	{CPU, MetricInfo{"% of a core", "mean CPU", false}, nil},
-	{CPUVariation, MetricInfo{"", "coefficient of variation of CPU", false}, nil},
-	{LatencyP50, MetricInfo{"µs", "median latency", false}, needsTimes},
-	{LatencyP99, MetricInfo{"µs", "99th percentile of latency", false}, needsTimes},
-	{Jitter, MetricInfo{"µs", "jitter (p99 - p50)", false}, needsTimes},
-	{PSS, MetricInfo{"bytes", "memory (PSS)", false}, nil},
-	{Threads, MetricInfo{"threads", "threads", false}, nil},
-	{Switches, MetricInfo{"switches/request", "context switches for each request", false}, nil},
-	{Lines, MetricInfo{"lines", "lines of code", false}, nil},
-	{BitRate, MetricInfo{"bit/s", "bit rate", true}, needsBytes},
-	{CPUPerGB, MetricInfo{"s/GB", "CPU for each GB", false}, needsBytes},
-	{MemoryGrowth, MetricInfo{"", "growth of memory over the window", false}, nil},
-	{ClientMemory, MetricInfo{"bytes", "memory for each client (PSS)", false}, needsClients},
+	{Throughput, MetricInfo{"requests/s", "throughput", true,
+		"served {ratio}x {b}'s requests a second",
+		"served {ratio} requests a second"}, nil},
+	{CPUPerRequest, MetricInfo{"µs/request", "CPU for each request", false,
+		"used {ratio}x {b}'s CPU for each request",
+		"used {ratio} µs of CPU for each request"}, nil},
+	{CPU, MetricInfo{"% of a core", "mean CPU", false,
+		"used {ratio}x {b}'s CPU",
+		"used {ratio} % of a core"}, nil},
+	{CPUVariation, MetricInfo{"", "coefficient of variation of CPU", false,
+		"had {ratio}x {b}'s coefficient of variation of CPU",
+		"had a coefficient of variation of CPU of {ratio}"}, nil},
+	{LatencyP50, MetricInfo{"µs", "median latency", false,
+		"had {ratio}x {b}'s median latency",
+		"had a median latency of {ratio} µs"}, needsTimes},
+	{LatencyP99, MetricInfo{"µs", "99th percentile of latency", false,
+		"had {ratio}x {b}'s 99th percentile of latency",
+		"had a 99th percentile of latency of {ratio} µs"}, needsTimes},
+	{Jitter, MetricInfo{"µs", "jitter (p99 - p50)", false,
+		"had {ratio}x {b}'s jitter of latency",
+		"had a jitter of latency of {ratio} µs"}, needsTimes},
+	{PSS, MetricInfo{"bytes", "memory (PSS)", false,
+		"held {ratio}x {b}'s memory",
+		"held {ratio} bytes of memory"}, nil},
+	{Threads, MetricInfo{"threads", "threads", false,
+		"ran {ratio}x {b}'s threads",
+		"ran {ratio} threads"}, nil},
+	{Switches, MetricInfo{"switches/request", "context switches for each request", false,
+		"switched contexts {ratio}x as often as {b} for each request",
+		"switched contexts {ratio} times for each request"}, nil},
+	{Lines, MetricInfo{"lines", "lines of code", false, "", ""}, nil},
+	{BitRate, MetricInfo{"bit/s", "bit rate", true,
+		"carried {ratio}x {b}'s bits a second",
+		"carried {ratio} bits a second"}, needsBytes},
+	{CPUPerGB, MetricInfo{"s/GB", "CPU for each GB", false,
+		"used {ratio}x {b}'s CPU for each GB",
+		"used {ratio} s of CPU for each GB"}, needsBytes},
+	{MemoryGrowth, MetricInfo{"", "growth of memory over the window", false,
+		"had {ratio}x {b}'s growth of memory over the window",
+		"ended the window with {ratio} times the memory of its beginning"}, nil},
+	{ClientMemory, MetricInfo{"bytes", "memory for each client (PSS)", false,
+		"held {ratio}x {b}'s memory for each client",
+		"held {ratio} bytes of memory for each client"}, needsClients},
 }
 
 // needsTimes is of figures that count from the due time of a request.

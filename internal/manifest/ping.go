@@ -14,7 +14,7 @@ const Ping = "ping"
 // Pings is the shape of pingers, which send at an interval or as they are answered.
 const Pings Shape = "ping"
 
-// Loss is the share of the pings that nobody answered, in percent.
+// Loss is the share of the pings that were not answered, in percent.
 const Loss Metric = "loss"
 
 // leastInterval is between two pings of a pinger, or of an idle client of a chat.
@@ -38,12 +38,9 @@ var pingFamily = Family{
 		},
 	}},
 	metrics: []metricRow{
-		{Loss, MetricInfo{"% of pings", "loss", false}, func(l Load) (needs string) {
-			if l.Shape != Pings {
-				return `a point of shape "ping"`
-			}
-			return ""
-		}},
+		{Loss, MetricInfo{"% of pings", "loss", false,
+			"lost {ratio}x {b}'s share of pings",
+			"lost {ratio} % of the pings"}, needsPings},
 	},
 	owns: func(l Load) bool { return l.Shape == Pings },
 	fits: func(l Load, protocol string) (key string, err error) {
@@ -55,6 +52,13 @@ var pingFamily = Family{
 		}
 		return "", nil
 	},
+}
+
+func needsPings(l Load) (needs string) {
+	if l.Shape != Pings {
+		return `a point of shape "ping"`
+	}
+	return ""
 }
 
 // interval is a duration, or "none" in place of the one that [load] has.

@@ -34,12 +34,9 @@ var programFamily = Family{
 		word("answer", nil, func(l *Load) *string { return &l.Answer }),
 	},
 	metrics: []metricRow{
-		{SolveTime, MetricInfo{"ms", "time to solve", false}, func(l Load) (needs string) {
-			if l.Shape != Solve {
-				return `a point of shape "solve"`
-			}
-			return ""
-		}},
+		{SolveTime, MetricInfo{"ms", "time to solve", false,
+			"took {ratio}x {b}'s time",
+			"took {ratio} ms"}, needsProblem},
 	},
 	owns: func(l Load) bool { return l.Shape == Solve },
 	fits: func(l Load, protocol string) (key string, err error) {
@@ -51,4 +48,11 @@ var programFamily = Family{
 		return "", nil
 	},
 	carries: func(l Load) bool { return l.Kernel == KernelTransfer },
+}
+
+func needsProblem(l Load) (needs string) {
+	if l.Shape != Solve {
+		return `a point of shape "solve"`
+	}
+	return ""
 }
