@@ -1,7 +1,7 @@
 package load
 
-// What the rooms after the engine must know of a family of protocols, besides how it is loaded: how
-// its loads are told in words, which gates of its own its cells pass, what its results are.
+// A family of protocols has more than a driver: the rooms after the engine ask it for its loads in
+// words, for the gates that its cells must pass, and for its results.
 
 import (
 	"time"
@@ -25,6 +25,9 @@ type Family struct {
 	// uneven is set where what is served in one part of the window differs from what is in others
 	// by the protocol's nature: then a cell is not held to be steady.
 	uneven bool
+	// ramp is how long a load takes to make its connections, if it makes them at a rate of its own;
+	// nil: it makes them at once.
+	ramp func(l manifest.Load) time.Duration
 	// metrics are those that "interleave bench" shows.
 	metrics func(l manifest.Load) []manifest.Metric
 }
@@ -83,6 +86,16 @@ func (f *Family) Gates() []Gate { return f.gates }
 
 // Even tells whether each part of a window should serve as much as any other.
 func (f *Family) Even() bool { return !f.uneven }
+
+// Ramp is how long a load takes to make its connections at a rate of its own; 0 for loads that make
+// them at once. A load with a ramp has so many connections that the server is measured while they
+// are made, too.
+func (f *Family) Ramp(l manifest.Load) time.Duration {
+	if f.ramp == nil {
+		return 0
+	}
+	return f.ramp(l)
+}
 
 // Metrics are those that "interleave bench" shows of a load.
 func (f *Family) Metrics(l manifest.Load) []manifest.Metric { return f.metrics(l) }

@@ -36,6 +36,9 @@ var streamFamily = declare(Family{
 	},
 	gates:  []Gate{lateReading},
 	uneven: true, // they tick as they were opened, in a part of each second
+	ramp: func(l manifest.Load) time.Duration {
+		return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
+	},
 	metrics: func(manifest.Load) []manifest.Metric {
 		return []manifest.Metric{manifest.LatencyP99, manifest.CPU, manifest.ClientMemory,
 			manifest.KernelMemory, manifest.Threads}
@@ -52,8 +55,9 @@ const (
 	minLateRead = 100 * time.Microsecond
 )
 
-// lateReading judges a load that only listens: a text that has come waits for nobody but the load,
-// and that wait is in the delay which the cell reports. So it must be small against it.
+// lateReading judges a load that only listens. A text that has arrived waits for the load alone,
+// and that wait is in the delay which the cell reports. So the wait must be small against the
+// delay.
 func lateReading(_ manifest.Load, r *Result) *Doubt {
 	p, ok := r.Part.(*Streams)
 	if !ok || p.Waited == nil || p.Delay == nil || p.Waited.Count() == 0 {

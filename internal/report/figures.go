@@ -106,8 +106,7 @@ func (s *study) measured(e *experiment, c manifest.Condition,
 // offered says that a row's rate is what the load offered: no result.
 func (e *experiment) offered(r verdict.Row) bool {
 	p := e.point(r.Point)
-	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced ||
-		p.Load.Shape == manifest.Streams)
+	return p != nil && (p.Load.Rate > 0 || p.Load.Bits > 0)
 }
 
 // split takes apart what lies on an axis of at least two places and what does not.
@@ -220,7 +219,7 @@ func (e *experiment) published(c manifest.Condition, curve manifest.Curve,
 	return p
 }
 
-// describeSweep tells the ends of the axis, for those who hear the figure.
+// describeSweep tells the ends of the axis, for readers who hear the figure.
 func describeSweep(f figure.Sweep) string {
 	var parts []string
 	for _, s := range f.Series {

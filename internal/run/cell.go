@@ -59,7 +59,7 @@ func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64,
 	return c, nil
 }
 
-// spoilt is what ends a cell but not the run.
+// spoilt is an error that ends a cell but not the run.
 type spoilt struct {
 	gate string
 	err  error
@@ -96,7 +96,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		return l.solve(ctx, s, window, c, f)
 	}
 	opts := probe.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
-	if s.Protocol == "sink" {
+	if s.Protocol == manifest.Sink {
 		out, err := openOutput(l.Built[s.Model], s.Point.Load)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		defer out.close()
 		opts.Stdout = out.file
 	}
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		if err := makeRoom(s, l.Built[s.Model].Model, &opts); err != nil {
 			return &spoilt{"room", err, ""}
 		}
@@ -114,10 +114,10 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		return cause("start", err)
 	}
 	defer chain.Kill()
-	server := chain[0] // whom clients ask
+	server := chain[0] // the one that clients connect to
 	c.StartUp = server.StartUp
 	sampler := sample.New(chain.Group(), s.Sample)
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		sampler.Trace()
 	}
 	sampler.Start()
@@ -149,13 +149,13 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	return nil
 }
 
-// plan is what the engine is told.
+// plan is the engine's plan for a cell.
 func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 	limit := s.WarmUp + s.Window + slack
 	if s.Window == 0 {
 		limit = longest
 	}
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		limit += slowRamp*rampTime(s.Point.Load) + load.StreamDrainTime
 	}
 	p := load.Plan{
@@ -182,7 +182,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Cha
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
 	// now, for it looks at each file that the server has open
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		if err := checkOwner(chain, c, f); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Cha
 		}
 		switch event.At {
 		case load.Connected:
-			if s.Point.Load.Shape == manifest.Streams {
+			if rampTime(s.Point.Load) > 0 {
 				sampler.Mark(sample.MarkRamp)
 			} else if err := checkOwner(chain, c, f); err != nil {
 				return err
@@ -225,7 +225,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Cha
 	}
 }
 
-// checkOwner finds who else serves on the servers' ports.
+// checkOwner finds other processes that listen on the servers' ports.
 func checkOwner(chain probe.Chain, c *record.Cell, f *Facts) error {
 	err := chain.CheckOwner()
 	var failure *probe.Failure

@@ -277,9 +277,7 @@ func (s *Spec) Estimate() time.Duration {
 		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
 		window = time.Duration(total / finiteGuess * float64(time.Second))
 	}
-	if s.Point.Load.Shape == manifest.Streams {
-		around += rampTime(s.Point.Load)
-	}
+	around += rampTime(s.Point.Load)
 	around *= time.Duration(max(1, s.Point.Load.Chain)) // its servers start one after the other
 	return around + s.WarmUp + window
 }
