@@ -10,7 +10,7 @@ type count struct {
 	Images                                     *ImageTimes
 }
 
-// of is what a result has counted.
+// of returns the counts of a result.
 func of(r *Result) count {
 	switch p := r.Part.(type) {
 	case *Requests:

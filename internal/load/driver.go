@@ -1,9 +1,8 @@
 package load
 
-// What a protocol has to say to the engine. A protocol validates a plan and prepares a job; the
-// job gives each thread a driver; the driver decides what is sent and what must come back.
-// Connections, the clock, the stages of a load and what is counted belong to the worker, and are
-// the same for all.
+// The engine's side of a protocol. A protocol validates a plan and prepares a job; the job gives
+// each thread a driver; the driver decides what is sent and checks what comes back. Connections,
+// the clock, the stages of a load and the counters belong to the worker, and are the same for all.
 
 import (
 	"cmp"
@@ -72,7 +71,7 @@ func (p *protocol) shapeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// A job is a load of one protocol: what its threads share.
+// A job is a load of one protocol, with the state that its threads share.
 type job interface {
 	// driver is the part of one thread, whose connections are not open yet.
 	driver(w *worker) driver
@@ -93,7 +92,7 @@ type driver interface {
 	// connect opens the connections. It returns when the load may begin, or when nothing is
 	// under way any more.
 	connect(limitAt int64)
-	// watch is what a connection is watched for, in epoll's flags.
+	// watch returns the events of epoll that a connection is watched for.
 	watch() uint32
 	// connected is told that a connection stands.
 	connected(c *conn)
@@ -128,7 +127,7 @@ type driver interface {
 	// lost is told that a connection is given up, while its requests in flight can still be told
 	// from the answered.
 	lost(c *conn)
-	// part is what the thread has counted.
+	// part returns the counts of the thread.
 	part() Part
 	// close frees what the driver has opened.
 	close()

@@ -1,8 +1,8 @@
 package load
 
-// The echo protocol: a message is a pattern that depends on connection, request and position, so
-// that a byte that is wrong, lost, doubled, in the wrong place or someone else's is seen, without
-// keeping what was sent.
+// The echo protocol: a message is a pattern that depends on connection, request and position. So a
+// byte that is wrong, lost, doubled, in the wrong place or another connection's is seen, without a
+// copy of the bytes that were sent.
 
 import (
 	"encoding/binary"

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shared is what the threads of an engine have in common.
+// shared is the state that the threads of an engine share.
 type shared struct {
 	parts   int
 	apart   bool           // each thread has a table of descriptors of its own
@@ -177,8 +177,8 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 	return nil
 }
 
-// run is the life of a worker's thread. The thread ends with it, so that its core and slack
-// concern nobody else.
+// run is the life of a worker's thread. The thread ends with it, so that its core and timer slack
+// are those of no other goroutine.
 func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
 	runtime.LockOSThread()
 	err := tuneThread(w.cpu)
@@ -206,7 +206,7 @@ func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int6
 	return nil
 }
 
-// partial is what can be said of a load that did not begin: its errors.
+// partial is the result of a load that did not begin: its errors.
 func (e *engine) partial() *Result {
 	var all faults
 	for _, w := range e.workers {

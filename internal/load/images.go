@@ -157,7 +157,7 @@ func (m *images) awaited(c *conn) string {
 
 func (m *images) drainTime() time.Duration { return cmp.Or(m.plan.Drain, operationDrainTime) }
 
-// part is what the thread has counted.
+// part returns the counts of the thread.
 func (m *images) part() Part {
 	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost),
 		slices.Clip(m.times.FirstGet)
@@ -169,7 +169,7 @@ func (m *images) part() Part {
 	return p
 }
 
-// request renders the head of the client's next request. What follows is within the room of a head.
+// request renders the head of the client's next request. A head is at most requestMost bytes.
 func (m *images) request(h []byte, v *imageClient) []byte {
 	switch v.step {
 	case stepPost:

@@ -49,7 +49,7 @@ func runPlan(t testing.TB, p Plan) *Result {
 const patience = 5 * time.Minute
 
 // quietly tries until one try succeeds: another program on the machine can only spoil a figure, and
-// has moments in which it does not. What no busy machine explains the try itself reports.
+// has moments in which it does not. A try itself reports errors that no busy machine explains.
 func quietly(t testing.TB, want string, try func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end) && !t.Failed(); {

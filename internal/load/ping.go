@@ -2,9 +2,9 @@ package load
 
 // Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A
 // pinger is an identifier; its pings are numbered and carry a pattern of their own, so that a reply
-// that is wrong, doubled or somebody else's is seen. What is not answered within lostTime is lost,
-// and counts as if it had taken that long: a median over those that came back only would make a
-// stack better by what it drops.
+// that is wrong, doubled or another pinger's is seen. A ping that is not answered within lostTime
+// is lost, and counts as if it had taken that long: a median over the replies alone would make a
+// stack look better by the pings that it drops.
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const (
 	sweepEvery = 50 * time.Millisecond // lost ones are found that late at most
 )
 
-// What flight.sent says of a ping that is not under way any more.
+// The values of flight.sent for a ping that is not under way any more.
 const (
 	pingAnswered = -1
 	pingLost     = -2
@@ -109,7 +109,7 @@ func (g *pings) connect(limitAt int64) {
 			return
 		}
 	}
-	for n := first.answered; n < first.issued; n++ { // what was asked before somebody answered
+	for n := first.answered; n < first.issued; n++ { // pings that were sent before the first answer
 		g.endPing(first, n, pingLost)
 	}
 	first.answered = first.issued
@@ -260,7 +260,7 @@ func (g *pings) sweep(before int64) {
 	}
 }
 
-// expire takes as lost what is under way: nobody promised to answer.
+// expire counts the pings that are under way as lost: no host has to answer.
 func (g *pings) expire() { g.sweep(g.now) }
 
 func (g *pings) part() Part {

@@ -1,6 +1,6 @@
-// Package load makes load and measures what becomes of it. What is sent, and what must come back, a
-// driver for each protocol says (driver.go); connections, the clock, the stages of a load and what
-// is counted are the same for all.
+// Package load makes load and measures how a server takes it. A driver for each protocol decides
+// what is sent and checks what comes back (driver.go); connections, the clock, the stages of a load
+// and the counters are the same for all.
 //
 // The engine is a process of its own: one locked OS thread for each core it is given, with an
 // epoll loop, raw system calls and no allocation, channel or lock while it measures. The trade:

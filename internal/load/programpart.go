@@ -12,7 +12,7 @@ import (
 	"interleave/internal/quantity"
 )
 
-// Solved is what a program has solved.
+// Solved counts the solutions of a program.
 type Solved struct {
 	plain
 	Solutions int64 `json:"solutions"`       // in the window

@@ -19,8 +19,8 @@ type codec interface {
 	// check reads what follows the bytes that c has received, and counts the replies that end in
 	// it. A kind that is not empty says what is wrong.
 	check(c *conn, p []byte) (replies int, kind string)
-	// lost is told that nobody will know which of the requests of c that are not answered
-	// have been served.
+	// lost is told that a connection is given up: it stays unknown which of its unanswered
+	// requests the server has served.
 	lost(c *conn)
 }
 

@@ -53,7 +53,7 @@ var requestsFamily = declare(Family{
 	},
 })
 
-// offerRate is what open loads are told.
+// offerRate sets the rate of an open load.
 func offerRate(l *manifest.Load, w Wishes) {
 	if l.Shape == manifest.Open {
 		l.Rate, l.Gaps = w.Rate, "constant"

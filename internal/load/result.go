@@ -1,6 +1,6 @@
 package load
 
-// What a load has counted: what all loads have in common, and the part of the family of protocols.
+// A result has the figures that all loads have in common, and the part of the load's family.
 
 import (
 	"encoding/json"
@@ -60,7 +60,7 @@ type Part interface {
 	Lean() Part
 }
 
-// plain is what most parts do.
+// plain has the methods that most parts share.
 type plain struct{}
 
 func (plain) Kept() (served, due int64) { return 0, 0 }

@@ -1,8 +1,8 @@
 package load
 
 // The sink protocol: lines of text that are never answered. Each line begins with its
-// connection and number, so that whoever reads the server's output can tell a lost, doubled,
-// torn or misplaced one.
+// connection and number, so that a line that is lost, doubled, torn or misplaced shows in the
+// server's output.
 
 import "interleave/internal/manifest"
 
@@ -40,7 +40,7 @@ func newSink(size uint64) *sink {
 
 func (s *sink) requestBytes() uint64 { return s.size }
 
-// start is where the i-th line of a message begins.
+// start is the offset at which the i-th line of a message begins.
 func (s *sink) start(i uint64) uint64 { return i * s.size / s.lines }
 
 func (s *sink) fill(c *conn, p []byte) {

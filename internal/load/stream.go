@@ -23,8 +23,8 @@ const (
 	secondOfStream = int64(time.Second)
 	// earlyStream is what a text may come before its second, as services/stream/README.md has it.
 	earlyStream = int64(50 * time.Millisecond)
-	// greetTime is how long nobody may be greeted before those who wait are given up, a guess: a
-	// SYN that a full backlog dropped is sent again after 1, 3 and 7 s.
+	// greetTime is how long no connection may be greeted before those that wait are given up, a
+	// guess: a SYN that a full backlog dropped is sent again after 1, 3 and 7 s.
 	greetTime = 10 * time.Second
 	// mostUngreeted is how many of all threads' connections are not greeted at once: a quarter of a
 	// listener's longest backlog.

@@ -13,8 +13,8 @@ import (
 // otherFiles are standard files, epoll, eventfd, schedstat, the runtime's own.
 const otherFiles = 32
 
-// threads is how many the load has, apart if each has a table of descriptors of its own. It says
-// early what a thousand failed connections would say late.
+// threads is how many the load has; apart tells that each has a table of descriptors of its own. A
+// limit that is too low is an error here, before a thousand connections fail.
 func (p *Plan) threads(known protocol) (n int, apart bool, err error) {
 	n = min(max(1, len(p.CPUs)), p.Load.Connections)
 	if known.portless {

@@ -41,7 +41,7 @@ const (
 
 const unlimited = 1 << 62
 
-// What epoll calls descriptors that are no connection's.
+// The tags in epoll of descriptors that are no connection's.
 const (
 	stopTag   = -1
 	driverTag = -2 // one of the driver's own
@@ -68,7 +68,7 @@ type worker struct {
 	tally
 }
 
-// clock is where in its load a worker is.
+// clock is a worker's place in its load: its stage, and the times of stage and window.
 type clock struct {
 	stage     stage
 	sending   bool
@@ -85,13 +85,13 @@ type clock struct {
 // inWindow tells whether a time lies in the window, as it is planned.
 func (t *clock) inWindow(at int64) bool { return at >= t.openAt && at < t.closeAt }
 
-// demand is what a worker has to ask for.
+// demand is the number of the requests that a worker must send, and their schedule.
 type demand struct {
 	scheduled bool   // requests are due at times fixed before
 	finite    bool   // each connection has so many requests, and the load ends with them
 	counting  bool   // the requests that are left, in the window of a finite load
 	pipeline  uint64 // requests in flight on a connection, unless scheduled
-	batch     int64  // what a request counts for
+	batch     int64  // how many requests each is counted as
 	inFlight  int64
 	left      int64   // requests that connections have still to issue, finite
 	order     []int32 // of connections, whose requests are due in turn
@@ -99,7 +99,7 @@ type demand struct {
 	schedule  *schedule
 }
 
-// tally is what a worker has counted.
+// tally holds the counters of a worker.
 type tally struct {
 	served    int64 // requests in the window
 	total     int64 // requests since the start
@@ -230,7 +230,7 @@ func (w *worker) count(n int64) {
 	}
 }
 
-// outcome is what the worker has counted.
+// outcome returns the counts of the worker.
 func (w *worker) outcome() *Result {
 	return &Result{
 		Window: time.Duration(w.closedAt - w.openedAt), Part: w.driver.part(),

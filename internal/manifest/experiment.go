@@ -98,7 +98,7 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 	return r.Experiment, nil
 }
 
-// readModels reads who is compared, and with whom.
+// readModels reads the models that are compared, and the baseline.
 func (r *experimentReader) readModels() {
 	t := r.top
 	r.Models = t.distinct("models")
@@ -248,7 +248,7 @@ func (e *Experiment) Sweep() []Point {
 }
 
 // Missing lists, as "service/model", what the experiment names and the tree does not have: models
-// to come. They are no error; whoever runs the experiment says that they were not measured.
+// to come. They are no error; a run says that they were not measured.
 func (e *Experiment) Missing(tree *Tree) []string {
 	var out []string
 	for _, p := range e.Points {

@@ -50,7 +50,8 @@ type shapeRow struct {
 	enter func(l *Load) // sets what a load of this shape has by itself; nil: nothing
 }
 
-// A must is a key that a load must have, with words and an example for who left it out.
+// A must is a key that a load must have, with words and an example for the message if it is
+// missing.
 type must struct{ key, like string }
 
 // families are all. A load's keys and shapes are listed in this order in messages.

@@ -141,7 +141,7 @@ type Experiment struct {
 	// the source's machine, versions and durations: the differences a verdict lists; none if
 	// nothing is published
 	Setup   []string
-	Here    []string // what of our set-up the load and the machine do not tell
+	Here    []string // details of our set-up that neither the load nor the machine tells
 	Service string
 	Models  []string
 	// a command that builds the model for many systems, in place of measuring: see record.Build

@@ -1,6 +1,6 @@
 package manifest
 
-// wrongExperiments are what a person gets wrong, one thing each, and what is said to it:
+// wrongExperiments are mistakes that a person makes, one each, with the messages about them:
 // line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"a claim of nobody's", "sentence = \"Go answers less.\"\nwhere    = \"section 1\"\n",

@@ -43,7 +43,7 @@ func upgrade(line []byte, c *Cell) error {
 	return nil
 }
 
-// part is what the load's family counts.
+// part converts the counts into the part of the load's family.
 func (f *formerResult) part(l manifest.Load) load.Part {
 	switch l.Family().Name {
 	case "chat":

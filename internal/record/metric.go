@@ -22,7 +22,7 @@ func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
 	return c.Raw(m)
 }
 
-// Raw is Metric also of a void cell, for those who want to see what was voided.
+// Raw is Metric also of a void cell, for a reader who wants to see the figures that do not count.
 func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 	r := c.Result
 	if r == nil || c.Load.Shape != "" && !c.Load.Shows(m) {
@@ -107,8 +107,8 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 	return c.Result.Part.Cost(m, c.Load, cpu)
 }
 
-// clientMemory is what the server's tree holds more than before its first client came,
-// by their number.
+// clientMemory is the growth of the memory of the server's tree since before its first client, by
+// their number.
 func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
 	idle, ok := c.Server.Mark(sample.MarkIdle)
 	if !ok || c.Load.Connections == 0 {
@@ -117,9 +117,9 @@ func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
 	return load.Positive((float64(closed.PSS) - float64(idle.PSS)) / float64(c.Load.Connections))
 }
 
-// kernelMemory is what the kernel holds more than before the first client came, by their number:
-// both ends of each connection are on this machine, and whatever else the kernel has come to
-// hold meanwhile.
+// kernelMemory is the growth of the kernel's memory since before the first client, by their number.
+// Both ends of each connection are on this machine. Memory that the kernel has taken meanwhile for
+// other things counts too.
 func (c *Cell) kernelMemory(closed sample.Sample) (float64, bool) {
 	idle, ok := c.Server.Mark(sample.MarkIdle)
 	if !ok || idle.Kernel == 0 || c.Load.Connections == 0 {

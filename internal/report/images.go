@@ -1,7 +1,7 @@
 package report
 
-// What only image services show: the time of a response by its number since the server's start,
-// and where it goes.
+// The figures of image services: the time of a response by its number since the server's start,
+// and the parts of that time.
 
 import (
 	"cmp"
@@ -249,7 +249,7 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 }
 
 // partsOf are the medians over the rounds of the means of the four parts, or of the five that a
-// chain has, in µs. What a server does not say is no part.
+// chain has, in µs. A part that a server does not tell is left out.
 func partsOf(cells []record.Cell, n int) []float64 {
 	metrics := []manifest.Metric{manifest.ToServer, manifest.Database, manifest.InServer,
 		manifest.FromServer}
@@ -283,7 +283,7 @@ func whole(parts []float64) (sum float64) {
 	return sum
 }
 
-// describeParts tells the bars to those who hear the figure.
+// describeParts tells the bars, for readers who hear the figure.
 func describeParts(f figure.Parts) string {
 	text := ""
 	for i, r := range f.Rows {

@@ -298,7 +298,8 @@ func (s *study) fillMachine(p *page) {
 	}
 }
 
-// command is what was typed: the program by its name only, and what a shell would split in quotes.
+// command is the command line as typed: the program by its name only, and in quotes the words that
+// a shell would split.
 func command(args []string) string {
 	var parts []string
 	for i, a := range args {
@@ -313,7 +314,7 @@ func command(args []string) string {
 	return strings.Join(parts, " ")
 }
 
-// transfer is what the claim itself says of the set-up; the rest stands with the experiment.
+// transfer is the claim's own note on the set-up; the rest stands with the experiment.
 func (c claimView) Transfer() string { return c.Claim.Transfer }
 
 // Table is of the comparisons where no figure has it.

@@ -1,7 +1,6 @@
 package report
 
-// What the servers were busy with, as flame graphs: of profiles that were taken apart from
-// what was measured.
+// Flame graphs of the servers' profiles, which were taken apart from the measured cells.
 
 import (
 	"cmp"
@@ -41,7 +40,7 @@ func calls(n *profile.Node, total int64) []figure.Call {
 	var out []figure.Call
 	for _, c := range n.Calls {
 		for len(c.Calls) == 1 && c.Calls[0].N == c.N {
-			c = c.Calls[0] // who only calls another is not drawn: frameworks stand deep
+			c = c.Calls[0] // a function that only calls another is not drawn: frameworks stand deep
 		}
 		out = append(out, figure.Call{Name: c.Name, Share: float64(c.N) / float64(total),
 			Calls: calls(c, total)})

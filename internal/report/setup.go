@@ -1,6 +1,6 @@
 package report
 
-// What was offered and on what machine: the set-up in words.
+// The set-up in words: the loads that were offered, and the machine.
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ func (s *study) chains(e *experiment) string {
 	return strings.Join(parts, ", ")
 }
 
-// loads are what was offered: the sweep in one line, each other point in its own.
+// loads tell the loads that were offered: the sweep in one line, each other point in its own.
 func (s *study) loads(e *experiment) []string {
 	offered := map[string]manifest.Load{}
 	for _, c := range e.cells {

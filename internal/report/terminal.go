@@ -123,7 +123,7 @@ func unfinishedMark(run Run) string {
 
 func (s *screen) line(text string) { fmt.Fprintln(s.w, plainSpaces(text)) }
 
-// plainSpaces are what people search and scripts split.
+// plainSpaces replaces thin spaces by plain ones, which people search for and scripts split at.
 func plainSpaces(text string) string { return strings.ReplaceAll(text, quantity.Thin, " ") }
 
 func (s *screen) escape(code, text string) string {

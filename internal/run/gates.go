@@ -25,7 +25,7 @@ const (
 	minAchieved = .99                  // of the requests that were due
 	maxLittle   = .05                  // deviation from N = X R in a closed loop
 	maxLoadWait = .05                  // of the load's CPU, waiting for a core of its own
-	wakeUp      = 2 * time.Microsecond // what each waking takes on a core that nobody shares
+	wakeUp      = 2 * time.Microsecond // of each waking, on a core that is not shared
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
@@ -37,7 +37,7 @@ const (
 	minSteadyTime = time.Second // a shorter window says nothing about drift
 )
 
-// Facts are what the gates judge a cell by, besides what is recorded of it.
+// Facts are what the gates judge a cell by, besides its record.
 type Facts struct {
 	Cores     int           // of the machine
 	LoadCores int           // that the load may use

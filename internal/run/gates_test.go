@@ -50,7 +50,7 @@ func scheduled() *record.Cell {
 	return c
 }
 
-// requests are what a cell of requests and replies has counted.
+// requests returns the counts of a cell of requests and replies.
 func requests(c *record.Cell) *load.Requests { return c.Result.Part.(*load.Requests) }
 
 // paced is the same in bytes: 1,250 bytes a message at 1 Mbit/s, so one every 10 ms.
@@ -81,13 +81,13 @@ func streamed() *record.Cell {
 	return c
 }
 
-// messages are what a cell of a sink has counted.
+// messages returns the counts of a cell of a sink.
 func messages(c *record.Cell) *load.Messages { return c.Result.Part.(*load.Messages) }
 
-// pings are what a cell of pingers has counted.
+// pings returns the counts of a cell of pingers.
 func pings(c *record.Cell) *load.Pings { return c.Result.Part.(*load.Pings) }
 
-// streams are what a cell of streams has counted.
+// streams returns the counts of a cell of streams.
 func streams(c *record.Cell) *load.Streams { return c.Result.Part.(*load.Streams) }
 
 var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}

@@ -16,10 +16,10 @@ import (
 // A hundred thousand connections and more need files and kernel memory of this machine.
 
 const (
-	// otherFiles is what a server and the load open besides their connections: a JVM's hundreds,
-	// and as much again.
+	// otherFiles are the files that a server and the load open besides their connections: a JVM
+	// opens hundreds, and as many again are left.
 	otherFiles = 1024
-	// kernelBytes is what the kernel holds for both ends of a connection over loopback, measured
+	// kernelBytes is the kernel's memory for both ends of a connection over loopback, measured
 	// here: 10 KB. A server's own part comes on top, and is seen while the connections are made
 	// (load.leastMemory).
 	kernelBytes = 10_500
