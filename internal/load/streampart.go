@@ -31,8 +31,8 @@ var streamFamily = declare(Family{
 	name:  "stream",
 	parts: []func() Part{func() Part { return new(Streams) }},
 	words: func(l manifest.Load) []string {
-		return []string{quantity.Many(l.Connections, "connection"), bytesWords(l) +
-			" in closed loop"}
+		return []string{quantity.Many(l.Connections, "connection"),
+			"opened at " + quantity.Trim(l.Rate, 4) + " a second", "each hears a text a second"}
 	},
 	gates:  []Gate{lateReading},
 	uneven: true, // they tick as they were opened, in a part of each second
