@@ -22,7 +22,7 @@ type Solved struct {
 	Took *hist.Histogram `json:"took,omitempty"`
 }
 
-var programFamily = declare(Family{
+var _ = declare(Family{
 	name:  "program",
 	parts: []func() Part{func() Part { return new(Solved) }},
 	words: programWords,

@@ -94,7 +94,7 @@ func protocolWords() (words []string) {
 
 // ShapesOf are the shapes that load a protocol's family.
 func ShapesOf(protocol string) (shapes []Shape) {
-	if f := familyOf(protocol); f != nil {
+	if f := FamilyOf(protocol); f != nil {
 		for _, row := range f.shapes {
 			shapes = append(shapes, row.shape)
 		}
@@ -102,8 +102,8 @@ func ShapesOf(protocol string) (shapes []Shape) {
 	return shapes
 }
 
-// familyOf finds the family of a protocol; nil if there is no protocol of that name.
-func familyOf(protocol string) *Family {
+// FamilyOf finds the family of a protocol; nil if there is no protocol of that name.
+func FamilyOf(protocol string) *Family {
 	for _, f := range families {
 		if slices.ContainsFunc(f.Protocols, func(p Protocol) bool { return p.Name == protocol }) {
 			return f
@@ -116,7 +116,7 @@ func familyOf(protocol string) *Family {
 // protocol's family is asked first, and then the load's, but for the first family: its protocols
 // have nothing to say of a load that is another's.
 func (l Load) fits(protocol string) (key string, err error) {
-	first, second := familyOf(protocol), l.Family()
+	first, second := FamilyOf(protocol), l.Family()
 	if first == families[0] {
 		first, second = second, first
 	}
