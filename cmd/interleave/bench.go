@@ -72,11 +72,9 @@ server of IRC.`,
 	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"},
 		"models to measure beside it; the first is the baseline")
 	flags.StringVar(&f.shape, "shape", "",
-		"closed, open, paced or connect; for hosts ping, transfer or bulk; for a chat fanout or "+
-			"idle (default: the one that suits the service)")
+		offeredShapes()+" (default: the one that suits the service)")
 	flags.IntVar(&f.connections, "connections", 64, "open connections")
-	flags.IntVar(&f.size, "size", 0,
-		"bytes of a message (default: 16; counter 1; sink 1,250; chat 64; ping 56; transfer 4,096)")
+	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: "+offeredSizes()+")")
 	flags.Float64Var(&f.rate, "rate", 5000, "requests a second over all connections, shape open")
 	flags.DurationVar(&f.interval, "interval", 50*time.Millisecond,
 		"between two pings of a pinger, shape ping; 0 sends the next when the last is answered")
@@ -179,11 +177,9 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server",
 			f.name)
 	}
-	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk",
-		"fanout", "idle"}
-	if !slices.Contains(shapes, f.shape) {
-		return usage("--shape=%s: expected closed, open, paced or connect, for hosts ping, "+
-			"transfer or bulk, and for a chat fanout or idle", f.shape)
+	if _, shapes := shapesByProtocol(); f.shape != "" &&
+		!slices.Contains(slices.Concat(shapes...), f.shape) {
+		return usage("--shape=%s: expected %s", f.shape, offeredShapes())
 	}
 	if f.warmUp < 0 {
 		return usage("--warm-up=%v: expected 0, for the models' own, or more", f.warmUp)
@@ -214,81 +210,72 @@ const (
 	leastSample = 25 * time.Millisecond
 )
 
+// offered are the protocols that can be benched.
+func offered() []manifest.Protocol {
+	return slices.DeleteFunc(slices.Clone(manifest.Protocols),
+		func(p manifest.Protocol) bool { return p.Shape == "" })
+}
+
+// shapesByProtocol are the shapes of each protocol that no protocol before it has, in the order of
+// manifest.Protocols.
+func shapesByProtocol() (names []string, shapes [][]string) {
+	var seen []manifest.Shape
+	for _, p := range offered() {
+		var own []string
+		for _, s := range manifest.ShapesOf(p.Name) {
+			if !slices.Contains(seen, s) {
+				seen, own = append(seen, s), append(own, string(s))
+			}
+		}
+		if len(own) > 0 {
+			names, shapes = append(names, p.Name), append(shapes, own)
+		}
+	}
+	return names, shapes
+}
+
+// offeredShapes are all shapes, in words: "closed, open, paced or connect; for ping ping; ...".
+func offeredShapes() string {
+	var parts []string
+	names, shapes := shapesByProtocol()
+	for i, own := range shapes {
+		words := strings.Join(own, ", ")
+		if last := len(own) - 1; last > 0 {
+			words = strings.Join(own[:last], ", ") + " or " + own[last]
+		}
+		if i > 0 {
+			words = "for " + names[i] + " " + words
+		}
+		parts = append(parts, words)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// offeredSizes are the sizes of messages by protocol: "echo 16, counter 1, ...".
+func offeredSizes() string {
+	var parts []string
+	for _, p := range offered() {
+		if p.SizeBytes > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.SizeBytes))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // load is the load that the flags ask for, in the shape that suits the service unless they name
 // one.
 func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	p := manifest.ProtocolNamed(service.Protocol)
 	l := manifest.Load{Shape: cmp.Or(manifest.Shape(f.shape), p.Shape), Connections: f.connections,
 		SizeBytes: cmp.Or(f.size, p.SizeBytes), Pipeline: 1}
-	switch l.Shape {
-	case manifest.Open:
-		l.Rate, l.Gaps = f.rate, "constant"
-	case manifest.Paced:
-		l.Bits = 1e6
-	case manifest.Pings:
-		l.Interval = f.interval
-	case manifest.Bulk:
-		l.Direction, l.SizeBytes = f.direction, 0
-	case manifest.Streams:
-		l.Rate, l.SizeBytes = f.rate, 0
-	}
-	if service.Protocol == manifest.Chat {
-		f.chat(&l)
-	}
-	if service.Protocol == "counter" {
-		l.ReadShare = f.readShare
-	}
+	load.Offer(service.Protocol, &l, load.Wishes{Rate: f.rate, ReadShare: f.readShare,
+		Interval: f.interval, Direction: f.direction})
 	return l
-}
-
-// chat puts all clients into one room, in which chatSenders speak. Clients with paced messages are
-// alone in a room.
-func (f *benchFlags) chat(l *manifest.Load) {
-	const chatSenders, chatBurst = 8, 8 // as in experiments/chat-fanout
-	l.Members, l.Senders = manifest.AllMembers, min(chatSenders, f.connections)
-	switch l.Shape {
-	case manifest.Fanout:
-		l.Pipeline = chatBurst
-	case manifest.Paced:
-		l.Members, l.Senders = 1, 0
-	case manifest.Idle:
-		l.SizeBytes, l.Senders, l.Interval = 0, 0, time.Second
-	}
 }
 
 // experiment is the experiment that the flags describe: no claim, one point.
 func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
 	l := f.load(service)
-	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS,
-		manifest.Switches}
-	switch l.Shape {
-	case manifest.Pings:
-		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.Loss,
-			manifest.CPUPerRequest, manifest.PSS}
-		if !l.Timed() {
-			metrics = []manifest.Metric{manifest.Throughput, manifest.Loss, manifest.CPUPerRequest,
-				manifest.PSS}
-		}
-	case manifest.Transfers, manifest.Bulk:
-		metrics = []manifest.Metric{manifest.BitRate, manifest.CPUPerGB, manifest.PSS}
-	case manifest.Open:
-		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99,
-			manifest.CPUPerRequest, manifest.PSS}
-	case manifest.Fanout:
-		metrics = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery,
-			manifest.Throughput, manifest.ClientMemory}
-	case manifest.Streams:
-		metrics = []manifest.Metric{manifest.LatencyP99, manifest.CPU, manifest.ClientMemory,
-			manifest.KernelMemory, manifest.Threads}
-	case manifest.Idle:
-		metrics = []manifest.Metric{manifest.ClientMemory, manifest.Threads}
-	case manifest.Paced:
-		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS,
-			manifest.Switches}
-	}
-	if l.Members > 0 && l.Shape == manifest.Open {
-		metrics = append(metrics, manifest.AckP50, manifest.AckP99)
-	}
 	depth := manifest.Depth{
 		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: f.warmUp, Window: f.window,
 		Sample:     max(f.window/20, leastSample),
@@ -302,7 +289,7 @@ func (f *benchFlags) experiment(service *manifest.Service, command []string) *ma
 			strings.Join(f.models, ", ")),
 		Expect:  "nothing: it is measured to be seen",
 		Service: service.Name, Models: append(slices.Clone(f.models), f.name),
-		Baseline: f.models[0], Metrics: metrics,
+		Baseline: f.models[0], Metrics: load.FamilyOf(l).Metrics(l),
 		Load: l, Points: []manifest.Point{point}, Quick: depth, Normal: depth, Full: depth,
 	}
 }

@@ -31,6 +31,7 @@ const maxLines = 600
 var rooms = []string{
 	"version",
 	"browser", "freeport", "irctest", "command", "hist", "manifest", "proc", "profile",
+	"quantity",
 	"group", "netns", "disk",
 	"load", "sample",
 	"probe/tail", "probe/toolchain", "probe/faulty", "probe/serve", "probe/transcript",

@@ -109,7 +109,7 @@ func shortest(delay time.Duration) check {
 			least := [2]int64{math.MaxInt64, math.MaxInt64}
 			for range 10 {
 				for i, s := range []*server{fast, slow} {
-					r, err := b.offer(ctx, s, l, 0, 50*time.Millisecond)
+					_, r, err := b.offer(ctx, s, l, 0, 50*time.Millisecond)
 					if err != nil {
 						return record.Check{}, err
 					}

@@ -29,12 +29,13 @@ const (
 	messageBytes     = 16
 )
 
-// offer runs a load against a server and returns the engine's result.
+// offer runs a load of the echo against a server. It returns the engine's result, and its part
+// about requests.
 func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
-	warmUp, window time.Duration) (r *load.Result, err error) {
+	warmUp, window time.Duration) (r *load.Result, of *load.Requests, err error) {
 	g, err := group.New("calibration", group.Options{CPUs: b.load, Priority: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	l.SizeBytes = messageBytes
@@ -45,26 +46,30 @@ func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
 	}
 	e, err := load.Start(ctx, []string{b.exe, "load"}, p, g.Start)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer e.Kill()
 	for {
 		ev, err := e.Next()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		switch ev.At {
 		case load.Connected:
 			if err := e.Go(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		case load.Failed:
-			return nil, errors.New(ev.Error)
+			return nil, nil, errors.New(ev.Error)
 		case load.Done:
 			if len(ev.Result.Errors) > 0 {
-				return nil, fmt.Errorf("the load met errors: %s", ev.Result.FirstFail)
+				return nil, nil, fmt.Errorf("the load met errors: %s", ev.Result.FirstFail)
 			}
-			return ev.Result, nil
+			of, ok := ev.Result.Part.(*load.Requests)
+			if !ok {
+				return nil, nil, errors.New("the load engine ended without the result of an echo")
+			}
+			return ev.Result, of, nil
 		}
 	}
 }
@@ -77,14 +82,14 @@ func stallCheck(window time.Duration) check {
 		error) {
 		l := manifest.Load{Shape: manifest.Open, Connections: stallConnections, Rate: stallRate,
 			Gaps: "constant"}
-		r, err := b.offer(ctx, s, l, 100*time.Millisecond, window)
+		_, of, err := b.offer(ctx, s, l, 100*time.Millisecond, window)
 		if err != nil {
 			return record.Check{}, fmt.Errorf("measuring a server that stalls: %w", err)
 		}
 		c := judge("95th percentile of a server that stalls 100 ms each second", "ms", 50,
-			ms(r.Latency.Quantile(.95)), stallTolerance)
+			ms(of.Latency.Quantile(.95)), stallTolerance)
 		c.Note = fmt.Sprintf("sends were late by %.3g ms at the 99th percentile",
-			ms(r.Late.Quantile(.99)))
+			ms(of.Late.Quantile(.99)))
 		return c, nil
 	})
 }
@@ -110,11 +115,11 @@ func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 			var more []float64
 			for turn := range turns {
 				for i, s := range []*server{fast, slow} {
-					r, err := b.offer(ctx, s, l, 10*time.Millisecond, window)
+					_, of, err := b.offer(ctx, s, l, 10*time.Millisecond, window)
 					if err != nil {
 						return record.Check{}, fmt.Errorf("measuring a server that delays: %w", err)
 					}
-					medians[i] = append(medians[i], ms(r.Service.Quantile(.5)))
+					medians[i] = append(medians[i], ms(of.Service.Quantile(.5)))
 				}
 				more = append(more, medians[1][turn]-medians[0][turn])
 			}
@@ -241,21 +246,21 @@ var errSpoiled = errors.New("too little was measured")
 func roundTripCheck(window time.Duration) check {
 	return with([]string{"delay", "0"}, func(ctx context.Context, b bench, s *server) (record.Check,
 		error) {
-		r, err := b.offer(ctx, s, manifest.Load{Shape: manifest.Closed, Connections: 64},
+		r, of, err := b.offer(ctx, s, manifest.Load{Shape: manifest.Closed, Connections: 64},
 			100*time.Millisecond, window)
 		if err != nil {
 			return record.Check{}, fmt.Errorf("measuring a round trip: %w", err)
 		}
-		if r.Requests == 0 {
+		if of.Answered == 0 {
 			return record.Check{}, fmt.Errorf("measuring a round trip: %w: no request was answered",
 				errSpoiled)
 		}
-		cost := float64((r.User + r.System).Nanoseconds()) / 1000 / float64(r.Requests)
+		cost := float64((r.User + r.System).Nanoseconds()) / 1000 / float64(of.Answered)
 		return record.Check{
 			Name: "the load's own CPU for a round trip", Unit: "µs", Truth: cost, Measured: cost,
 			OK: true,
 			Note: fmt.Sprintf("for information: %.0f round trips a second on 64 connections",
-				float64(r.Requests)/r.Window.Seconds()),
+				float64(of.Answered)/r.Window.Seconds()),
 		}, nil
 	})
 }

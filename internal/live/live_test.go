@@ -25,7 +25,7 @@ var spec = &run.Spec{
 var measured = &record.Cell{
 	Model: "c-epoll", Point: "echo", Round: 2, Status: record.Measured,
 	Load: manifest.Load{Shape: manifest.Closed}, Result: &load.Result{Window: time.Second,
-		Requests: 100_000},
+		Part: &load.Requests{Answered: 100_000}},
 }
 
 // void is one that two gates voided, late one that one gate did, broken one whose server died.

@@ -50,8 +50,8 @@ func (b *bulk) watch() uint32 {
 	return unix.EPOLLIN | unix.EPOLLRDHUP
 }
 
-// connected has closing a connection reset it: at the end of a bulk load nobody waits for what is
-// still in sockets.
+// connected has close reset the connection: at the end of a bulk load the bytes that are still in
+// sockets are not waited for.
 func (b *bulk) connected(c *conn) {
 	err := unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	if err != nil {
@@ -149,4 +149,14 @@ func (b *bulk) unsent() (total int64) {
 		}
 	}
 	return total
+}
+
+func (b *bulk) part() Part {
+	p := &Bulk{Blocks: b.served, Total: b.total}
+	if b.inward {
+		p.Acknowledged = b.windowOut
+	} else {
+		p.Received = b.windowIn
+	}
+	return p
 }

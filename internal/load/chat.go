@@ -1,9 +1,9 @@
 package load
 
-// Chats: clients of IRC in rooms, of whom some speak and all listen. A request is a burst: a
+// Chats: clients of IRC in rooms. Some of them send and all listen. A request is a burst: a
 // number of messages to the sender's room and then a PING, whose PONG says that the server has
 // them. So a closed load has no more under way than a burst for each sender, and any server of
-// IRC can be asked.
+// IRC can be loaded.
 
 import (
 	"cmp"
@@ -36,11 +36,13 @@ const (
 	otherThreads = 100 * time.Microsecond
 )
 
-var chatProtocol = protocol{
+var _ = speak(manifest.Chat, protocol{
+	family:   chatFamily,
 	shapes:   []manifest.Shape{manifest.Fanout, manifest.Open, manifest.Paced, manifest.Idle},
 	validate: (*Plan).validateChat,
 	prepare:  func(p *Plan) (job, error) { return newChatJob(p), nil },
-}
+	offer:    offerChat,
+})
 
 func (p *Plan) validateChat() error {
 	l := &p.Load
@@ -71,9 +73,10 @@ func (p *Plan) validateChat() error {
 	return nil
 }
 
-// A room is what the threads share of one. A sender that has its acknowledgement speaks on only if
-// what was said in the room before has been delivered, but for as much as all senders have under
-// way: a server that acknowledges early must not be measured by how long its queues grow.
+// A room is the state of one that the threads share. A sender that has its acknowledgement sends
+// again only if the earlier messages of the room have been delivered, but for as many as all
+// senders have under way: else a server that acknowledges early would be measured by how long its
+// queues grow.
 type room struct {
 	due  atomic.Int64 // deliveries of what was said
 	come atomic.Int64 // that came, or that are known to be lost
@@ -112,14 +115,14 @@ type chatClient struct {
 	room  int32
 	place int32 // in the room
 	talks bool
-	waits bool // to speak on: the room is behind
-	done  bool // what the phase of joining wants has come, or the last PONG
+	waits bool // for its room to catch up, before it sends again
+	done  bool // has what the phase of joining waits for, or the last PONG
 	// next has the number that is expected from each sender of the room.
 	next []uint32
 	// carry is the beginning of a line whose end has not been read.
 	carry []byte
-	// control is what is sent between bursts: names, rooms, PONGs. The first
-	// controlSent bytes are out.
+	// control are lines to be sent between bursts: names, rooms, PONGs. The first controlSent
+	// bytes are written.
 	control     []byte
 	controlSent int
 }
@@ -130,9 +133,9 @@ type chat struct {
 	job      *chatJob
 	rooms    []room // all threads'
 	clients  []chatClient
-	heads    []head  // what precedes the texts of each sender, as this server writes it
-	heldBack []int32 // clients that wait to speak on
-	talkers  int     // of all threads
+	heads    []head  // by sender: the words that this server writes before its texts
+	heldBack []int32 // clients that wait to send again
+	talkers  int     // senders of all threads
 	members  int
 	senders  int    // of a room of full size
 	burst    uint64 // messages in a request
@@ -144,6 +147,8 @@ type chat struct {
 	arrived  int // clients that the phase has come to
 	line     [512]byte
 	acks     hist.Histogram
+	// deliveries that came in the window
+	deliveries int64
 }
 
 func newChat(j *chatJob, w *worker) *chat {
@@ -161,7 +166,7 @@ func newChat(j *chatJob, w *worker) *chat {
 		k.burst = 1
 	}
 	switch {
-	case l.Shape == manifest.Idle: // nobody speaks
+	case l.Shape == manifest.Idle: // no client sends messages
 	case l.Senders > 0:
 		k.senders = min(k.members, l.Senders)
 	default:
@@ -217,7 +222,11 @@ func (k *chat) people(room int32) int64 {
 
 // rate corrects the part of a rate that a thread has: not every one has as many senders.
 func (k *chat) rate() float64 {
-	if k.plan.Load.Shape != manifest.Open {
+	switch k.plan.Load.Shape {
+	case manifest.Open:
+	case manifest.Idle:
+		return k.plan.pingRate()
+	default:
 		return k.base.rate()
 	}
 	return k.plan.Load.Rate * float64(len(k.order)*k.shared.parts) / float64(k.talkers)
@@ -294,8 +303,9 @@ func (k *chat) send(c *conn) {
 	}
 }
 
-// wrote counts a burst that nobody acknowledges. Where the load waits for the acknowledgement, so
-// may the server for the kernel's, to send what is left.
+// wrote counts a burst that the server does not acknowledge. A load that waits for the
+// acknowledgement has the kernel acknowledge at once, for the server may wait for that before it
+// sends the rest.
 func (k *chat) wrote(c *conn) {
 	if !k.scheduled {
 		ackAtOnce(c.fd)
@@ -305,15 +315,15 @@ func (k *chat) wrote(c *conn) {
 	}
 }
 
-// speak goes on with a closed load at a client.
+// speak has a client of a closed load send its next burst, if it may.
 func (k *chat) speak(c *conn) {
 	if k.sending && k.mayTalk(c) {
 		k.topUp(c)
 	}
 }
 
-// mayTalk tells whether a closed load may go on at a client. If its room is behind, the client
-// is put on a list.
+// mayTalk tells whether a client of a closed load may send. If its room is behind, the client is
+// put on the list of those that wait.
 func (k *chat) mayTalk(c *conn) bool {
 	g := &k.clients[c.index]
 	if !g.talks {
@@ -334,8 +344,8 @@ func (k *chat) behind(r int32) bool {
 	return k.rooms[r].due.Load()-come > k.window*(k.people(r)-1)
 }
 
-// tick lets those speak on whose rooms have caught up. What other threads have read,
-// no event tells.
+// tick lets the clients send again whose rooms have caught up. No event tells what other threads
+// have read, so the time is bounded.
 func (k *chat) tick() int64 {
 	still := k.heldBack[:0]
 	for _, i := range k.heldBack {
@@ -429,14 +439,20 @@ func (k *chat) lost(c *conn) {
 	}
 }
 
-func (k *chat) outcome(r *Result) {
+func (k *chat) part() Part {
 	switch {
+	case k.burst == 0:
+		return &Quiet{Answered: k.served, Total: k.total, Offered: k.offered,
+			BytesOut: k.windowOut, BytesIn: k.windowIn, Acks: &k.acks, Service: &k.service,
+			Late: &k.late}
 	case !k.asks:
-		r.Latency, r.Service = nil, nil
-	case k.scheduled:
-		r.Acks = &k.acks
-		if k.burst == 0 {
-			r.Latency = nil
-		}
+		return &Ingest{Sent: k.served, Total: k.total, Offered: k.offered,
+			Deliveries: k.deliveries, BytesOut: k.windowOut, BytesIn: k.windowIn, Late: &k.late}
 	}
+	p := &Chat{Acknowledged: k.served, Total: k.total, Offered: k.offered,
+		Deliveries: k.deliveries, BytesOut: k.windowOut, BytesIn: k.windowIn, Service: &k.service}
+	if k.scheduled {
+		p.Delivery, p.Acks, p.Late = &k.latency, &k.acks, &k.late
+	}
+	return p
 }

@@ -64,37 +64,38 @@ func checkChat(t *testing.T, p *Plan, r *Result, s *chatServer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &p.Load
-	if l.Shape != manifest.Idle && r.Total != int64(len(s.said)) {
-		t.Errorf("got %d messages acknowledged or sent, and the server has %d", r.Total,
+	if l.Shape != manifest.Idle && of(r).Total != int64(len(s.said)) {
+		t.Errorf("got %d messages acknowledged or sent, and the server has %d", of(r).Total,
 			len(s.said))
 	}
 	var sum int64
 	for _, n := range r.Slices {
 		sum += n
 	}
-	if sum != r.Requests || r.Requests == 0 {
-		t.Errorf("got %d requests and %d in slices", r.Requests, sum)
+	if sum != of(r).Requests || of(r).Requests == 0 {
+		t.Errorf("got %d requests and %d in slices", of(r).Requests, sum)
 	}
-	if talk := l.Members > 1 && l.Shape != manifest.Idle; talk != (r.Deliveries > 0) ||
-		r.Deliveries > int64(s.delivered) {
-		t.Errorf("got %d deliveries of %d", r.Deliveries, s.delivered)
+	if talk := l.Members > 1 && l.Shape != manifest.Idle; talk != (of(r).Deliveries > 0) ||
+		of(r).Deliveries > int64(s.delivered) {
+		t.Errorf("got %d deliveries of %d", of(r).Deliveries, s.delivered)
 	}
 	if s.pongs == 0 {
 		t.Error("the server's PINGs were not answered")
 	}
 	checkNumbers(t, p, s.said)
+	n := of(r)
 	if l.Shape == manifest.Open {
-		if got := int64(r.Acks.Count()); got != r.Offered || int64(r.Late.Count()) != r.Offered {
+		if got := int64(n.Acks.Count()); got != n.Offered || int64(n.Late.Count()) != n.Offered {
 			t.Errorf("got %d acknowledgements and %d latenesses of %d messages offered", got,
-				r.Late.Count(), r.Offered)
+				n.Late.Count(), n.Offered)
 		}
-		if got, want := int64(r.Latency.Count()), r.Offered*int64(l.Members-1); got != want {
+		if got, want := int64(n.Latency.Count()), n.Offered*int64(l.Members-1); got != want {
 			t.Errorf("got %d delays, want %d: one for each delivery of %d messages", got, want,
-				r.Offered)
+				n.Offered)
 		}
 	}
-	if want := (l.Shape == manifest.Open || l.Shape == manifest.Idle); want != (r.Acks != nil) {
-		t.Errorf("got delays of acknowledgements: %v, want %v", r.Acks != nil, want)
+	if want := (l.Shape == manifest.Open || l.Shape == manifest.Idle); want != (n.Acks != nil) {
+		t.Errorf("got delays of acknowledgements: %v, want %v", n.Acks != nil, want)
 	}
 }
 
@@ -141,7 +142,8 @@ func TestChatDelay(t *testing.T) {
 		p.Window = 300 * time.Millisecond
 		r := runPlan(t, p)
 		noErrors(t, r)
-		got, acks := time.Duration(r.Latency.Quantile(.5)), time.Duration(r.Acks.Quantile(.5))
+		n := of(r)
+		got, acks := time.Duration(n.Latency.Quantile(.5)), time.Duration(n.Acks.Quantile(.5))
 		if got < delay || acks < delay {
 			t.Fatalf("deliveries took %v and acknowledgements %v, less than the server's %v", got,
 				acks, delay)
@@ -171,7 +173,7 @@ func TestChatStall(t *testing.T) {
 	noErrors(t, r)
 	// Half of the window's messages were due in the stall, evenly: a quarter of all waited for half
 	// of it, at least.
-	if got := time.Duration(r.Latency.Quantile(.75)); got < stalled*4/10 {
+	if got := time.Duration(of(r).Latency.Quantile(.75)); got < stalled*4/10 {
 		t.Errorf("got a third quartile of %v, want %v about: the stall was left out", got,
 			stalled/2)
 	}
@@ -296,13 +298,13 @@ func TestChatAllocations(t *testing.T) {
 		deliver()
 		pieces = append(pieces, slices.Clone(came))
 	}
-	before := w.result.Deliveries
+	before := k.deliveries
 	allocated := testing.AllocsPerRun(100, func() {
 		k.fill(from, unit)
 		k.lines(to, &k.clients[1], pieces[0])
 		pieces = pieces[1:]
 	})
-	if got := w.result.Deliveries - before; got != 808 || len(w.faults.kinds) > 0 {
+	if got := k.deliveries - before; got != 808 || len(w.faults.kinds) > 0 {
 		t.Errorf("got %d deliveries, want 808; %v %s", got, w.faults.kinds, w.faults.first)
 	}
 	if allocated != 0 {

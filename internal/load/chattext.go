@@ -1,8 +1,8 @@
 package load
 
-// The text of a message: whose it is, its number, and when it was due, so that each delivery alone
-// tells whether it is right, in order and how old it is. What follows to the text's size depends on
-// the number: lines that a server has mixed do not fit.
+// The text of a message has its sender, its number and its due time, so that each delivery alone
+// tells whether it is right, in order and how old it is. The letters that fill the text depend on
+// the number, so that lines which a server has mixed do not fit.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package load
 
-// Opening connections before the load, a few at a time, and what they come to.
+// Connections are opened before the load, a few at a time.
 
 import (
 	"time"
@@ -55,8 +55,8 @@ func (w *worker) admit(a admission, limitAt int64) {
 	}
 }
 
-// listenAWhile handles what comes within a millisecond, before the load. False: the load is
-// stopped, which the caller's caller sees.
+// listenAWhile handles the events of a millisecond, before the load. It returns false if the load
+// was stopped.
 func (w *worker) listenAWhile(awaited string) bool {
 	n, e := w.poll.wait(int64(time.Millisecond))
 	if e != 0 {

@@ -37,8 +37,8 @@ type Engine struct {
 const maxEventBytes = 4 << 20
 
 // Start runs exe, whose arguments end in Main ([]string{os.Executable(), "load"}), and hands it the
-// plan. The engine is killed when ctx ends. start may place the process, in a group for example,
-// and whoever gives it waits for the process; nil means that Kill does.
+// plan. The engine is killed when ctx ends. start may place the process, in a group for example;
+// its caller then waits for the process. If start is nil, Kill does.
 //
 // Next then reports Connected; Go lets the load begin; Opened, Closed and Done follow, or Failed at
 // any point. A load that ends early, because all connections failed for example, reports Opened and
@@ -82,7 +82,7 @@ func begin(ctx context.Context, exe []string, plan Plan,
 }
 
 // launch starts the process with a pipe at each standard file. The pipes are ours and not the
-// command's, so that no Wait, whoever calls it, closes one that is still being read.
+// command's, so that no call of Wait closes one that is still being read.
 func (e *Engine) launch(start func(*exec.Cmd) error) (err error) {
 	var ours, theirs [3]*os.File // by descriptor
 	defer func() {

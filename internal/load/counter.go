@@ -1,9 +1,9 @@
 package load
 
 // The counter protocol: a request is one byte, 0x00 to read and 0x01 to increment; a reply is the
-// value in 8 bytes. A connection can hold the server to this much alone: its values never fall, and
-// an increment's is above all that it saw before. That none was lost or doubled shows at the end,
-// when the value must be the number of increments.
+// value in 8 bytes. A single connection can check two things: its values never fall, and the value
+// of an increment is above all that it saw before. An increment that was lost or doubled shows at
+// the end, when the value must be the number of increments.
 
 import (
 	"encoding/binary"
@@ -15,7 +15,8 @@ import (
 	"interleave/internal/manifest"
 )
 
-var counterProtocol = protocol{
+var _ = speak(manifest.Counter, protocol{
+	family: requestsFamily,
 	shapes: []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
 	validate: func(p *Plan) error {
 		l := &p.Load
@@ -28,7 +29,11 @@ var counterProtocol = protocol{
 		return nil
 	},
 	prepare: func(p *Plan) (job, error) { return &counting{plan: p}, nil },
-}
+	offer: func(l *manifest.Load, w Wishes) {
+		offerRate(l, w)
+		l.ReadShare = w.ReadShare
+	},
+})
 
 // counting is a load of a counter: all its increments add up.
 type counting struct {
@@ -95,7 +100,7 @@ type counter struct {
 	seen  []seen // by each connection
 }
 
-// seen is what a connection knows of the counter.
+// seen is the state of the counter as a connection knows it.
 type seen struct {
 	word  uint64 // the reply under way
 	value uint64 // the last one
@@ -107,7 +112,7 @@ func newCounter(seed uint64, readShare float64, conns int) *counter {
 
 func (k *counter) requestBytes() uint64 { return 1 }
 
-// op is what a connection's n-th request does. It is computed when needed, so that
+// op is the operation of a connection's n-th request. It is computed when needed, so that
 // nothing need be kept.
 func (k *counter) op(c *conn, n uint64) byte {
 	if mix(k.seed+uint64(c.id)<<32+n*stepRequest)>>11 < k.reads {

@@ -198,7 +198,7 @@ func crosscheckGo(t testing.TB, port uint16, connections int, window time.Durati
 	if len(r.Errors) > 0 {
 		t.Fatal(r.Errors, r.FirstFail)
 	}
-	n := float64(r.Requests)
+	n := float64(of(r).Requests)
 	return figures{n / r.Window.Seconds(), float64(r.User+r.System) / n / 1000}
 }
 
@@ -256,10 +256,10 @@ func BenchmarkLateness(b *testing.B) {
 				p.WarmUp, p.Window, p.Limit = 200*time.Millisecond, time.Second, patience
 				p.CPUs = []int{1 % runtime.NumCPU()}
 				r := runProcess(b, p)
-				cpu += float64(r.User+r.System) / float64(r.Requests) / 1000
-				p50 += float64(r.Late.Quantile(.5)) / 1000
-				p99 += float64(r.Late.Quantile(.99)) / 1000
-				service += float64(r.Service.Quantile(.5)) / 1000
+				cpu += float64(r.User+r.System) / float64(of(r).Requests) / 1000
+				p50 += float64(of(r).Late.Quantile(.5)) / 1000
+				p99 += float64(of(r).Late.Quantile(.99)) / 1000
+				service += float64(of(r).Service.Quantile(.5)) / 1000
 			}
 			n := float64(b.N)
 			b.ReportMetric(0, "ns/op")

@@ -1,9 +1,8 @@
 package load
 
-// What a protocol has to say to the engine. A protocol validates a plan and prepares a job; the
-// job gives each thread a driver; the driver decides what is sent and what must come back.
-// Connections, the clock, the stages of a load and what is counted belong to the worker, and are
-// the same for all.
+// The engine's side of a protocol. A protocol validates a plan and prepares a job; the job gives
+// each thread a driver; the driver decides what is sent and checks what comes back. Connections,
+// the clock, the stages of a load and the counters belong to the worker, and are the same for all.
 
 import (
 	"cmp"
@@ -18,23 +17,31 @@ import (
 
 // A protocol is one that the engine speaks.
 type protocol struct {
+	family *Family
 	shapes []manifest.Shape // that load it
 	// validate says what is wrong with a plan whose shape is one of shapes.
 	validate func(p *Plan) error
 	// prepare makes what all threads of a load share.
 	prepare func(p *Plan) (job, error)
+	// offer fills in what "interleave bench" offers; nil: nothing besides shape, size and
+	// connections.
+	offer func(l *manifest.Load, w Wishes)
+	// portless is set where the server has an address and no port, and the clients of a thread
+	// share one socket.
+	portless bool
+	// apart is set where a load may have more connections than a table of descriptors holds.
+	apart bool
 }
 
-// protocols are those that a plan can name. Each is declared in the file of its driver.
-var protocols = map[string]protocol{
-	"echo":            echoProtocol,
-	"counter":         counterProtocol,
-	"sink":            sinkProtocol,
-	manifest.Chat:     chatProtocol,
-	manifest.Stream:   streamProtocol,
-	manifest.Images:   imagesProtocol,
-	manifest.Ping:     pingProtocol,
-	manifest.Transfer: transferProtocol,
+// protocols are those that a plan can name, by speak. They do not change after the package is
+// initialized.
+var protocols = map[string]protocol{}
+
+// speak enters a protocol. It is called in the file of its driver, so that no list of them must be
+// kept.
+func speak(name string, p protocol) protocol {
+	protocols[name] = p
+	return p
 }
 
 // protocolOf finds the protocol of a plan and holds the plan's shape against it.
@@ -52,6 +59,9 @@ func protocolOf(p *Plan) (protocol, error) {
 	return known, nil
 }
 
+// portless tells the plans whose server has no port.
+func (p *Plan) portless() bool { return protocols[p.Protocol].portless }
+
 // shapeNames are the shapes in the words of an error.
 func (p *protocol) shapeNames() string {
 	var names []string
@@ -61,7 +71,7 @@ func (p *protocol) shapeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// A job is a load of one protocol: what its threads share.
+// A job is a load of one protocol, with the state that its threads share.
 type job interface {
 	// driver is the part of one thread, whose connections are not open yet.
 	driver(w *worker) driver
@@ -82,7 +92,7 @@ type driver interface {
 	// connect opens the connections. It returns when the load may begin, or when nothing is
 	// under way any more.
 	connect(limitAt int64)
-	// watch is what a connection is watched for, in epoll's flags.
+	// watch returns the events of epoll that a connection is watched for.
 	watch() uint32
 	// connected is told that a connection stands.
 	connected(c *conn)
@@ -117,8 +127,8 @@ type driver interface {
 	// lost is told that a connection is given up, while its requests in flight can still be told
 	// from the answered.
 	lost(c *conn)
-	// outcome adds what the protocol alone has to the thread's part of the result.
-	outcome(r *Result)
+	// part returns the counts of the thread.
+	part() Part
 	// close frees what the driver has opened.
 	close()
 }
@@ -136,8 +146,6 @@ func (b base) rate() float64 {
 	switch b.plan.Load.Shape {
 	case manifest.Open:
 		return b.plan.Load.Rate
-	case manifest.Pings, manifest.Idle:
-		return b.plan.pingRate()
 	case manifest.Paced:
 		return b.plan.pacedRate()
 	}
@@ -165,8 +173,6 @@ func (base) end() {}
 func (base) unended() {}
 
 func (base) lost(*conn) {}
-
-func (base) outcome(*Result) {}
 
 func (base) close() {}
 

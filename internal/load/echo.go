@@ -1,8 +1,8 @@
 package load
 
-// The echo protocol: a message is a pattern that depends on connection, request and position, so
-// that a byte that is wrong, lost, doubled, in the wrong place or someone else's is seen, without
-// keeping what was sent.
+// The echo protocol: a message is a pattern that depends on connection, request and position. So a
+// byte that is wrong, lost, doubled, in the wrong place or another connection's is seen, without a
+// copy of the bytes that were sent.
 
 import (
 	"encoding/binary"
@@ -11,13 +11,15 @@ import (
 	"interleave/internal/manifest"
 )
 
-var echoProtocol = protocol{
+var _ = speak("echo", protocol{
+	family:   requestsFamily,
 	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
 	validate: func(p *Plan) error { return p.validateSize(1) },
 	prepare: func(p *Plan) (job, error) {
 		return independent(func(w *worker) driver { return newRequests(w, newEcho(p)) }), nil
 	},
-}
+	offer: offerRate,
+})
 
 // validateSize is for messages of any length from least bytes on.
 func (p *Plan) validateSize(least int) error {

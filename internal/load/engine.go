@@ -14,20 +14,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"interleave/internal/hist"
 )
 
-// shared is what the threads of an engine have in common.
+// shared is the state that the threads of an engine share.
 type shared struct {
 	parts   int
 	apart   bool           // each thread has a table of descriptors of its own
 	working sync.WaitGroup // that have not ended, if apart
-	stopFD  int            // an eventfd; readable when all must stop
-	emit    func(Event)
-	atOpen  atomic.Int32 // threads that have come so far
-	atClose atomic.Int32
-	job     job
+	// requests are due at times fixed before the start
+	scheduled bool
+	stopFD    int // an eventfd; readable when all must stop
+	emit      func(Event)
+	atOpen    atomic.Int32 // threads that have come so far
+	atClose   atomic.Int32
+	job       job
 }
 
 // pass reports a stage when the last thread has come to it.
@@ -51,7 +51,11 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading the load's plan: %w", err)
 	}
-	parts, apart, err := p.threads()
+	known, err := protocolOf(&p)
+	if err != nil {
+		return nil, err
+	}
+	parts, apart, err := p.threads(known)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +65,7 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	e := &engine{plan: p}
 	e.shared.parts, e.shared.apart = parts, apart
 	e.shared.emit = emit
-	known, err := protocolOf(&e.plan)
-	if err != nil {
-		return nil, err
-	}
+	e.shared.scheduled = known.family.Interval(p.Load) > 0
 	if e.shared.job, err = known.prepare(&e.plan); err != nil {
 		return nil, err
 	}
@@ -176,8 +177,8 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 	return nil
 }
 
-// run is the life of a worker's thread. The thread ends with it, so that its core and slack
-// concern nobody else.
+// run is the life of a worker's thread. The thread ends with it, so that its core and timer slack
+// are those of no other goroutine.
 func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
 	runtime.LockOSThread()
 	err := tuneThread(w.cpu)
@@ -205,7 +206,7 @@ func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int6
 	return nil
 }
 
-// partial is what can be said of a load that did not begin: its errors.
+// partial is the result of a load that did not begin: its errors.
 func (e *engine) partial() *Result {
 	var all faults
 	for _, w := range e.workers {
@@ -229,36 +230,4 @@ func (e *engine) result() *Result {
 	e.shared.job.verify(&all)
 	total.Errors, total.FirstFail = all.kinds, all.first
 	return total
-}
-
-func (r *Result) add(o *Result) {
-	r.Requests += o.Requests
-	r.Total += o.Total
-	r.Offered += o.Offered
-	r.Lost += o.Lost
-	r.Deliveries += o.Deliveries
-	r.BytesIn += o.BytesIn
-	r.BytesOut += o.BytesOut
-	r.User += o.User
-	r.System += o.System
-	r.RunWait += o.RunWait
-	r.Runs += o.Runs
-	r.Threads += o.Threads
-	for i, n := range o.Slices {
-		r.Slices[i] += n
-	}
-	if r.Threads == o.Threads { // the first
-		r.Images = o.Images
-		r.Latency, r.Service, r.Late, r.Acks = o.Latency, o.Service, o.Late, o.Acks
-		return
-	}
-	if r.Images != nil {
-		r.Images.add(o.Images)
-	}
-	for _, h := range [][2]*hist.Histogram{{r.Latency, o.Latency}, {r.Service, o.Service},
-		{r.Late, o.Late}, {r.Acks, o.Acks}} {
-		if h[0] != nil {
-			h[0].Merge(h[1])
-		}
-	}
 }

@@ -1,6 +1,6 @@
 package load
 
-// What can go wrong, by kind. Nothing is ignored: each fault is counted under its kind, and the
+// Faults, by kind. Nothing is ignored: each fault is counted under its kind, and the
 // first one of a run is kept in words. Faults are rare, so this is the one place of the engine that
 // may allocate while it measures.
 

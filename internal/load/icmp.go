@@ -140,7 +140,7 @@ func onesSum(p []byte) uint16 {
 	return uint16(sum)
 }
 
-// A reply is what a packet that was read says.
+// A reply is a packet that was read, parsed.
 type reply struct {
 	pinger  uint16 // its place among all threads'
 	number  uint16 // of the ping, its last 16 bits

@@ -1,6 +1,6 @@
 package load
 
-// What an image service answers, held against what was asked.
+// The answers of an image service are held against the requests.
 
 import (
 	"bytes"

@@ -23,56 +23,11 @@ import (
 	"interleave/internal/manifest"
 )
 
-// ImageTimes are what an image service's clients saw in the window. Times are in ns.
-type ImageTimes struct {
-	// of an operation: the upload and what was fetched then
-	Response *hist.Histogram `json:"response"`
-	Post     Split           `json:"post"`
-	Get      Split           `json:"get"`
-	// FirstPost and FirstGet are the times of a cold server's first requests, by number; an
-	// operation's GETs are summed.
-	FirstPost []int64 `json:"first_post,omitempty"`
-	FirstGet  []int64 `json:"first_get,omitempty"`
-}
-
-// A Split is the time of requests and its parts.
-type Split struct {
-	Total      *hist.Histogram `json:"total"`
-	ToServer   *hist.Histogram `json:"to_server"`
-	InServer   *hist.Histogram `json:"in_server"`
-	FromServer *hist.Histogram `json:"from_server"`
-	// within InServer; empty if the server does not say
-	Database *hist.Histogram `json:"database"`
-	// likewise: what it waited for the service behind it
-	Next *hist.Histogram `json:"next"`
-}
-
 // operationDrainTime is for operations under way when the load has ended.
 const operationDrainTime = 5 * time.Second
 
 // firstMost is how many requests are kept one by one.
 const firstMost = 4096
-
-func newSplit() Split {
-	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{},
-		&hist.Histogram{}, &hist.Histogram{}}
-}
-
-// add merges what another thread saw.
-func (s *Split) add(o *Split) {
-	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer},
-		{s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database},
-		{s.Next, o.Next}} {
-		h[0].Merge(h[1])
-	}
-}
-
-func (t *ImageTimes) add(o *ImageTimes) {
-	t.Response.Merge(o.Response)
-	t.Post.add(&o.Post)
-	t.Get.add(&o.Get)
-	t.FirstPost, t.FirstGet = append(t.FirstPost, o.FirstPost...), append(t.FirstGet, o.FirstGet...)
-}
 
 type step uint8
 
@@ -117,14 +72,15 @@ type imageClient struct {
 	post, fetched            int64 // what the operation's POST and GETs took
 }
 
-var imagesProtocol = protocol{
+var _ = speak(manifest.Images, protocol{
+	family:   imagesFamily,
 	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Cold},
 	validate: (*Plan).validateImages,
 	prepare: func(p *Plan) (job, error) {
 		pictures, err := picturesFor(p.Load.SizeBytes, p.Seed)
 		return independent(func(w *worker) driver { return newImages(w, pictures) }), err
 	},
-}
+})
 
 func (p *Plan) validateImages() error {
 	switch l := &p.Load; {
@@ -201,14 +157,19 @@ func (m *images) awaited(c *conn) string {
 
 func (m *images) drainTime() time.Duration { return cmp.Or(m.plan.Drain, operationDrainTime) }
 
-// outcome is the thread's part of the result.
-func (m *images) outcome(r *Result) {
+// part returns the counts of the thread.
+func (m *images) part() Part {
 	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost),
 		slices.Clip(m.times.FirstGet)
-	r.Images = &m.times
+	p := &Images{Operations: m.served, Total: m.total, Offered: m.offered,
+		BytesOut: m.windowOut, BytesIn: m.windowIn, Operation: &m.service, ImageTimes: m.times}
+	if m.scheduled {
+		p.Latency, p.Late = &m.latency, &m.late
+	}
+	return p
 }
 
-// request renders the head of the client's next request. What follows is within the room of a head.
+// request renders the head of the client's next request. A head is at most requestMost bytes.
 func (m *images) request(h []byte, v *imageClient) []byte {
 	switch v.step {
 	case stepPost:
@@ -236,18 +197,4 @@ func (m *images) request(h []byte, v *imageClient) []byte {
 // unchanged images are asked for.
 func (m *images) conditional(v *imageClient) bool {
 	return m.wanted == manifest.AskUnchanged && v.step == stepGet && v.gets > 0
-}
-
-// record adds a request whose answer has ended now.
-func (s *Split) record(v *imageClient, now int64) {
-	s.Total.Record(now - v.began)
-	s.ToServer.Record(v.wrote - v.began)
-	s.InServer.Record(max(0, v.first-v.wrote))
-	s.FromServer.Record(now - max(v.first, v.wrote))
-	if v.answer.database >= 0 {
-		s.Database.Record(v.answer.database)
-	}
-	if v.answer.next >= 0 {
-		s.Next.Record(v.answer.next)
-	}
 }

@@ -65,11 +65,12 @@ func TestImages(t *testing.T) {
 
 func checkImages(t *testing.T, l *manifest.Load, r *Result, server *imageServer) {
 	t.Helper()
-	if r.Images == nil || r.Images.Response.Count() == 0 {
+	n := of(r)
+	if n.Images == nil || n.Images.Response.Count() == 0 {
 		t.Fatalf("no responses: %+v", r)
 	}
-	if want := int64(l.Connections) * l.Requests; want > 0 && r.Requests != want {
-		t.Errorf("%d operations, want %d", r.Requests, want)
+	if want := int64(l.Connections) * l.Requests; want > 0 && n.Requests != want {
+		t.Errorf("%d operations, want %d", n.Requests, want)
 	}
 	server.mu.Lock()
 	defer server.mu.Unlock()
@@ -81,34 +82,34 @@ func checkImages(t *testing.T, l *manifest.Load, r *Result, server *imageServer)
 		t.Errorf("%d images are left and there were %d at most; want %d and %d", len(server.images),
 			server.most, left, l.Connections)
 	}
-	if int64(server.last) != r.Total ||
+	if int64(server.last) != n.Total ||
 		server.kinds["image/jpeg"]+server.kinds["image/png"] != server.last ||
 		server.last > 1 && min(server.kinds["image/jpeg"], server.kinds["image/png"]) == 0 {
-		t.Errorf("%d operations, the server has %d images: %v", r.Total, server.last, server.kinds)
+		t.Errorf("%d operations, the server has %d images: %v", n.Total, server.last, server.kinds)
 	}
-	for name, s := range map[string]*Split{"post": &r.Images.Post, "get": &r.Images.Get} {
+	for name, s := range map[string]*Split{"post": &n.Images.Post, "get": &n.Images.Get} {
 		parts := s.ToServer.Mean() + s.InServer.Mean() + s.FromServer.Mean()
 		if whole := s.Total.Mean(); parts < .97*whole || parts > 1.03*whole {
 			t.Errorf("%s: the parts' means are %.0f ns together, the whole's is %.0f", name, parts,
 				whole)
 		}
 	}
-	if got := r.Images.Post.Database.Quantile(.5); got < 245_000 || got > 255_000 {
+	if got := n.Images.Post.Database.Quantile(.5); got < 245_000 || got > 255_000 {
 		t.Errorf("the server says .25 ms of its database, the load has read %d ns", got)
 	}
-	if got := r.Images.Post.Next.Quantile(.5); got < 490_000 || got > 510_000 {
+	if got := n.Images.Post.Next.Quantile(.5); got < 490_000 || got > 510_000 {
 		t.Errorf("the server says .5 ms of the next service, the load has read %d ns", got)
 	}
-	if n := r.Images.Get.Next.Count(); n != 0 {
+	if n := n.Images.Get.Next.Count(); n != 0 {
 		t.Errorf("the server says nothing of the next service at a fetch, the load has %d times", n)
 	}
-	if l.Shape == manifest.Open && r.Latency.Count() != uint64(r.Offered) {
-		t.Errorf("%d latencies of %d operations that were due", r.Latency.Count(), r.Offered)
+	if l.Shape == manifest.Open && n.Latency.Count() != uint64(n.Offered) {
+		t.Errorf("%d latencies of %d operations that were due", n.Latency.Count(), n.Offered)
 	}
-	if want := min(int(l.Requests), left); len(r.Images.FirstPost) != want ||
-		len(r.Images.FirstGet) != want {
-		t.Errorf("%d and %d first requests, want %d", len(r.Images.FirstPost),
-			len(r.Images.FirstGet), want)
+	if want := min(int(l.Requests), left); len(n.Images.FirstPost) != want ||
+		len(n.Images.FirstGet) != want {
+		t.Errorf("%d and %d first requests, want %d", len(n.Images.FirstPost),
+			len(n.Images.FirstGet), want)
 	}
 }
 
@@ -147,12 +148,12 @@ func TestTimeInServer(t *testing.T) {
 		func() bool {
 			r := runPlan(t, p)
 			noErrors(t, r)
-			for i, ns := range r.Images.FirstPost {
+			for i, ns := range of(r).Images.FirstPost {
 				if time.Duration(ns) < slow {
 					t.Errorf("upload %d took %v, the server takes %v", i, time.Duration(ns), slow)
 				}
 			}
-			post, get := &r.Images.Post, &r.Images.Get
+			post, get := &of(r).Images.Post, &of(r).Images.Get
 			in, back, fetch := time.Duration(post.InServer.Min()),
 				time.Duration(post.FromServer.Min()),
 				time.Duration(get.InServer.Min())

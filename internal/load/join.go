@@ -1,7 +1,7 @@
 package load
 
-// Coming into a chat: everybody registers, a few at a time, then everybody joins, then everybody
-// hears that the others have. Nothing of that is left in a socket when the load begins.
+// Entering a chat: all clients register, a few at a time, then all join their rooms, then all read
+// the JOINs of the others. Nothing of that is left in a socket when the load begins.
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type phase int32
 
 const (
 	phaseName  phase = iota // registration: the greeting is over
-	phaseRoom               // the list of who is in the room is over
+	phaseRoom               // the list of the room's members has ended
 	phaseQuiet              // a PONG: what came before it has been read
 	phases
 
@@ -30,8 +30,8 @@ const (
 )
 
 const (
-	// joinTime bounds a phase, a guess: 1,000 who join one room are told half a million times of
-	// it, and the slowest server measured tells 200,000 a second.
+	// joinTime bounds a phase, a guess: 1,000 clients that join one room receive half a million
+	// JOINs, and the slowest server measured sends 200,000 a second.
 	joinTime = 15 * time.Second
 	// roomDrainTime is for deliveries after the load has ended: two bursts of each sender to 1,000
 	// clients are a quarter of a million.
@@ -110,7 +110,7 @@ func (r *registration) giveUp() {
 	}
 }
 
-// connected says who a client is.
+// connected has a client register.
 func (k *chat) connected(c *conn) {
 	k.sendControl(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
 }
@@ -120,8 +120,8 @@ const (
 	endToken   = "end"
 )
 
-// enter takes all clients of a thread through the phases. The threads begin each together: who
-// joins is seen by all.
+// enter takes all clients of a thread through the phases. The threads begin each phase together,
+// for each client reads the JOINs of all others.
 func (k *chat) enter(limitAt int64) {
 	for p := phaseRoom; p < phases; p++ {
 		k.beginPhase(p)
@@ -145,7 +145,7 @@ func (k *chat) enter(limitAt int64) {
 	k.phase = phaseLoad
 }
 
-// beginPhase has everybody say what the phase begins with.
+// beginPhase has all clients send the line that the phase begins with.
 func (k *chat) beginPhase(p phase) {
 	k.phase, k.arrived = p, 0
 	for i := range k.conns {
@@ -176,7 +176,7 @@ func (k *chat) giveUpJoining(p phase) {
 	}
 }
 
-// passed says that a client has what its phase waits for.
+// passed notes that a client has received the line that its phase waits for.
 func (k *chat) passed(g *chatClient) {
 	if !g.done {
 		g.done = true

@@ -110,7 +110,7 @@ func FuzzLines(f *testing.F) {
 			parts = append(parts, p[i:min(len(p), i+step)])
 		}
 		pieces.feed(parts...)
-		if a, b := whole.result.Deliveries, pieces.result.Deliveries; a != b {
+		if a, b := whole.deliveries, pieces.deliveries; a != b {
 			t.Errorf("got %d deliveries whole and %d in pieces", a, b)
 		}
 		if !maps.Equal(whole.faults.kinds, pieces.faults.kinds) ||
@@ -121,8 +121,8 @@ func FuzzLines(f *testing.F) {
 		if a, b := whole.clients[2].next, pieces.clients[2].next; !slices.Equal(a, b) {
 			t.Errorf("got %v whole and %v in pieces", a, b)
 		}
-		if n := strings.Count(string(p), "\n"); int(whole.result.Deliveries) > n {
-			t.Errorf("got %d deliveries of %d lines", whole.result.Deliveries, n)
+		if n := strings.Count(string(p), "\n"); int(whole.deliveries) > n {
+			t.Errorf("got %d deliveries of %d lines", whole.deliveries, n)
 		}
 	})
 }

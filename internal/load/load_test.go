@@ -49,7 +49,7 @@ func runPlan(t testing.TB, p Plan) *Result {
 const patience = 5 * time.Minute
 
 // quietly tries until one try succeeds: another program on the machine can only spoil a figure, and
-// has moments in which it does not. What no busy machine explains the try itself reports.
+// has moments in which it does not. A try itself reports errors that no busy machine explains.
 func quietly(t testing.TB, want string, try func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end) && !t.Failed(); {
@@ -83,7 +83,7 @@ func runSteady(t testing.TB, p Plan, run func(testing.TB, Plan) *Result) *Result
 	var r *Result
 	quietly(t, "the engine had half of its window", func() bool {
 		r = run(t, p)
-		return r.Window >= p.Window/2 && r.Requests > 0 || len(r.Errors) > 0
+		return r.Window >= p.Window/2 && of(r).Requests > 0 || len(r.Errors) > 0
 	})
 	return r
 }
@@ -193,19 +193,19 @@ func TestShapes(t *testing.T) {
 // checkResult holds what must be true of every result without errors.
 func checkResult(t *testing.T, p *Plan, r *Result) {
 	t.Helper()
-	if r.Requests == 0 || r.Total < r.Requests {
-		t.Errorf("got %d requests of %d in all", r.Requests, r.Total)
+	if of(r).Requests == 0 || of(r).Total < of(r).Requests {
+		t.Errorf("got %d requests of %d in all", of(r).Requests, of(r).Total)
 	}
-	if want := p.Load.Requests * int64(p.Load.Connections); want > 0 && r.Requests != want {
-		t.Errorf("got %d requests, want %d", r.Requests, want)
+	if want := p.Load.Requests * int64(p.Load.Connections); want > 0 && of(r).Requests != want {
+		t.Errorf("got %d requests, want %d", of(r).Requests, want)
 	}
 	var sum int64
 	for _, n := range r.Slices {
 		sum += n
 	}
-	if sum != r.Requests || len(r.Slices) != p.slices() {
+	if sum != of(r).Requests || len(r.Slices) != p.slices() {
 		t.Errorf("got %d slices with %d requests, want %d with %d", len(r.Slices), sum, p.slices(),
-			r.Requests)
+			of(r).Requests)
 	}
 	if p.Window > 0 && r.Window < p.Window/2 {
 		t.Errorf("got a window of %v, want %v", r.Window, p.Window)
@@ -216,23 +216,25 @@ func checkResult(t *testing.T, p *Plan, r *Result) {
 	if p.Load.Shape == manifest.Open {
 		checkOpen(t, p, r)
 	}
-	if got, want := r.Latency != nil, p.Load.Shape == manifest.Open; got != want {
+	if got, want := of(r).Latency != nil, p.Load.Shape == manifest.Open; got != want {
 		t.Errorf("got latency: %v, want %v", got, want)
 	}
-	if got, want := r.Late != nil && r.Offered > 0, p.Load.Shape == manifest.Open ||
+	if got, want := of(r).Late != nil && of(r).Offered > 0, p.Load.Shape == manifest.Open ||
 		p.Load.Shape == manifest.Paced; got != want {
 		t.Errorf("got lateness: %v, want %v", got, want)
 	}
-	if p.Load.Shape != manifest.Paced && r.Service.Count() == 0 {
+	if p.Load.Shape != manifest.Paced && of(r).Service.Count() == 0 {
 		t.Error("got no service times")
 	}
 }
 
 func checkOpen(t *testing.T, p *Plan, r *Result) {
 	t.Helper()
-	if n := int64(r.Latency.Count()); n != r.Offered || int64(r.Late.Count()) != r.Offered {
-		t.Errorf("got %d latencies and %d latenesses, want the %d offered", n, r.Late.Count(),
-			r.Offered)
+	seen := of(r)
+	if n := int64(seen.Latency.Count()); n != seen.Offered ||
+		int64(seen.Late.Count()) != seen.Offered {
+		t.Errorf("got %d latencies and %d latenesses, want the %d offered", n, seen.Late.Count(),
+			seen.Offered)
 	}
 	want := p.Load.Rate * p.Window.Seconds()
 	if p.Load.Requests > 0 {
@@ -242,7 +244,7 @@ func checkOpen(t *testing.T, p *Plan, r *Result) {
 	if p.Load.Gaps == "exponential" {
 		slack = 6 * 20 // more than six standard deviations of a Poisson count of 200
 	}
-	if got := float64(r.Offered); got < want-slack || got > want+slack {
+	if got := float64(seen.Offered); got < want-slack || got > want+slack {
 		t.Errorf("got %v requests offered, want %v", got, want)
 	}
 }
@@ -263,14 +265,14 @@ func TestSink(t *testing.T) {
 			})
 			noErrors(t, r)
 			checkResult(t, &p, r)
-			if want := 6 * 100 * p.Window.Seconds(); float64(r.Offered) < want-1 ||
-				float64(r.Offered) > want+1 {
-				t.Errorf("got %d messages offered, want %v", r.Offered, want)
+			if want := 6 * 100 * p.Window.Seconds(); float64(of(r).Offered) < want-1 ||
+				float64(of(r).Offered) > want+1 {
+				t.Errorf("got %d messages offered, want %v", of(r).Offered, want)
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.bytes != r.Total*int64(size) {
-				t.Errorf("got %d bytes, want %d messages of %d", s.bytes, r.Total, size)
+			if s.bytes != of(r).Total*int64(size) {
+				t.Errorf("got %d bytes, want %d messages of %d", s.bytes, of(r).Total, size)
 			}
 			ids := slices.Sorted(maps.Keys(s.lines))
 			want := strings.Fields("00000000 00000001 00000002 00000003 00000004 00000005")

@@ -1,8 +1,8 @@
 package load
 
 // The engine's process: a plan on the first line of standard input, the word "go" on the second,
-// and one JSON line on standard output for each stage. When standard input ends, whoever started
-// the engine is gone, and the engine with it.
+// and one JSON line on standard output for each stage. When standard input ends, the process that
+// started the engine has gone, and the engine ends too.
 
 import (
 	"bufio"

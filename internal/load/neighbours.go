@@ -1,9 +1,9 @@
 package load
 
-// The load's addresses, told to the server before anything is measured. Each asks by ARP for the
-// server once, as a host that comes up does, so the server knows where its answers go. Else a stack
-// that asks its neighbours itself (smoltcp: one a second) would be measured by how long it takes to
-// find seven of them.
+// The server learns the load's addresses before anything is measured. Each address asks for the
+// server by ARP once, as a host that comes up does, so the server has it in its neighbour cache.
+// Else a stack that asks for its neighbours itself (smoltcp: one a second) would be measured by how
+// long it takes to find seven of them.
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ import (
 )
 
 // introduce sends the requests, from the device that has the addresses. Addresses of the loopback
-// device need none, and who may not open the socket leaves it.
+// device need none. Without the permission to open the socket, nothing is sent.
 func introduce(sources []netip.Addr, to netip.Addr) error {
 	if len(sources) == 0 || to.IsLoopback() {
 		return nil

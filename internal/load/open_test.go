@@ -23,7 +23,8 @@ func loneOpen(t *testing.T) *requests {
 	p := plan("echo", netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Open,
 		Connections: 1, SizeBytes: 16, Rate: 1000})
 	echoes := independent(func(w *worker) driver { return newRequests(w, newEcho(&p)) })
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: echoes}, &p, 0)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: echoes,
+		scheduled: true}, &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +57,9 @@ func TestCountsFromDue(t *testing.T) {
 			t.Errorf("%s: got %d of %d ns, want one of %d", got.name, got.n, got.took, got.want)
 		}
 	}
-	if d.result.Offered != 1 || d.result.Requests != 1 || d.inFlight != 0 {
-		t.Errorf("got %d offered, %d answered, %d in flight, want 1, 1, 0", d.result.Offered,
-			d.result.Requests, d.inFlight)
+	if d.offered != 1 || d.served != 1 || d.inFlight != 0 {
+		t.Errorf("got %d offered, %d answered, %d in flight, want 1, 1, 0", d.offered,
+			d.served, d.inFlight)
 	}
 }
 
@@ -67,8 +68,8 @@ func TestDueOnDeadConnection(t *testing.T) {
 	d := loneOpen(t)
 	d.closeConn(&d.conns[0], connDead)
 	d.issueDue(&d.conns[0], 1000)
-	if d.result.Offered != 1 || d.faults.kinds[Lost] != 1 || d.inFlight != 0 {
-		t.Errorf("got %d offered, %v, %d in flight, want one that is lost", d.result.Offered,
+	if d.offered != 1 || d.faults.kinds[Lost] != 1 || d.inFlight != 0 {
+		t.Errorf("got %d offered, %v, %d in flight, want one that is lost", d.offered,
 			d.faults.kinds, d.inFlight)
 	}
 }

@@ -84,8 +84,7 @@ func (m *images) arrived(c *conn, p []byte) {
 	}
 }
 
-// partOfAnswer reads bytes of an answer, of one at most: nothing is asked before the last
-// answer has ended.
+// partOfAnswer reads bytes of one answer: the next request is sent after the last answer has ended.
 func (m *images) partOfAnswer(c *conn, v *imageClient, p []byte) (kind, what string) {
 	if !v.inBody {
 		var n int

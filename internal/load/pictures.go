@@ -19,11 +19,11 @@ import (
 const (
 	pictureWidth  = 512
 	pictureHeight = 384
-	// pictures of each kind: enough that nothing which looks at contents meets the same one
-	// twice in a row.
+	// pictures of each kind: so many that a server which looks at contents never meets the same
+	// one twice in a row.
 	picturesOfKind = 3
-	// The least holds an image without noise; the most is what noise all over makes a JPEG of
-	// these dimensions.
+	// The least is enough for an image without noise; the most is the size of a JPEG of these
+	// dimensions that is all noise.
 	leastPicture = 10_000
 	mostPicture  = 150_000
 )
@@ -103,8 +103,8 @@ func (c *canvas) noise(n int) {
 // first guess is too small, and the second right.
 const bytesOfNoise = 3.2
 
-// A growth is what the images of one kind and size have taught about how their length
-// grows with noise.
+// A growth tells how the length of the images of one kind and size grows with noise, as the images
+// that were encoded so far have shown.
 type growth struct {
 	least    int     // bytes without noise
 	perBlock float64 // bytes; a first guess is bytesOfNoise for each pixel

@@ -2,9 +2,9 @@ package load
 
 // Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A
 // pinger is an identifier; its pings are numbered and carry a pattern of their own, so that a reply
-// that is wrong, doubled or somebody else's is seen. What is not answered within lostTime is lost,
-// and counts as if it had taken that long: a median over those that came back only would make a
-// stack better by what it drops.
+// that is wrong, doubled or another pinger's is seen. A ping that is not answered within lostTime
+// is lost, and counts as if it had taken that long: a median over the replies alone would make a
+// stack look better by the pings that it drops.
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const (
 	sweepEvery = 50 * time.Millisecond // lost ones are found that late at most
 )
 
-// What flight.sent says of a ping that is not under way any more.
+// The values of flight.sent for a ping that is not under way any more.
 const (
 	pingAnswered = -1
 	pingLost     = -2
@@ -36,8 +36,10 @@ const pingBuffer = 64 << 20
 // from one that is doubled.
 const leastPingRing = 64
 
-var pingProtocol = protocol{
-	shapes: []manifest.Shape{manifest.Pings},
+var _ = speak(manifest.Ping, protocol{
+	family:   pingFamily,
+	portless: true,
+	shapes:   []manifest.Shape{manifest.Pings},
 	validate: func(p *Plan) error {
 		switch l := &p.Load; {
 		case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
@@ -56,13 +58,15 @@ var pingProtocol = protocol{
 		return nil
 	},
 	prepare: func(p *Plan) (job, error) { return independent(newPings), nil },
-}
+	offer:   func(l *manifest.Load, w Wishes) { l.Interval = w.Interval },
+})
 
 // pings drives the pingers of one thread.
 type pings struct {
 	base
 	echoes
-	sweepAt int64
+	sweepAt      int64
+	lostInWindow int64
 }
 
 func newPings(w *worker) driver {
@@ -105,12 +109,14 @@ func (g *pings) connect(limitAt int64) {
 			return
 		}
 	}
-	for n := first.answered; n < first.issued; n++ { // what was asked before somebody answered
+	for n := first.answered; n < first.issued; n++ { // pings that were sent before the first answer
 		g.endPing(first, n, pingLost)
 	}
 	first.answered = first.issued
-	g.result.Total, g.result.Lost = 0, 0
+	g.total, g.lostInWindow = 0, 0
 }
+
+func (g *pings) rate() float64 { return g.plan.pingRate() }
 
 // dismiss gives all pingers up.
 func (g *pings) dismiss() {
@@ -206,7 +212,7 @@ func (g *pings) endPing(c *conn, n uint64, how int64) {
 	if how == pingLost {
 		took = int64(lostTime)
 		if counts {
-			g.result.Lost++
+			g.lostInWindow++
 		}
 	} else {
 		g.count(1)
@@ -254,7 +260,16 @@ func (g *pings) sweep(before int64) {
 	}
 }
 
-// expire takes as lost what is under way: nobody promised to answer.
+// expire counts the pings that are under way as lost: no host has to answer.
 func (g *pings) expire() { g.sweep(g.now) }
+
+func (g *pings) part() Part {
+	p := &Pings{Answered: g.served, Total: g.total, Lost: g.lostInWindow, Offered: g.offered,
+		BytesOut: g.windowOut, BytesIn: g.windowIn, Trip: &g.service}
+	if g.scheduled {
+		p.Latency, p.Late = &g.latency, &g.late
+	}
+	return p
+}
 
 func (g *pings) close() { g.echoes.close() }

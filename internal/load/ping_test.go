@@ -57,26 +57,27 @@ func TestPings(t *testing.T) {
 			}
 			r := runSteady(t, p, func(t testing.TB, p Plan) *Result { return runPlan(t, p) })
 			noErrors(t, r)
-			if r.Lost != 0 || r.Requests == 0 || r.Total < r.Requests || r.Service.Count() == 0 {
-				t.Errorf("got %d of %d requests, %d lost", r.Requests, r.Total, r.Lost)
+			n := of(r)
+			if n.Lost != 0 || n.Requests == 0 || n.Total < n.Requests || n.Service.Count() == 0 {
+				t.Errorf("got %d of %d requests, %d lost", n.Requests, n.Total, n.Lost)
 			}
 			if want := test.load.Requests * int64(test.load.Connections); want > 0 &&
-				r.Requests != want {
-				t.Errorf("got %d requests, want %d", r.Requests, want)
+				n.Requests != want {
+				t.Errorf("got %d requests, want %d", n.Requests, want)
 			}
 			if test.load.Interval == 0 {
-				if r.Latency != nil || r.Late != nil || r.Offered != 0 {
+				if n.Latency != nil || n.Late != nil || n.Offered != 0 {
 					t.Error("a flood has a schedule")
 				}
 				return
 			}
-			if int64(r.Latency.Count()) != r.Offered || int64(r.Late.Count()) != r.Offered {
-				t.Errorf("got %d latencies and %d latenesses, want %d", r.Latency.Count(),
-					r.Late.Count(), r.Offered)
+			if int64(n.Latency.Count()) != n.Offered || int64(n.Late.Count()) != n.Offered {
+				t.Errorf("got %d latencies and %d latenesses, want %d", n.Latency.Count(),
+					n.Late.Count(), n.Offered)
 			}
 			if want := p.pingRate() * p.Window.Seconds(); p.Window > 0 &&
-				(float64(r.Offered) < want-2 || float64(r.Offered) > want+2) {
-				t.Errorf("got %d pings offered, want %v", r.Offered, want)
+				(float64(n.Offered) < want-2 || float64(n.Offered) > want+2) {
+				t.Errorf("got %d pings offered, want %v", n.Offered, want)
 			}
 		})
 	}
@@ -219,22 +220,22 @@ func TestLostPings(t *testing.T) {
 			p.Window = 2500 * time.Millisecond
 			r := runProcess(t, p)
 			noErrors(t, r)
-			share := float64(r.Lost) / float64(r.Lost+r.Requests)
-			if r.Lost == 0 || share < .08 || share > .12 && interval > 0 {
-				t.Errorf("got %d lost of %d, want a tenth", r.Lost, r.Lost+r.Requests)
+			share := float64(of(r).Lost) / float64(of(r).Lost+of(r).Requests)
+			if of(r).Lost == 0 || share < .08 || share > .12 && interval > 0 {
+				t.Errorf("got %d lost of %d, want a tenth", of(r).Lost, of(r).Lost+of(r).Requests)
 			}
 			if interval == 0 {
 				return
 			}
-			if p50, p95 := time.Duration(r.Latency.Quantile(.5)),
-				time.Duration(r.Latency.Quantile(.95)); p50 > 900*time.Millisecond ||
+			if p50, p95 := time.Duration(of(r).Latency.Quantile(.5)),
+				time.Duration(of(r).Latency.Quantile(.95)); p50 > 900*time.Millisecond ||
 				p95 < 990*time.Millisecond {
 				t.Errorf("got a median of %v and %v at 95 %%, want the lost tenth at a second", p50,
 					p95)
 			}
-			if int64(r.Latency.Count()) != r.Offered {
+			if int64(of(r).Latency.Count()) != of(r).Offered {
 				t.Errorf("got %d latencies, want one for each of the %d pings that were due",
-					r.Latency.Count(), r.Offered)
+					of(r).Latency.Count(), of(r).Offered)
 			}
 		})
 	}
@@ -253,7 +254,7 @@ func TestLatePings(t *testing.T) {
 	p.Window = 2 * time.Second
 	r := runProcess(t, p)
 	noErrors(t, r)
-	if r.Lost == 0 {
+	if of(r).Lost == 0 {
 		t.Error("what came after more than a second was not lost")
 	}
 }
@@ -270,7 +271,7 @@ func TestKnownDelay(t *testing.T) {
 	quietly(t, "the median was less than a quarter above the known delay", func() bool {
 		r := runProcess(t, p)
 		noErrors(t, r)
-		p50 := time.Duration(r.Latency.Quantile(.5))
+		p50 := time.Duration(of(r).Latency.Quantile(.5))
 		if p50 < delay {
 			t.Fatalf("got a median of %v, less than the %v that the host waits", p50, delay)
 		}

@@ -1,6 +1,6 @@
-// Package load makes load and measures what becomes of it. What is sent, and what must come back, a
-// driver for each protocol says (driver.go); connections, the clock, the stages of a load and what
-// is counted are the same for all.
+// Package load makes load and measures how a server takes it. A driver for each protocol decides
+// what is sent and checks what comes back (driver.go); connections, the clock, the stages of a load
+// and the counters are the same for all.
 //
 // The engine is a process of its own: one locked OS thread for each core it is given, with an
 // epoll loop, raw system calls and no allocation, channel or lock while it measures. The trade:
@@ -17,13 +17,12 @@ import (
 	"net/netip"
 	"time"
 
-	"interleave/internal/hist"
 	"interleave/internal/manifest"
 )
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // one of protocols
+	Protocol string         `json:"protocol"` // one that speak has entered
 	Load     manifest.Load  `json:"load"`
 	Addr     netip.AddrPort `json:"addr"` // no port for pings
 	// connections bind to these in turn; empty = the kernel's choice
@@ -39,41 +38,6 @@ type Plan struct {
 	// parts of the window that replies are counted in; 0 = 20
 	Slices int   `json:"slices"`
 	CPUs   []int `json:"cpus,omitempty"`
-}
-
-// A Result is what the engine saw between the window's opening and its close.
-type Result struct {
-	Window time.Duration `json:"window_ns"` // as it was, not as it was planned
-	// answered in the window (paced: messages sent)
-	Requests int64 `json:"requests"`
-	Total    int64 `json:"total"` // answered since the start, warm-up included
-	// due in the window (open, paced, pings at an interval)
-	Offered int64 `json:"offered,omitempty"`
-	Lost    int64 `json:"lost,omitempty"` // pings that nobody answered within a second
-	// Deliveries are messages of a chat that came to a client in the window. Its Requests are those
-	// that the server has acknowledged (paced: that were sent), its Latency is that of deliveries.
-	Deliveries int64 `json:"deliveries,omitempty"`
-	BytesOut   int64 `json:"bytes_out"` // bulk: that the server's stack has acknowledged
-	BytesIn    int64 `json:"bytes_in"`
-	// by kind: connect, reset, wrong-reply, short, timeout, undrained ...
-	Errors    map[string]int64 `json:"errors,omitempty"`
-	FirstFail string           `json:"first_error,omitempty"` // the first error in words
-	// from the due time to the reply; open, and pings at an interval
-	Latency *hist.Histogram `json:"latency,omitempty"`
-	Service *hist.Histogram `json:"service,omitempty"` // from the send to the reply
-	// from the due time to the send; open, paced, and pings at an interval. Streams: from a text's
-	// arrival in the kernel to its reading
-	Late *hist.Histogram `json:"late,omitempty"`
-	// from the due time to the acknowledgement; chats, open and idle
-	Acks   *hist.Histogram `json:"acks,omitempty"`
-	Images *ImageTimes     `json:"images,omitempty"` // of image services
-	// Requests in equal parts of the window
-	Slices  []int64       `json:"slices"`
-	User    time.Duration `json:"user_ns"` // the engine's own CPU in the window
-	System  time.Duration `json:"system_ns"`
-	RunWait time.Duration `json:"run_wait_ns"` // the engine's wait for a core in the window
-	Runs    int64         `json:"runs"`        // how often it was given one
-	Threads int           `json:"threads"`
 }
 
 // An Event is one line that the engine's process prints.
@@ -107,7 +71,7 @@ const (
 func (p *Plan) Validate() error {
 	l := &p.Load
 	switch {
-	case !p.Addr.Addr().Is4() || p.Addr.Port() == 0 && p.Protocol != manifest.Ping:
+	case !p.Addr.Addr().Is4() || p.Addr.Port() == 0 && !p.portless():
 		return fmt.Errorf("addr is %v, want an IPv4 address and port", p.Addr)
 	case l.Connections < 1 || l.Connections > 1<<20:
 		return fmt.Errorf("connections is %d, want 1 to %d", l.Connections, 1<<20)
@@ -147,14 +111,12 @@ func (p *Plan) Validate() error {
 	return known.validate(p)
 }
 
-// validateShape is for what a shape needs whatever the protocol.
+// validateShape is for what the shapes need that several protocols are loaded by.
 func (p *Plan) validateShape() error {
 	l := &p.Load
 	switch l.Shape {
-	case manifest.Connect, manifest.Transfers, manifest.Bulk:
-		if l.Pipeline > 1 {
-			return fmt.Errorf("pipeline is set, but shape %s has none", l.Shape)
-		}
+	case manifest.Connect:
+		return p.noPipeline()
 	case manifest.Open:
 		if !(l.Rate > 0 && l.Rate <= 1e8) {
 			return fmt.Errorf("rate is %v requests a second, want more than 0 and at most 1e8",
@@ -172,17 +134,19 @@ func (p *Plan) validateShape() error {
 	return nil
 }
 
+// noPipeline is for shapes with one request at a time on a connection.
+func (p *Plan) noPipeline() error {
+	if p.Load.Pipeline > 1 {
+		return fmt.Errorf("pipeline is set, but shape %s has none", p.Load.Shape)
+	}
+	return nil
+}
+
 func (p *Plan) slices() int {
 	if p.Slices == 0 {
 		return defaultSlices
 	}
 	return p.Slices
-}
-
-// scheduled tells the loads whose requests are due at times fixed before.
-func (p *Plan) scheduled() bool {
-	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle ||
-		p.Load.Shape != manifest.Streams && p.Load.Timed()
 }
 
 // pingRate is how many pings a second all pingers, or idle clients, send together, each

@@ -268,7 +268,7 @@ func allocations(t *testing.T, p Plan) (mallocs uint64, requests int64) {
 		t.Fatal(err)
 	}
 	noErrors(t, r)
-	return at[1].Mallocs - at[0].Mallocs, r.Requests
+	return at[1].Mallocs - at[0].Mallocs, of(r).Requests
 }
 
 // TestManyConnections opens ten thousand, more than a backlog holds, and gets an answer on each.
@@ -287,8 +287,8 @@ func TestManyConnections(t *testing.T) {
 	p.Window, p.Limit, p.Sources = 0, patience, LoopbackSources(n)
 	r := runProcess(t, p)
 	noErrors(t, r)
-	if r.Requests != 2*n {
-		t.Errorf("got %d replies, want %d", r.Requests, 2*n)
+	if of(r).Requests != 2*n {
+		t.Errorf("got %d replies, want %d", of(r).Requests, 2*n)
 	}
 }
 
@@ -312,10 +312,10 @@ func TestOverload(t *testing.T) {
 	p := plan("echo", loopback(startEcho(t)), manifest.Load{Shape: manifest.Open, Connections: 64,
 		SizeBytes: 16, Rate: 1e6})
 	r := runSteady(t, p, runPlan)
-	if float64(r.Requests) > .9*float64(r.Offered) {
-		t.Errorf("answered %d of %d: is this machine that fast?", r.Requests, r.Offered)
+	if float64(of(r).Requests) > .9*float64(of(r).Offered) {
+		t.Errorf("answered %d of %d: is this machine that fast?", of(r).Requests, of(r).Offered)
 	}
-	if late := time.Duration(r.Late.Quantile(.9)); late < 5*time.Millisecond {
+	if late := time.Duration(of(r).Late.Quantile(.9)); late < 5*time.Millisecond {
 		t.Errorf("got a lateness of %v at p90, want it to show", late)
 	}
 	if r.Errors[Timeout]+r.Errors[Backlog] != 0 && r.FirstFail == "" {
@@ -334,7 +334,7 @@ func TestStall(t *testing.T) {
 		r := runSteady(t, p, runPlan)
 		noErrors(t, r)
 		// A fifth of the requests wait, evenly from 0 to 50 ms: 10 % wait more than 25.
-		p90 := time.Duration(r.Latency.Quantile(.9))
+		p90 := time.Duration(of(r).Latency.Quantile(.9))
 		if p90 < 21*time.Millisecond {
 			t.Fatalf("got %v at p90, want 25 ms", p90) // what no busy machine explains
 		}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What epoll says of a connection that has something to read, and of one that has ended.
+// The events of epoll for a connection that has something to read, and for one that has ended.
 const (
 	readable = unix.EPOLLIN | ended
 	ended    = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
@@ -43,7 +43,7 @@ type reader interface {
 	arrived(c *conn, p []byte)
 	// endOfFile takes the server's end.
 	endOfFile(c *conn)
-	// awaited is what a connection would read next, in the words of an error.
+	// awaited names, for an error, the reply that a connection would read next.
 	awaited(c *conn) string
 }
 
@@ -93,7 +93,7 @@ func (w *worker) answer(c *conn) *flight {
 	return f
 }
 
-// fail gives a connection up. What was in flight on it is lost.
+// fail gives a connection up. Its requests in flight are lost.
 func (w *worker) fail(c *conn, kind, format string, args ...any) {
 	w.faults.add(kind, 1, format, args...)
 	switch c.state {

@@ -19,8 +19,8 @@ type codec interface {
 	// check reads what follows the bytes that c has received, and counts the replies that end in
 	// it. A kind that is not empty says what is wrong.
 	check(c *conn, p []byte) (replies int, kind string)
-	// lost is told that nobody will know which of the requests of c that are not answered
-	// have been served.
+	// lost is told that a connection is given up: it stays unknown which of its unanswered
+	// requests the server has served.
 	lost(c *conn)
 }
 
@@ -132,8 +132,15 @@ func (d *requests) unended() {
 
 func (d *requests) lost(c *conn) { d.codec.lost(c) }
 
-func (d *requests) outcome(r *Result) {
+func (d *requests) part() Part {
 	if !d.replies {
-		r.Latency, r.Service = nil, nil
+		return &Messages{Sent: d.served, Total: d.total, Offered: d.offered, BytesOut: d.windowOut,
+			Late: &d.late}
 	}
+	p := &Requests{Answered: d.served, Total: d.total, Offered: d.offered, BytesOut: d.windowOut,
+		BytesIn: d.windowIn, Service: &d.service}
+	if d.scheduled {
+		p.Latency, p.Late = &d.latency, &d.late
+	}
+	return p
 }

@@ -5,8 +5,8 @@ package load
 
 import "golang.org/x/sys/unix"
 
-// sendDue sends all that is due by now in this stage. What becomes due meanwhile waits for the next
-// call: an engine that is behind must still read.
+// sendDue sends all requests that are due by now in this stage. Those that become due meanwhile
+// wait for the next call: an engine that is behind must still read.
 func (w *worker) sendDue() {
 	for until := min(w.now, w.deadline-1); w.schedule.next <= until; {
 		due := w.schedule.next
@@ -26,7 +26,7 @@ func (w *worker) sendDue() {
 
 func (w *worker) issueDue(c *conn, due int64) {
 	if due >= w.openAt {
-		w.result.Offered += w.batch
+		w.offered += w.batch
 	}
 	if c.state != connOpen {
 		w.faults.add(Lost, 1, "a request was due on connection %d, which had failed", c.id)

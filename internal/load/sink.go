@@ -1,12 +1,13 @@
 package load
 
 // The sink protocol: lines of text that are never answered. Each line begins with its
-// connection and number, so that whoever reads the server's output can tell a lost, doubled,
-// torn or misplaced one.
+// connection and number, so that a line that is lost, doubled, torn or misplaced shows in the
+// server's output.
 
 import "interleave/internal/manifest"
 
-var sinkProtocol = protocol{
+var _ = speak(manifest.Sink, protocol{
+	family:   sinkFamily,
 	shapes:   []manifest.Shape{manifest.Paced}, // a sink answers nothing
 	validate: func(p *Plan) error { return p.validateSize(minLine) },
 	prepare: func(p *Plan) (job, error) {
@@ -14,7 +15,8 @@ var sinkProtocol = protocol{
 			return newRequests(w, newSink(uint64(p.Load.SizeBytes)))
 		}), nil
 	},
-}
+	offer: func(l *manifest.Load, _ Wishes) { l.Bits = offeredBits },
+})
 
 // minLine is in bytes the least message of a sink: room for the prefix that makes each line unique.
 const minLine = 32
@@ -38,7 +40,7 @@ func newSink(size uint64) *sink {
 
 func (s *sink) requestBytes() uint64 { return s.size }
 
-// start is where the i-th line of a message begins.
+// start is the offset at which the i-th line of a message begins.
 func (s *sink) start(i uint64) uint64 { return i * s.size / s.lines }
 
 func (s *sink) fill(c *conn, p []byte) {

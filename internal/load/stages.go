@@ -116,7 +116,7 @@ func (w *worker) openWindow() {
 	}
 	w.setDeadline(w.closeAt)
 	w.openedAt = w.now
-	w.result.BytesIn, w.result.BytesOut = w.bytesIn, w.bytesOut-w.driver.unsent()
+	w.windowIn, w.windowOut = w.bytesIn, w.bytesOut-w.driver.unsent()
 	w.use = readThreadUse(w.stat, w.statBuf[:])
 	w.shared.pass(&w.shared.atOpen, Opened)
 	if w.finite || w.plan.WarmUp == 0 {
@@ -133,8 +133,8 @@ func (w *worker) abandon() {
 		w.measuring = false
 		w.closedAt = w.now
 		w.use = readThreadUse(w.stat, w.statBuf[:]).minus(w.use)
-		w.result.BytesIn = w.bytesIn - w.result.BytesIn
-		w.result.BytesOut = w.bytesOut - w.driver.unsent() - w.result.BytesOut
+		w.windowIn = w.bytesIn - w.windowIn
+		w.windowOut = w.bytesOut - w.driver.unsent() - w.windowOut
 	} else {
 		w.shared.pass(&w.shared.atOpen, Opened)
 	}

@@ -1,8 +1,8 @@
 package load
 
-// How late the engine itself is. Where it only listens there is no send to be late with, so the
-// kernel is asked when it had what the engine reads now: between the two the texts waited for
-// nobody but the engine.
+// The lateness of the engine itself. An engine that only listens has no send to be late with, so
+// the kernel is asked when the bytes arrived that the engine reads now: between the two, the texts
+// waited for nobody but the engine.
 
 import (
 	"encoding/binary"
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampedMost is of how many of a thread's connections the kernel is asked: the call takes longer
-// than read, by .2 us, and a thousand texts a second are enough for a percentile.
+// stampedMost bounds the connections of a thread for which the kernel is asked: such a call takes
+// .2 us longer than read, and a thousand texts a second are enough for a percentile.
 const stampedMost = 1024
 
 // stamps reads with the kernel's time of arrival from each n-th connection of a thread.
@@ -64,7 +64,7 @@ func stampIn(p []byte) int64 {
 		int64(binary.NativeEndian.Uint64(p[seconds+8:]))
 }
 
-// receiveStamped reads once, and records for how long what it read had waited.
+// receiveStamped reads once, and records how long the bytes had waited.
 func (s *streams) receiveStamped(c *conn) (int, syscall.Errno) {
 	n, came, e := s.stamps.read(c.fd, s.in)
 	if s.measuring && e == 0 && n > 0 && came > 0 {

@@ -23,8 +23,8 @@ const (
 	secondOfStream = int64(time.Second)
 	// earlyStream is what a text may come before its second, as services/stream/README.md has it.
 	earlyStream = int64(50 * time.Millisecond)
-	// greetTime is how long nobody may be greeted before those who wait are given up, a guess: a
-	// SYN that a full backlog dropped is sent again after 1, 3 and 7 s.
+	// greetTime is how long no connection may be greeted before those that wait are given up, a
+	// guess: a SYN that a full backlog dropped is sent again after 1, 3 and 7 s.
 	greetTime = 10 * time.Second
 	// mostUngreeted is how many of all threads' connections are not greeted at once: a quarter of a
 	// listener's longest backlog.
@@ -49,7 +49,9 @@ const (
 	NoMemory = "memory" // this machine's was about to end
 )
 
-var streamProtocol = protocol{
+var _ = speak(manifest.Stream, protocol{
+	family: streamFamily,
+	apart:  true,
 	shapes: []manifest.Shape{manifest.Streams},
 	validate: func(p *Plan) error {
 		switch l := &p.Load; {
@@ -64,7 +66,8 @@ var streamProtocol = protocol{
 		return nil
 	},
 	prepare: func(p *Plan) (job, error) { return independent(newStreams), nil },
-}
+	offer:   offerStreams,
+})
 
 // A streamClient is what a connection knows of its stream: 56 bytes.
 type streamClient struct {
@@ -323,7 +326,7 @@ func (s *streams) closed() {
 		// number of the last text due before closeAt
 		last := (s.closeAt - l.base - 1) / secondOfStream
 		first := max(0, s.openAt-l.base-1) / secondOfStream
-		s.result.Offered += max(0, last-first)
+		s.offered += max(0, last-first)
 		s.owed += max(0, last+1-max(int64(l.next), first+1))
 	}
 }
@@ -348,4 +351,7 @@ func (s *streams) lost(c *conn) {
 	}
 }
 
-func (s *streams) outcome(r *Result) { r.Late, r.Latency = &s.late, &s.latency }
+func (s *streams) part() Part {
+	return &Streams{Texts: s.served, Total: s.total, Offered: s.offered, BytesOut: s.windowOut,
+		BytesIn: s.windowIn, Delay: &s.latency, Greeting: &s.service, Waited: &s.late}
+}

@@ -120,23 +120,25 @@ func TestStreams(t *testing.T) {
 				p.CPUs = test.cpus
 				r := runPlan(t, p)
 				noErrors(t, r)
+				got := of(r)
 				var sum int64
 				for _, n := range r.Slices {
 					sum += n
 				}
-				if sum != r.Requests || r.Requests == 0 || r.Requests > r.Total {
-					t.Errorf("got %d texts, %d in slices, %d in all", r.Requests, sum, r.Total)
+				if sum != got.Requests || got.Requests == 0 || got.Requests > got.Total {
+					t.Errorf("got %d texts, %d in slices, %d in all", got.Requests, sum, got.Total)
 				}
-				if r.Offered < 20 || r.Offered > 60 || int64(r.Latency.Count()) != r.Offered {
+				if got.Offered < 20 || got.Offered > 60 ||
+					int64(got.Latency.Count()) != got.Offered {
 					t.Errorf("got %d latenesses of %d texts due, want one each, of about 40",
-						r.Latency.Count(), r.Offered)
+						got.Latency.Count(), got.Offered)
 				}
-				if r.Late.Count() == 0 || r.Late.Count() > uint64(r.Requests)*40 ||
-					r.Late.Negative() > 0 {
+				if got.Late.Count() == 0 || got.Late.Count() > uint64(got.Requests)*40 ||
+					got.Late.Negative() > 0 {
 					t.Errorf("the kernel told of %d arrivals, %d of them after their reading; "+
-						"%d texts came", r.Late.Count(), r.Late.Negative(), r.Requests)
+						"%d texts came", got.Late.Count(), got.Late.Negative(), got.Requests)
 				}
-				if got := r.Service.Count(); got != 20 {
+				if got := got.Service.Count(); got != 20 {
 					t.Errorf("got the time of %d greetings, want 20", got)
 				}
 			})
@@ -152,7 +154,7 @@ func TestStreamLateness(t *testing.T) {
 		noErrors(t, r)
 		// The greeting is later than the server's clock by what it takes to come, which is well
 		// below a millisecond.
-		got := time.Duration(r.Latency.Quantile(.5))
+		got := time.Duration(of(r).Latency.Quantile(.5))
 		if got < late-10*time.Millisecond {
 			t.Fatalf("got a median lateness of %v, less than the server's %v", got, late)
 		}
@@ -353,9 +355,9 @@ func TestStreamDrain(t *testing.T) {
 	text(time.Second+late, framed("Chunk 1 for id /test/0\n"))
 	w.now = w.closeAt
 	w.abandon()
-	if w.result.Offered != 2 || w.latency.Count() != 1 || w.idle() {
+	if w.offered != 2 || w.latency.Count() != 1 || w.idle() {
 		t.Errorf("at the window's end: got %d texts offered, %d that came, idle: %v; want 2, 1, "+
-			"false", w.result.Offered, w.latency.Count(), w.idle())
+			"false", w.offered, w.latency.Count(), w.idle())
 	}
 	text(2*time.Second+late, framed("Chunk 2 for id /test/0\n"))
 	if w.latency.Count() != 2 || w.latency.Min() != int64(late) || !w.idle() {
@@ -379,8 +381,8 @@ func TestStreamAllocations(t *testing.T) {
 		w.arrived(c, texts[0])
 		texts = texts[1:]
 	})
-	if w.result.Requests != 1001 || w.latency.Count() != 1001 || len(w.faults.kinds) > 0 {
-		t.Errorf("got %d texts and %d latenesses, want 1001; %v %s", w.result.Requests,
+	if w.served != 1001 || w.latency.Count() != 1001 || len(w.faults.kinds) > 0 {
+		t.Errorf("got %d texts and %d latenesses, want 1001; %v %s", w.served,
 			w.latency.Count(), w.faults.kinds, w.faults.first)
 	}
 	if allocated != 0 {

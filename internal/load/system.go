@@ -27,8 +27,7 @@ var clockBase = time.Now()
 // system call of 218.
 func nanotime() int64 { return int64(time.Since(clockBase)) }
 
-// rawRead and rawWrite are one system call each, again if a signal came between: nobody
-// need ask for EINTR.
+// rawRead and rawWrite are one system call each, repeated after a signal: callers never see EINTR.
 func rawRead(fd int32, p []byte) (int, syscall.Errno) {
 	for {
 		n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd),
@@ -171,7 +170,7 @@ func tuneThread(cpu int) error {
 	return nil
 }
 
-// threadUse is what a thread has used since it began.
+// threadUse is the CPU time that a thread has used since it began.
 type threadUse struct {
 	user, system, runWait time.Duration
 	runs                  int64

@@ -8,18 +8,16 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-
-	"interleave/internal/manifest"
 )
 
 // otherFiles are standard files, epoll, eventfd, schedstat, the runtime's own.
 const otherFiles = 32
 
-// threads is how many the load has, apart if each has a table of descriptors of its own. It says
-// early what a thousand failed connections would say late.
-func (p *Plan) threads() (n int, apart bool, err error) {
+// threads is how many the load has; apart tells that each has a table of descriptors of its own. A
+// limit that is too low is an error here, before a thousand connections fail.
+func (p *Plan) threads(known protocol) (n int, apart bool, err error) {
 	n = min(max(1, len(p.CPUs)), p.Load.Connections)
-	if p.Load.Shape == manifest.Pings {
+	if known.portless {
 		return n, false, nil
 	}
 	var limit unix.Rlimit
@@ -30,7 +28,7 @@ func (p *Plan) threads() (n int, apart bool, err error) {
 	if limit.Cur >= need {
 		return n, false, nil
 	}
-	if p.Load.Shape != manifest.Streams || limit.Cur <= otherFiles {
+	if !known.apart || limit.Cur <= otherFiles {
 		return 0, false,
 			fmt.Errorf("%d connections need %d descriptors and the limit is %d: ulimit -n %d "+
 				"raises it", p.Load.Connections, need, limit.Cur, need)

@@ -17,11 +17,12 @@ func TestTables(t *testing.T) {
 	p.CPUs = []int{0}
 	r := runCommand(t, p, "sh", "-c", `ulimit -n 128 && exec "$0" load`, os.Args[0])
 	noErrors(t, r)
-	if got := r.Service.Count(); got != n {
+	seen := of(r)
+	if got := seen.Service.Count(); got != n {
 		t.Errorf("%d streams were greeted, want %d", got, n)
 	}
-	if got := int64(r.Latency.Count()); got != r.Offered || got < n {
-		t.Errorf("got %d latenesses of %d texts due, want one each, of about %d", got, r.Offered,
+	if got := int64(seen.Latency.Count()); got != seen.Offered || got < n {
+		t.Errorf("got %d latenesses of %d texts due, want one each, of about %d", got, seen.Offered,
 			2*n)
 	}
 

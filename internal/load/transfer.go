@@ -10,9 +10,13 @@ import (
 	"interleave/internal/manifest"
 )
 
-var transferProtocol = protocol{
+var _ = speak(manifest.Transfer, protocol{
+	family: transferFamily,
 	shapes: []manifest.Shape{manifest.Transfers, manifest.Bulk},
 	validate: func(p *Plan) error {
+		if err := p.noPipeline(); err != nil {
+			return err
+		}
 		if p.Load.Shape == manifest.Bulk {
 			return p.validateBulk()
 		}
@@ -24,7 +28,8 @@ var transferProtocol = protocol{
 		}
 		return independent(newTransfers), nil
 	},
-}
+	offer: offerTransfers,
+})
 
 func (p *Plan) validateBulk() error {
 	switch l := &p.Load; {

@@ -95,9 +95,9 @@ func TestTransfers(t *testing.T) {
 			})
 			noErrors(t, r)
 			checkResult(t, &p, r)
-			if want := r.Total * int64(test.size); got.Load() != want {
+			if want := of(r).Total * int64(test.size); got.Load() != want {
 				t.Errorf("the server read %d bytes, want those of %d transfers: %d", got.Load(),
-					r.Total, want)
+					of(r).Total, want)
 			}
 		})
 	}
@@ -168,9 +168,10 @@ func TestBulk(t *testing.T) {
 					return runPlan(t, p)
 				})
 				noErrors(t, r)
-				ours := r.BytesIn
+				n := of(r)
+				ours := n.BytesIn
 				if direction == "in" {
-					ours = r.BytesOut
+					ours = n.BytesOut
 					for end := time.Now().Add(patience); got.Load() < ours &&
 						time.Now().Before(end); {
 						time.Sleep(time.Millisecond) // the rest is in the server's buffer
@@ -180,9 +181,9 @@ func TestBulk(t *testing.T) {
 							got.Load(), ours)
 					}
 				}
-				if blocks := ours / manifest.BulkBlock; r.Requests == 0 || blocks < r.Requests/2 ||
-					blocks > 2*r.Requests+2*int64(connections) {
-					t.Errorf("got %d blocks and %d bytes", r.Requests, ours)
+				if blocks := ours / manifest.BulkBlock; n.Requests == 0 || blocks < n.Requests/2 ||
+					blocks > 2*n.Requests+2*int64(connections) {
+					t.Errorf("got %d blocks and %d bytes", n.Requests, ours)
 				}
 			})
 		}
@@ -224,7 +225,7 @@ func TestBulkAgainstNobodyWhoReads(t *testing.T) {
 	p.WarmUp = 200 * time.Millisecond
 	r := runPlan(t, p)
 	noErrors(t, r)
-	if r.BytesOut != 0 {
-		t.Errorf("got %d bytes into a server that reads none", r.BytesOut)
+	if of(r).BytesOut != 0 {
+		t.Errorf("got %d bytes into a server that reads none", of(r).BytesOut)
 	}
 }

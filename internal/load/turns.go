@@ -92,3 +92,11 @@ func (d *turns) next(c *conn) {
 	d.turn[c.index]++
 	d.begin(c)
 }
+
+func (d *turns) part() Part {
+	if d.transfers {
+		return &Transfers{Done: d.served, Total: d.total, BytesOut: d.windowOut, Took: &d.service}
+	}
+	return &Turns{Answered: d.served, Total: d.total, BytesOut: d.windowOut, BytesIn: d.windowIn,
+		Took: &d.service}
+}

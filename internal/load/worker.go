@@ -41,7 +41,7 @@ const (
 
 const unlimited = 1 << 62
 
-// What epoll calls descriptors that are no connection's.
+// The tags in epoll of descriptors that are no connection's.
 const (
 	stopTag   = -1
 	driverTag = -2 // one of the driver's own
@@ -68,7 +68,7 @@ type worker struct {
 	tally
 }
 
-// clock is where in its load a worker is.
+// clock is a worker's place in its load: its stage, and the times of stage and window.
 type clock struct {
 	stage     stage
 	sending   bool
@@ -85,13 +85,13 @@ type clock struct {
 // inWindow tells whether a time lies in the window, as it is planned.
 func (t *clock) inWindow(at int64) bool { return at >= t.openAt && at < t.closeAt }
 
-// demand is what a worker has to ask for.
+// demand is the number of the requests that a worker must send, and their schedule.
 type demand struct {
 	scheduled bool   // requests are due at times fixed before
 	finite    bool   // each connection has so many requests, and the load ends with them
 	counting  bool   // the requests that are left, in the window of a finite load
 	pipeline  uint64 // requests in flight on a connection, unless scheduled
-	batch     int64  // what a request counts for
+	batch     int64  // how many requests each is counted as
 	inFlight  int64
 	left      int64   // requests that connections have still to issue, finite
 	order     []int32 // of connections, whose requests are due in turn
@@ -99,19 +99,23 @@ type demand struct {
 	schedule  *schedule
 }
 
-// tally is what a worker has counted.
+// tally holds the counters of a worker.
 type tally struct {
-	result   Result
-	bytesIn  int64 // since the start
-	bytesOut int64
-	latency  hist.Histogram
-	service  hist.Histogram
-	late     hist.Histogram
-	timeline timeline
-	faults   faults
-	use      threadUse
-	stat     *os.File
-	statBuf  [128]byte
+	served    int64 // requests in the window
+	total     int64 // requests since the start
+	offered   int64 // requests due in the window
+	bytesIn   int64 // since the start
+	bytesOut  int64
+	windowIn  int64 // bytes in the window
+	windowOut int64
+	latency   hist.Histogram
+	service   hist.Histogram
+	late      hist.Histogram
+	timeline  timeline
+	faults    faults
+	use       threadUse
+	stat      *os.File
+	statBuf   [128]byte
 }
 
 const bufferBytes = 64 << 10 // of a read or a write
@@ -126,7 +130,7 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 		conns: make([]conn, n), living: n,
 		addr:   unix.SockaddrInet4{Port: int(p.Addr.Port()), Addr: p.Addr.Addr().As4()},
 		clock:  clock{openAt: never, closeAt: never, deadline: never, limitAt: never},
-		demand: demand{scheduled: p.scheduled(), finite: p.Load.Requests > 0, batch: 1},
+		demand: demand{scheduled: s.scheduled, finite: p.Load.Requests > 0, batch: 1},
 	}
 	if !w.scheduled {
 		w.pipeline = uint64(max(1, p.Load.Pipeline))
@@ -219,25 +223,20 @@ func (w *worker) idle() bool {
 
 // count adds requests that have been served.
 func (w *worker) count(n int64) {
-	w.result.Total += n
+	w.total += n
 	if w.measuring {
-		w.result.Requests += n
+		w.served += n
 		w.timeline.add(w.now-w.openedAt, n)
 	}
 }
 
-// outcome is the worker's part of the result.
+// outcome returns the counts of the worker.
 func (w *worker) outcome() *Result {
-	r := &w.result
-	r.Window = time.Duration(w.closedAt - w.openedAt)
-	r.Errors, r.FirstFail = w.faults.kinds, w.faults.first
-	r.Slices = w.timeline.cut(w.closedAt-w.openedAt, w.plan.slices())
-	if w.scheduled {
-		r.Late, r.Latency = &w.late, &w.latency
+	return &Result{
+		Window: time.Duration(w.closedAt - w.openedAt), Part: w.driver.part(),
+		Errors: w.faults.kinds, FirstFail: w.faults.first,
+		Slices: w.timeline.cut(w.closedAt-w.openedAt, w.plan.slices()),
+		User:   w.use.user, System: w.use.system, RunWait: w.use.runWait, Runs: w.use.runs,
+		Threads: 1,
 	}
-	r.Service = &w.service
-	w.driver.outcome(r)
-	r.User, r.System, r.RunWait, r.Runs = w.use.user, w.use.system, w.use.runWait, w.use.runs
-	r.Threads = 1
-	return r
 }

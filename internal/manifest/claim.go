@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// claimID is what verdicts are called: "P1", "E2a".
+// claimID matches the names of verdicts: "P1", "E2a".
 var claimID = regexp.MustCompile(`^[A-Z][A-Z0-9]*[0-9]+[a-z]?$`)
 
 // A claim's margin unless it names one: ratios within it count as the published one.
@@ -19,8 +19,8 @@ const (
 	mostMargin  = 10
 )
 
-// wants are the keys of each kind, besides those that any claim has. What a kind does not have is
-// an error: a margin that nothing reads would be believed.
+// wants are the keys of each kind, besides those that any claim has. Any other key is an error: a
+// reader would believe a margin that nothing reads.
 var wants = map[string]struct{ must, may []string }{
 	"direction": {[]string{"of", "against", "sense"}, []string{"at", "from", "to", "published",
 		"margin", "best"}},

@@ -63,8 +63,8 @@ func (r *experimentReader) readDepth(t *table) Depth {
 	if t.has("values") && r.sweep == nil && r.sure {
 		t.fail("values", "there is no sweep to take values of")
 	} else if r.Axis.Over != "" {
-		q, least, most := axis(r.Axis.Over)
-		d.Values = t.quantities("values", q, least, most)
+		over := keyNamed(r.Axis.Over).axis
+		d.Values = t.quantities("values", over.quantity, over.least, over.most)
 		d.NoValues = t.empty("values")
 		slices.Sort(d.Values)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// placeholder is what a command leaves open. Braces around anything but one lower-case word are the
-// command's own: Erlang's -eval is full of them.
+// placeholder matches a part of a command that is filled in later. Braces around anything but one
+// lower-case word are the command's own: Erlang's -eval is full of them.
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // Expand replaces the placeholders {name} of a command by their values. A name without a value

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -99,7 +98,7 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 	return r.Experiment, nil
 }
 
-// readModels reads who is compared, and with whom.
+// readModels reads the models that are compared, and the baseline.
 func (r *experimentReader) readModels() {
 	t := r.top
 	r.Models = t.distinct("models")
@@ -160,67 +159,6 @@ func (r *experimentReader) readMetrics() {
 	}
 }
 
-// Shows says whether a load of this kind can show a metric.
-func (l Load) Shows(m Metric) bool { return l.shows(m) == "" }
-
-// shows says what a load lacks to show a metric, or nothing.
-func (l Load) shows(m Metric) (needs string) {
-	carries := l.Shape == Transfers || l.Shape == Bulk ||
-		l.Shape == Solve && l.Kernel == KernelTransfer
-	switch m {
-	case LatencyP50, LatencyP99, Jitter: // they count from the due time of a request
-		if !l.Timed() {
-			return `a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`
-		}
-	case SolveTime:
-		if l.Shape != Solve {
-			return `a point of shape "solve"`
-		}
-	case BitRate, CPUPerGB:
-		if !carries {
-			return fmt.Sprintf(
-				`a point of shape "transfer" or "bulk", or of shape "solve" with the kernel %q`,
-				KernelTransfer)
-		}
-	case Throughput, CPUPerRequest, Switches:
-		if l.Shape == Bulk {
-			return `a point of another shape than "bulk", which has no requests but for counting`
-		}
-	case Loss:
-		if l.Shape != Pings {
-			return `a point of shape "ping"`
-		}
-	}
-	if needs = l.showsOfChat(m); needs != "" {
-		return needs
-	}
-	return l.showsOfImages(m)
-}
-
-// showsOfChat is shows for the figures that chats have and others do not.
-func (l Load) showsOfChat(m Metric) (needs string) {
-	switch m {
-	case Deliveries, CPUPerDelivery:
-		if l.Members < 2 || l.Shape == Idle {
-			return "a point at which what is said in a room of a chat, of two members at least, " +
-				"is delivered"
-		}
-	case AckP50, AckP99:
-		if l.Members == 0 || l.Shape != Open {
-			return `a point of shape "open" with members: a chat whose messages are due at times`
-		}
-	case ClientMemory:
-		if l.Members == 0 && l.Shape != Streams {
-			return "a point of a chat or of streams"
-		}
-	case KernelMemory, Settling:
-		if l.Shape != Streams {
-			return `a point of shape "stream"`
-		}
-	}
-	return ""
-}
-
 // checkServices holds the points against the services that they name.
 func (r *experimentReader) checkServices(tree *Tree) {
 	names := tree.ServiceNames()
@@ -246,94 +184,6 @@ func (r *experimentReader) checkServices(tree *Tree) {
 			r.checkChain(p, s, blamed)
 		}
 	}
-}
-
-// leastSinkBytes is the load engine's: room for what makes each line unique.
-const leastSinkBytes = 32
-
-// fits says whether a load can be offered over a protocol, and which key is to blame if not.
-func (l Load) fits(protocol string) (key string, err error) {
-	switch {
-	case (protocol == Program) != (l.Shape == Solve):
-		return "shape",
-			fmt.Errorf("shape %q and the protocol %q do not go together: programs are given "+
-				"problems to solve, servers are not", l.Shape, protocol)
-	case protocol == Program:
-		return "", nil
-	case (protocol == Ping) != (l.Shape == Pings):
-		return "shape",
-			fmt.Errorf(
-				"shape %q and the protocol %q do not go together: expected \"ping\" for both",
-				l.Shape, protocol)
-	case (protocol == Transfer) != (l.Shape == Transfers || l.Shape == Bulk):
-		return "shape",
-			fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and "+
-				"\"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
-	case (protocol == Stream) != (l.Shape == Streams):
-		return "shape",
-			fmt.Errorf("shape %q and the protocol %q do not go together: expected \"stream\" "+
-				"for both", l.Shape, protocol)
-	case l.Output != "" && protocol != "sink":
-		return "output", errors.New("only a sink writes what it is sent to its standard output")
-	case protocol == Chat || l.Shape == Fanout || l.Shape == Idle:
-		return l.fitsChat(protocol)
-	case l.Members > 0:
-		return "members", errors.New("only a chat has rooms")
-	case protocol == Images || l.Shape == Cold || l.Ask != "" || l.Chain > 0:
-		return l.fitsImages(protocol)
-	case l.Shape == Paced && l.Pipeline > 1:
-		return "pipeline",
-			errors.New("only a chat's paced messages come several at once: size says how long " +
-				"one is")
-	case protocol == "sink" && l.Shape != Paced:
-		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q",
-			l.Shape)
-	case protocol != "sink" && l.Shape == Paced:
-		return "shape",
-			fmt.Errorf("a paced load reads no reply, which %s sends: expected shape closed, "+
-				"open or connect", protocol)
-	case protocol == "sink" && l.SizeBytes < leastSinkBytes:
-		return "size",
-			fmt.Errorf("a message to a sink has at least %d bytes, got %d: each line says whose "+
-				"it is", leastSinkBytes, l.SizeBytes)
-	case protocol == "counter" && l.SizeBytes != 1:
-		return "size", fmt.Errorf("a request to a counter is 1 byte, got %d", l.SizeBytes)
-	case protocol != "counter" && l.ReadShare != 0:
-		return "read_share", errors.New("only a counter has reads")
-	}
-	return "", nil
-}
-
-// leastChatBytes and mostChatBytes are the load engine's: room for what makes each text unique, and
-// a line of IRC with the longest name of a sender before it.
-const (
-	leastChatBytes = 32
-	mostChatBytes  = 400
-)
-
-// fitsChat is fits for loads of which one half is a chat.
-func (l Load) fitsChat(protocol string) (key string, err error) {
-	switch {
-	case protocol != Chat:
-		return "shape", fmt.Errorf("shape %q is for chats, and %s is none", l.Shape, protocol)
-	case l.Shape != Fanout && l.Shape != Open && l.Shape != Paced && l.Shape != Idle:
-		return "shape",
-			fmt.Errorf("shape %q and a chat do not go together: expected fanout, open, paced or "+
-				"idle", l.Shape)
-	case l.Members == 0:
-		return "members", errors.New(`members is missing: how many clients share a room, or "all"`)
-	case l.Shape != Paced && l.Shape != Idle && min(l.Members, l.Connections) < 2:
-		return "members",
-			errors.New("a room of one delivers nothing: expected two members at least, or shape " +
-				"paced")
-	case l.Senders > min(l.Members, l.Connections):
-		return "senders", fmt.Errorf("%d senders are more than a room's members", l.Senders)
-	case l.Shape != Idle && (l.SizeBytes < leastChatBytes || l.SizeBytes > mostChatBytes):
-		return "size",
-			fmt.Errorf("a message to a room has %d to %d bytes, got %d: each says whose it is, "+
-				"and a line holds no more", leastChatBytes, mostChatBytes, l.SizeBytes)
-	}
-	return "", nil
 }
 
 // lineOf is the line of a key of a point's load: in the point, in the sweep, in [load], or where
@@ -398,7 +248,7 @@ func (e *Experiment) Sweep() []Point {
 }
 
 // Missing lists, as "service/model", what the experiment names and the tree does not have: models
-// to come. They are no error; whoever runs the experiment says that they were not measured.
+// to come. They are no error; a run says that they were not measured.
 func (e *Experiment) Missing(tree *Tree) []string {
 	var out []string
 	for _, p := range e.Points {

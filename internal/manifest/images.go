@@ -1,17 +1,20 @@
 package manifest
 
-// Images: what a load of an image service has, and the figures that only it shows.
+// Images: image services, to which clients upload and from which they fetch.
 
 import (
 	"errors"
 	"fmt"
 )
 
+// Images is the protocol of image services: services/images/README.md.
+const Images = "images"
+
 // Cold is the shape of a client that asks a fresh server from its first request on: nothing is
 // warmed up, and the time of each request is kept by its number.
 const Cold Shape = "cold"
 
-// What a load's Ask says is fetched after each upload.
+// The values of a load's Ask: what is fetched after each upload.
 const (
 	AskImage     = "image"     // the image, byte by byte
 	AskThumbnail = "thumbnail" // which the server makes when it is first asked for
@@ -45,22 +48,97 @@ const (
 	StartUp   Metric = "start-up"   // milliseconds from the server's start to its being ready
 )
 
-// showsOfImages is shows for the figures that image services have and others do not.
-func (l Load) showsOfImages(m Metric) (needs string) {
-	switch m {
-	case ResponseP50, ResponseP99, ResponseMean, ToServer, InServer, FromServer, Database, PostP50,
-		GetP50, StartUp:
-		if l.Ask == "" {
-			return "a point of an image service"
+var imagesFamily = Family{
+	Name:      "images",
+	Protocols: []Protocol{{Name: Images}},
+	shapes: []shapeRow{
+		{shape: Closed, keys: "connections size requests pipeline read_share ask reads chain"},
+		{shape: Open, keys: "connections size rate gaps read_share ask reads chain"},
+		{shape: Cold, keys: "size requests ask reads chain",
+			needs: []must{needConnections, needSize},
+			enter: func(l *Load) { l.Connections = 1 }}, // so that requests have an order
+	},
+	keys: []loadKey{
+		word("ask", asks, func(l *Load) *string { return &l.Ask }),
+		amount("reads", counts, 1, mostReads, func(l *Load) *int { return &l.Reads }),
+		swept("chain", counts, 1, mostChain, func(l *Load) *int { return &l.Chain }),
+	},
+	metrics: []metricRow{
+		{ResponseP50, MetricInfo{"µs", "median response time", false,
+			"had {ratio}x {b}'s median response time",
+			"had a median response time of {ratio} µs"}, needsImages},
+		{ResponseP99, MetricInfo{"µs", "99th percentile of response time", false,
+			"had {ratio}x {b}'s 99th percentile of response time",
+			"had a 99th percentile of response time of {ratio} µs"}, needsImages},
+		{ResponseMean, MetricInfo{"µs", "mean response time", false,
+			"had {ratio}x {b}'s mean response time",
+			"had a mean response time of {ratio} µs"}, needsImages},
+		{ToServer, MetricInfo{"µs", "mean time to the server", false,
+			"had {ratio}x {b}'s time to the server",
+			"had a mean time to the server of {ratio} µs"}, needsImages},
+		{InServer, MetricInfo{"µs", "mean time in the server", false,
+			"had {ratio}x {b}'s time in the server",
+			"had a mean time in the server of {ratio} µs"}, needsImages},
+		{FromServer, MetricInfo{"µs", "mean time from the server", false,
+			"had {ratio}x {b}'s time from the server",
+			"had a mean time from the server of {ratio} µs"}, needsImages},
+		{Database, MetricInfo{"µs", "mean time in the database", false,
+			"spent {ratio}x {b}'s time in the database",
+			"spent {ratio} µs in the database"}, needsImages},
+		{Next, MetricInfo{"µs", "mean time in the services behind", false,
+			"spent {ratio}x {b}'s time in the services behind",
+			"spent {ratio} µs in the services behind"}, needsChain},
+		{Hop, MetricInfo{"µs", "mean time for each service behind", false,
+			"spent {ratio}x {b}'s time in each service behind",
+			"spent {ratio} µs in each service behind"}, needsChain},
+		{PostP50, MetricInfo{"µs", "median time of an upload", false,
+			"had {ratio}x {b}'s median time of an upload",
+			"had a median time of an upload of {ratio} µs"}, needsImages},
+		{GetP50, MetricInfo{"µs", "median time of a fetch", false,
+			"had {ratio}x {b}'s median time of a fetch",
+			"had a median time of a fetch of {ratio} µs"}, needsImages},
+		{First1, MetricInfo{"µs", "first response of a fresh server", false,
+			"took {ratio}x {b}'s time for its first response",
+			"took {ratio} µs for its first response"}, needsCold},
+		{First10, MetricInfo{"µs", "mean of the first 10 responses", false,
+			"took {ratio}x {b}'s time for each of its first 10 responses",
+			"took {ratio} µs for each of its first 10 responses"}, needsCold},
+		{First100, MetricInfo{"µs", "mean of the first 100 responses", false,
+			"took {ratio}x {b}'s time for each of its first 100 responses",
+			"took {ratio} µs for each of its first 100 responses"}, needsCold},
+		{First1000, MetricInfo{"µs", "mean of the first 1000 responses", false,
+			"took {ratio}x {b}'s time for each of its first 1000 responses",
+			"took {ratio} µs for each of its first 1000 responses"}, needsCold},
+		{StartUp, MetricInfo{"ms", "time to start", false,
+			"took {ratio}x {b}'s time to start",
+			"took {ratio} ms to start"}, needsImages},
+	},
+	owns: func(l Load) bool { return l.Shape == Cold || l.Ask != "" || l.Chain > 0 },
+	fits: func(l Load, protocol string) (key string, err error) {
+		if err := l.onlySink(protocol); err != nil {
+			return "output", err
 		}
-	case Next, Hop:
-		if l.Chain < 2 {
-			return "a point with a chain of two services at least"
-		}
-	case First1, First10, First100, First1000:
-		if l.Shape != Cold {
-			return `a point of shape "cold"`
-		}
+		return l.fitsImages(protocol)
+	},
+}
+
+func needsImages(l Load) (needs string) {
+	if l.Ask == "" {
+		return "a point of an image service"
+	}
+	return ""
+}
+
+func needsChain(l Load) (needs string) {
+	if l.Chain < 2 {
+		return "a point with a chain of two services at least"
+	}
+	return ""
+}
+
+func needsCold(l Load) (needs string) {
+	if l.Shape != Cold {
+		return `a point of shape "cold"`
 	}
 	return ""
 }

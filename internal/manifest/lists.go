@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// longest bounds every list of a manifest; ours have some twenty entries. What compares entries
-// with each other stays quick on a file that something else has written.
+// longest bounds every list of a manifest; ours have some twenty entries. With the bound, code that
+// compares entries with each other stays quick on a file that another program has written.
 const longest = 1000
 
 // list reads an array. what says what it should hold.

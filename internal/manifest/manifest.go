@@ -20,13 +20,12 @@ type Tree struct {
 
 // A Service is one folder of services/: a protocol that every one of its models speaks.
 type Service struct {
-	Name    string // the folder's name
-	Dir     string // absolute
-	Title   string // "Echo"
-	Summary string // one sentence
-	// what the load engine speaks: "echo", "counter", "sink", "chat", "ping", "transfer" or Program
-	Protocol string
-	Hosts    Hosts // where its servers are: Local, or at the other end of a Tap
+	Name     string // the folder's name
+	Dir      string // absolute
+	Title    string // "Echo"
+	Summary  string // one sentence
+	Protocol string // what the load engine speaks, one of Protocols: "echo", "chat", "program" ...
+	Hosts    Hosts  // where its servers are: Local, or at the other end of a Tap
 	Models   []*Model
 }
 
@@ -90,105 +89,6 @@ const (
 	ReadyConnect Ready = "connect" // the port accepts a connection
 )
 
-// Shape is a way to offer load.
-type Shape string
-
-// The shapes of load that the engine can make.
-const (
-	// each connection sends when its reply is there; or keeps Pipeline in flight
-	Closed  Shape = "closed"
-	Open    Shape = "open"    // a schedule fixed before the start; latency counts from the due time
-	Paced   Shape = "paced"   // each connection sends bytes at a rate and reads nothing but the end
-	Connect Shape = "connect" // connect, send one message, read its reply, close
-	Solve   Shape = "solve"   // no connections: a program solves a problem again and again
-	// The shapes for hosts: each pinger has an identifier and no connection.
-	Pings Shape = "ping" // echo requests of ICMP, at an interval or as they are answered
-	// connect, send one message, half-close, wait for the peer's end of file
-	Transfers Shape = "transfer"
-	// each connection carries as much as it can, one way; a request is BulkBlock bytes
-	Bulk Shape = "bulk"
-	// The shapes for chats alone. They are loaded by open and paced, too.
-	Fanout Shape = "fanout" // senders say as much as is acknowledged and delivered; everybody reads
-	Idle   Shape = "idle"   // everybody is in a room and says nothing but a PING at an interval
-	// The shape for streams: each connection asks once and listens, and nothing is sent any more.
-	Streams Shape = "stream"
-)
-
-// AllMembers as a load's Members puts all clients into one room.
-const AllMembers = mostConnections
-
-// BulkBlock is in bytes what counts as a request of a bulk load.
-const BulkBlock = 64 << 10
-
-// KernelTransfer is the kernel of programs that transfer bytes over a loopback: their
-// result is how many.
-const KernelTransfer = "transfer"
-
-// OutputFile as a load's Output has a sink write into a file, where the folders of servers are.
-const OutputFile = "file"
-
-// Timed tells the loads whose requests are due at times fixed before the start, whatever the server
-// does: only of these a latency can be told.
-func (l Load) Timed() bool {
-	return l.Shape == Open || l.Shape == Pings && l.Interval > 0 || l.Shape == Streams
-}
-
-// ChatLineBytes is what a line to a room has besides the text: "PRIVMSG #r00000 :" and its end.
-const ChatLineBytes = 19
-
-// Speakers is how many connections send: all of them, but in a chat.
-func (l Load) Speakers() int {
-	n, members := l.Connections, min(l.Members, l.Connections)
-	if l.Senders == 0 || members == 0 {
-		return n
-	}
-	return n/members*min(l.Senders, members) + min(l.Senders, n%members)
-}
-
-// BurstBytes is what a paced connection sends at once: a message, or several lines of a chat.
-func (l Load) BurstBytes() int {
-	if l.Members == 0 {
-		return l.SizeBytes
-	}
-	return max(1, l.Pipeline) * (l.SizeBytes + ChatLineBytes)
-}
-
-// Load is what a point offers to the server. It is written to records as it is.
-type Load struct {
-	Shape       Shape `json:"shape"`
-	Connections int   `json:"connections"`
-	// for each connection; 0 = as many as the window takes
-	Requests  int64 `json:"requests,omitempty"`
-	SizeBytes int   `json:"size_bytes"` // of one message
-	// requests in flight on a connection, closed and fanout shapes; 1 unless told
-	Pipeline int `json:"pipeline"`
-	// requests a second over all connections, open shape; connections that are opened in a
-	// second, stream shape
-	Rate float64 `json:"rate,omitempty"`
-	Gaps string  `json:"gaps,omitempty"` // "constant" or "exponential", open shape
-	// bits a second for each connection, paced shape
-	Bits      float64 `json:"bits,omitempty"`
-	ReadShare float64 `json:"read_share,omitempty"` // 0 .. 1, counter
-	// Interval is between two pings of a pinger, ping shape (0 = the next is sent when the last has
-	// been answered), or of a client, idle shape.
-	Interval time.Duration `json:"interval_ns,omitempty"`
-	// "in" to the server or "out" of it, bulk shape
-	Direction string `json:"direction,omitempty"`
-	Output    string `json:"output,omitempty"` // of a sink: OutputFile; "" = thrown away
-	// clients that share a room, chat; AllMembers = all
-	Members int `json:"members,omitempty"`
-	Senders int `json:"senders,omitempty"` // of them, who speak, chat; 0 = all
-	// what is fetched after an upload, image services
-	Ask   string `json:"ask,omitempty"`
-	Reads int    `json:"reads,omitempty"` // how often, image services; 0 = once
-	// servers of which each asks the next, image services; 0 = one
-	Chain   int    `json:"chain,omitempty"`
-	Kernel  string `json:"kernel,omitempty"`  // what is solved, solve shape: "fib"
-	Problem int64  `json:"problem,omitempty"` // how big it is, solve shape: 32
-	Workers int    `json:"workers,omitempty"` // threads that may work at it, solve shape
-	Answer  string `json:"answer,omitempty"`  // what must come out, solve shape
-}
-
 // A Point is one place on an experiment's axis: a service under one load.
 type Point struct {
 	Name    string  // "connections = 64", "latency"
@@ -241,7 +141,7 @@ type Experiment struct {
 	// the source's machine, versions and durations: the differences a verdict lists; none if
 	// nothing is published
 	Setup   []string
-	Here    []string // what of our set-up the load and the machine do not tell
+	Here    []string // details of our set-up that neither the load nor the machine tells
 	Service string
 	Models  []string
 	// a command that builds the model for many systems, in place of measuring: see record.Build
@@ -274,102 +174,6 @@ type Curve struct {
 	Label    string
 	Points   [][2]float64
 	Relative Term // if its model is not empty, Points are ratios to this term's figure, as measured
-}
-
-// Metric is the name of a figure of a cell; record.Cell knows how to compute each.
-type Metric string
-
-// The figures that claims and tables are about.
-const (
-	Throughput    Metric = "throughput"      // requests answered a second
-	CPUPerRequest Metric = "cpu-per-request" // microseconds of server CPU for each request
-	CPU           Metric = "cpu"             // mean server CPU in the window, % of one core
-	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over the samples
-	// microseconds from the due time; open shape and pings at an interval only
-	LatencyP50 Metric = "latency-p50"
-	LatencyP99 Metric = "latency-p99"
-	Jitter     Metric = "latency-jitter" // p99 - p50 in microseconds; open shape only
-	PSS        Metric = "pss"            // bytes, the server's tree at the end of the window
-	Threads    Metric = "threads"        // most seen in the window
-	Switches   Metric = "switches"       // context switches for each request
-	Lines      Metric = "lines"          // lines of code of the model: no measurement
-	// milliseconds to solve the problem once, median of the window; solve shape only
-	SolveTime Metric = "time"
-	// bits a second: of transfers, of bulk, and of programs that transfer
-	BitRate  Metric = "bit-rate"
-	CPUPerGB Metric = "cpu-per-gb" // seconds of server CPU for 10^9 bytes, likewise
-	Loss     Metric = "loss"       // % of the pings that nobody answered
-	// the server's PSS when the window closes, by that when it opens
-	MemoryGrowth Metric = "memory-growth"
-	// The figures of chats. Their requests are messages, and their latency is that of deliveries.
-	// messages that have come to a client, a second
-	Deliveries Metric = "deliveries"
-	// microseconds of server CPU for each of them
-	CPUPerDelivery Metric = "cpu-per-delivery"
-	// microseconds from a message's due time to its acknowledgement; open shape only
-	AckP50 Metric = "ack-p50"
-	AckP99 Metric = "ack-p99" //
-	// bytes of PSS above that of the server before any client, by their number; of streams too
-	ClientMemory Metric = "memory-per-client"
-	// bytes that the kernel took for each connection, both its ends on this machine; streams
-	KernelMemory Metric = "kernel-memory-per-client"
-	// when memory came to rest, by when CPU did, both from the ramp's beginning; streams
-	Settling Metric = "settling"
-)
-
-// Metrics lists every metric with its unit and whether more is better.
-var Metrics = map[Metric]MetricInfo{
-	Throughput:    {"requests/s", "throughput", true},
-	CPUPerRequest: {"µs/request", "CPU for each request", false},
-	CPU:           {"% of a core", "mean CPU", false},
-	CPUVariation:  {"", "coefficient of variation of CPU", false},
-	LatencyP50:    {"µs", "median latency", false},
-	LatencyP99:    {"µs", "99th percentile of latency", false},
-	Jitter:        {"µs", "jitter (p99 - p50)", false},
-	PSS:           {"bytes", "memory (PSS)", false},
-	Threads:       {"threads", "threads", false},
-	Switches:      {"switches/request", "context switches for each request", false},
-	Lines:         {"lines", "lines of code", false},
-	SolveTime:     {"ms", "time to solve", false},
-	BitRate:       {"bit/s", "bit rate", true},
-	CPUPerGB:      {"s/GB", "CPU for each GB", false},
-	Loss:          {"% of pings", "loss", false},
-	MemoryGrowth:  {"", "growth of memory over the window", false},
-
-	Deliveries:     {"deliveries/s", "deliveries", true},
-	CPUPerDelivery: {"µs/delivery", "CPU for each delivery", false},
-	AckP50:         {"µs", "median delay of acknowledgements", false},
-	AckP99:         {"µs", "99th percentile of the delay of acknowledgements", false},
-	ClientMemory:   {"bytes", "memory for each client (PSS)", false},
-	KernelMemory:   {"bytes", "kernel memory for each connection, both ends", false},
-	Settling:       {"", "time until memory settled, by that of CPU", false},
-
-	ResponseP50:  {"µs", "median response time", false},
-	ResponseP99:  {"µs", "99th percentile of response time", false},
-	ResponseMean: {"µs", "mean response time", false},
-	ToServer:     {"µs", "mean time to the server", false},
-	InServer:     {"µs", "mean time in the server", false},
-	FromServer:   {"µs", "mean time from the server", false},
-	Database:     {"µs", "mean time in the database", false},
-	Next:         {"µs", "mean time in the services behind", false},
-	Hop:          {"µs", "mean time for each service behind", false},
-	PostP50:      {"µs", "median time of an upload", false},
-	GetP50:       {"µs", "median time of a fetch", false},
-	First1:       {"µs", "first response of a fresh server", false},
-	First10:      {"µs", "mean of the first 10 responses", false},
-	First100:     {"µs", "mean of the first 100 responses", false},
-	First1000:    {"µs", "mean of the first 1000 responses", false},
-	StartUp:      {"ms", "time to start", false},
-}
-
-// Rate tells the metrics that are what a load has offered where it offers at a rate.
-func (m Metric) Rate() bool { return m == Throughput || m == Deliveries }
-
-// MetricInfo is what a table's head says of a metric.
-type MetricInfo struct {
-	Unit         string
-	Name         string
-	MoreIsBetter bool
 }
 
 // A Claim is one sentence of a source in a vocabulary that can be judged.

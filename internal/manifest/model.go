@@ -45,8 +45,8 @@ func (s *Service) LoadModel(root, file string) (*Model, error) {
 		return nil, err
 	}
 	m.Dir = filepath.Join(root, filepath.Dir(file))
-	// What it uses is looked for when it is built: a record has its manifests and sources,
-	// and nothing else.
+	// Files that a model uses are looked for when it is built: a record has its manifests and
+	// sources, and nothing else.
 	for _, name := range m.Source {
 		if !filepath.IsLocal(filepath.Join(filepath.Dir(file), name)) {
 			return nil, &Error{File: file, Line: m.lines["source"],
@@ -125,7 +125,7 @@ func (m *Model) OnStack(stack Stack) *Model {
 	return &v
 }
 
-// NameOn is what a model is called on a stack.
+// NameOn is the name of a model on a stack.
 func NameOn(model string, stack Stack) string {
 	if stack == Kernel {
 		return model
@@ -173,7 +173,7 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		t.fail("conform",
 			"is empty: leave it out to hold the model to all transcripts of its service")
 	}
-	if len(m.Conform) > 0 { // who reads what it shows must know what it does not keep
+	if len(m.Conform) > 0 { // a reader must know which promises it does not keep
 		m.Summary += "; of the service's transcripts it is held to " +
 			strings.Join(m.Conform, ", ") + " only"
 	}
@@ -325,7 +325,7 @@ func (t *table) sources(m *Model, files []string) []string {
 			found = append(found, name)
 		}
 	}
-	// What a compiler left beside a source (echo.beam) is none.
+	// A file that a compiler left beside a source (echo.beam) is none.
 	known := func(name string) bool { _, ok := notations[filepath.Ext(name)]; return ok }
 	if slices.ContainsFunc(found, known) {
 		found = slices.DeleteFunc(found, func(name string) bool { return !known(name) })

@@ -226,7 +226,7 @@ func (t *table) table(key string) *table {
 	return &table{d: t.d, path: join(t.path, key), values: m}
 }
 
-// finish reports the keys that nobody asked for.
+// finish reports the keys that were never read.
 func (t *table) finish() {
 	for _, key := range slices.Sorted(maps.Keys(t.values)) {
 		if !slices.Contains(t.known, key) {

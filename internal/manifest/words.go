@@ -13,21 +13,16 @@ var Words = []string{"process", "thread", "virtual", "goroutine", "green", "acto
 	"prefork", "async", "task", "csp", "serial"}
 
 var (
-	hosts   = []string{string(Local), string(Tap)} // of a service
-	stacks  = []string{string(Kernel), string(GoNet)}
-	readies = []string{string(ReadyLine), string(ReadyConnect)}
-	tables  = []string{"process", "thread"} // of descriptors
-	shapes  = []string{string(Closed), string(Open), string(Paced), string(Connect),
-		string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle),
-		string(Streams), string(Cold)}
-	directions = []string{"in", "out"}
-	outputs    = []string{OutputFile}
+	hosts      = []string{string(Local), string(Tap)} // of a service
+	stacks     = []string{string(Kernel), string(GoNet)}
+	readies    = []string{string(ReadyLine), string(ReadyConnect)}
+	tables     = []string{"process", "thread"} // of descriptors
+	shapes     = shapeWords()
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}
-	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline",
-		"workers", "chain"}
-	kinds = []string{"direction", "magnitude", "equality", "non-inferiority", "shape",
+	axes       = axisWords()
+	kinds      = []string{"direction", "magnitude", "equality", "non-inferiority", "shape",
 		"crossover", "absolute", "bound"}
 	senses  = []string{"less", "greater"}
 	forms   = []string{"order", "linear", "straight", "flattens", "steepens", "widens", "flat"}

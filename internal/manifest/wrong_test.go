@@ -1,6 +1,6 @@
 package manifest
 
-// wrongExperiments are what a person gets wrong, one thing each, and what is said to it:
+// wrongExperiments are mistakes that a person makes, one each, with the messages about them:
 // line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"a claim of nobody's", "sentence = \"Go answers less.\"\nwhere    = \"section 1\"\n",
@@ -76,7 +76,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"read share in percent", "requests    = 100\n", "read_share = 50\n",
 		"15: read_share: expected a share from 0 to 1, got 50"},
 	{"sweep over", `"connections"`, `"connection"`,
-		`18: over: "connection" is not known: did you mean "connections"? (known: connections, read_share, rate, size, bits, pipeline, workers, chain)`},
+		`18: over: "connection" is not known: did you mean "connections"? (known: connections, size, pipeline, rate, bits, read_share, workers, chain)`},
 	{"sweep value", "[16, 1, 4, 64]", `[16, 1, 4, "many"]`,
 		`20: values: expected a whole number such as 64, got "many"`},
 	{"sweep fraction", "[16, 1, 4, 64]", "[16, 1, 4, 64.5]",

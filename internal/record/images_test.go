@@ -19,7 +19,7 @@ func TestMetricsOfImages(t *testing.T) {
 		}
 		return h
 	}
-	times := &load.ImageTimes{
+	times := load.ImageTimes{
 		Response: of(1000, 3000),
 		Post: load.Split{Total: of(600, 2000), ToServer: of(100, 100), InServer: of(400, 1800),
 			FromServer: of(100, 100), Database: of(300, 300), Next: of(60, 60)},
@@ -67,19 +67,19 @@ func TestMetricsOfImages(t *testing.T) {
 		{"start", closed, manifest.StartUp, 2500},
 	} {
 		c := Cell{Status: Measured, Load: test.load, Result: &load.Result{Window: time.Second,
-			Requests: 2, Images: times}, StartUp: 2500 * time.Millisecond}
+			Part: &load.Images{Operations: 2, ImageTimes: times}}, StartUp: 2500 * time.Millisecond}
 		got, ok := c.Metric(test.metric)
 		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
 			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
 		}
 	}
 	silent := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second,
-		Requests: 2, Images: &load.ImageTimes{}}}
+		Part: &load.Images{Operations: 2}}}
 	if v, ok := silent.Metric(manifest.Database); ok {
 		t.Errorf("got %v µs of a database that nobody told of", v)
 	}
 	without := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second,
-		Requests: 2}}
+		Part: &load.Requests{Answered: 2}}}
 	if v, ok := without.Metric(manifest.ResponseP50); ok {
 		t.Errorf("got %v µs without times", v)
 	}

@@ -31,8 +31,7 @@ func TestMetricsOfHosts(t *testing.T) {
 	solve := manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1,
 		Problem: 4096}
 	fib := manifest.Load{Shape: manifest.Solve, Kernel: "fib", Workers: 1, Problem: 30}
-	result := load.Result{Window: 2 * time.Second, Requests: 30, Lost: 10, BytesOut: 5e8,
-		BytesIn: 25e7, Service: took}
+	counted := formerResult{Requests: 30, Lost: 10, BytesOut: 5e8, BytesIn: 25e7, Service: took}
 	none := math.NaN()
 	tests := []struct {
 		name   string
@@ -56,19 +55,20 @@ func TestMetricsOfHosts(t *testing.T) {
 		{"growth", pings, manifest.MemoryGrowth, 1.25},
 	}
 	for _, test := range tests {
-		c := Cell{Status: Measured, Load: test.load, Result: &result, Server: server}
+		c := Cell{Status: Measured, Load: test.load, Server: server,
+			Result: &load.Result{Window: 2 * time.Second, Part: counted.part(test.load)}}
 		got, ok := c.Metric(test.metric)
 		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
 			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
 		}
 	}
-	nobody := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second},
-		Server: server}
+	nobody := Cell{Status: Measured, Load: pings, Server: server,
+		Result: &load.Result{Window: time.Second, Part: &load.Pings{}}}
 	if _, ok := nobody.Metric(manifest.Loss); ok {
 		t.Error("there is a share of no pings")
 	}
 	all := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second,
-		Requests: 5}, Server: server}
+		Part: &load.Pings{Answered: 5}}, Server: server}
 	if v, ok := all.Metric(manifest.Loss); !ok || v != 0 {
 		t.Errorf("got a loss of %v, %v; want none, which is a figure", v, ok)
 	}
@@ -92,8 +92,7 @@ func TestMetricsOfChats(t *testing.T) {
 	alone := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 64,
 		Bits: 1e6}
 	echo := manifest.Load{Shape: manifest.Open, Connections: 64, SizeBytes: 64, Rate: 100}
-	result := load.Result{Window: 2 * time.Second, Requests: 100, Deliveries: 6300, Latency: took,
-		Acks: acks}
+	counted := formerResult{Requests: 100, Deliveries: 6300, Latency: took, Acks: acks}
 	none := math.NaN()
 	for _, test := range []struct {
 		name   string
@@ -113,7 +112,8 @@ func TestMetricsOfChats(t *testing.T) {
 		{"memory", alone, manifest.ClientMemory, 10 << 20 / 64.},
 		{"memory of an echo's clients", echo, manifest.ClientMemory, none},
 	} {
-		c := Cell{Status: Measured, Load: test.load, Result: &result, Server: server}
+		c := Cell{Status: Measured, Load: test.load, Server: server,
+			Result: &load.Result{Window: 2 * time.Second, Part: counted.part(test.load)}}
 		got, ok := c.Metric(test.metric)
 		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
 			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)

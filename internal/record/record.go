@@ -14,7 +14,7 @@ import (
 
 // A Header is run.json: everything about a run but its cells.
 type Header struct {
-	Version     int                `json:"version"` // of this format: 1
+	Version     int                `json:"version"` // of this format
 	ID          string             `json:"id"`      // the directory's name
 	Started     time.Time          `json:"started"`
 	Finished    *time.Time         `json:"finished,omitempty"` // nil: stopped or still under way
@@ -88,7 +88,7 @@ type Build struct {
 	Target     string `json:"target"` // "x86_64-linux-musl"
 	Built      Built  `json:"built"`
 	Passed     int    `json:"passed"` // transcripts
-	Played     int    `json:"played"` // 0: nothing here runs it, or nobody wanted to wait
+	Played     int    `json:"played"` // 0: nothing here runs it, or it would take too long
 	Note       string `json:"note,omitempty"`
 }
 
@@ -109,7 +109,7 @@ type Profile struct {
 	Point      string             `json:"point"`
 	Model      string             `json:"model"`
 	Condition  manifest.Condition `json:"condition"`
-	By         string             `json:"by"`                // who counted, and what
+	By         string             `json:"by"`                // the profiler, and what it counted
 	Samples    *profile.Node      `json:"samples,omitempty"` // nil: there is none, and Why says why
 	Why        string             `json:"why,omitempty"`
 }
@@ -143,7 +143,7 @@ type Cell struct {
 	Server *sample.Series `json:"server,omitempty"`
 }
 
-// Status is what became of a cell.
+// Status tells whether a cell counts.
 type Status string
 
 // A void cell was measured under conditions that a gate forbids; a failed one has no result.

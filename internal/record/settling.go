@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"interleave/internal/load"
 	"interleave/internal/sample"
 )
 
@@ -50,7 +51,7 @@ func (c *Cell) settling() (float64, bool) {
 	if !ok || !ok2 {
 		return 0, false
 	}
-	return positive(whenMemory.Seconds() / whenCPU.Seconds())
+	return load.Positive(whenMemory.Seconds() / whenCPU.Seconds())
 }
 
 // settled is the time from which on a figure stays near to what it is at the end: the mean of

@@ -79,4 +79,6 @@ func TestStreamMetrics(t *testing.T) {
 	}
 }
 
-func aResult() *load.Result { return &load.Result{Requests: 1000, Window: 7 * time.Second} }
+func aResult() *load.Result {
+	return &load.Result{Part: &load.Streams{Texts: 1000}, Window: 7 * time.Second}
+}

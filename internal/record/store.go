@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Version is the format's: a reader of a later one says so instead of guessing.
-const Version = 1
+// Version is the format's: a reader of a later one says so instead of guessing. Format 1 is read
+// too (former.go).
+const Version = 2
 
 // The files of a run's directory.
 const (
@@ -88,7 +89,8 @@ func Create(root string, h Header, fill func(dir string) error) (*Writer, error)
 	return w, nil
 }
 
-// Resume opens a run for more cells. A torn last line, the mark of a kill, is cut off.
+// Resume opens a run for more cells. A torn last line, the mark of a kill, is cut off. A run of an
+// earlier format goes on in this one, and its header says so before a cell is added.
 func Resume(dir string) (*Writer, *Run, error) {
 	w, err := open(dir, Header{})
 	if err != nil {
@@ -100,6 +102,11 @@ func Resume(dir string) (*Writer, *Run, error) {
 	}
 	if err == nil {
 		_, err = w.cells.Seek(whole, io.SeekStart)
+	}
+	if err == nil && run.Header.Version < Version {
+		run.Header.Version = Version
+		w.header = run.Header
+		err = w.writeHeader()
 	}
 	if err != nil {
 		w.Close()
@@ -197,9 +204,9 @@ func read(dir string) (run *Run, whole int64, err error) {
 	if err := json.Unmarshal(data, &run.Header); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", headerFile, err)
 	}
-	if run.Header.Version != Version {
-		return nil, 0, fmt.Errorf("%s: format version %d, this program reads %d", headerFile,
-			run.Header.Version, Version)
+	if v := run.Header.Version; v < 1 || v > Version {
+		return nil, 0, fmt.Errorf("%s: format version %d, this program reads 1 to %d", headerFile,
+			v, Version)
 	}
 	f, err := os.Open(filepath.Join(dir, cellsFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -230,7 +237,11 @@ func decode(r io.Reader) (cells []Cell, whole int64, err error) {
 				cellsFile, n, len(line), maxLineBytes)
 		}
 		var c Cell
-		if err := json.Unmarshal(line, &c); err != nil {
+		err := json.Unmarshal(line, &c)
+		if err == nil {
+			err = upgrade(line, &c)
+		}
+		if err != nil {
 			return nil, 0, fmt.Errorf("%s:%d: %w", cellsFile, n, err)
 		}
 		cells, whole, data = append(cells, c), whole+int64(len(line))+1, rest

@@ -221,6 +221,10 @@ func TestALaterFormatIsRefused(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(`{"experiment":"e","round":1,"status":"measured","result":{"window_ns":1,"slices":[1]}}` + "\n" + `{"round"`))
+	for _, kind := range []string{"requests", "turns", "messages", "chat", "ingest", "quiet",
+		"streams", "images", "pings", "transfers", "bulk", "solved"} {
+		f.Add([]byte(`{"status":"measured","result":{"kind":"` + kind + `","part":{}}}` + "\n"))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cells, whole, err := decode(bytes.NewReader(data))
 		if err != nil {

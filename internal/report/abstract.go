@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 )
 
@@ -40,12 +40,12 @@ func (s *study) abstract() []string {
 			"Not calibrated: the instrument was not held against known truths before this run.")
 	}
 	if n := len(s.Header.Skipped); n > 0 {
-		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+
+		out = append(out, capital(quantity.Many(n, "server"))+" "+wasWere(n)+
 			" skipped, with the reason given below.")
 	}
 	if s.rounds < stats.MinRounds {
 		out = append(out, fmt.Sprintf("With %s no 95 %% interval can be given: %d are the least.",
-			many(s.rounds, "round"), stats.MinRounds))
+			quantity.Many(s.rounds, "round"), stats.MinRounds))
 	}
 	return out
 }
@@ -88,8 +88,8 @@ func (s *study) claimed() string {
 	}
 	var parts []string
 	if published > 0 {
-		parts = append(parts, many(published, "published claim")+" from "+
-			many(len(sources), "source"))
+		parts = append(parts, quantity.Many(published, "published claim")+" from "+
+			quantity.Many(len(sources), "source"))
 	}
 	switch {
 	case ours == 1:
@@ -113,8 +113,9 @@ func (s *study) effortSentence() string {
 	took := "in " + quantity.Duration(s.took().Round(time.Second))
 	return fmt.Sprintf("Measured on %s on %s %s: %s, %s, %s, %s.",
 		s.machine(), date(s.Header.Started), took,
-		many(len(s.experiments), "experiment"), many(len(s.measuredModels()), "model"),
-		many(s.rounds, "round"), many(s.count.all, "cell"))
+		quantity.Many(len(s.experiments), "experiment"),
+		quantity.Many(len(s.measuredModels()), "model"),
+		quantity.Many(s.rounds, "round"), quantity.Many(s.count.all, "cell"))
 }
 
 // unfinished says that a run has no end.
@@ -169,7 +170,7 @@ func (s *study) machine() string {
 			in = append(in, part)
 		}
 	}
-	text := many(m.Cores, "core") + " of " + article(cmp.Or(m.CPU, "unknown processor"))
+	text := quantity.Many(m.Cores, "core") + " of " + article(cmp.Or(m.CPU, "unknown processor"))
 	if len(in) > 0 {
 		text += " (" + strings.Join(in, ", ") + ")"
 	}
@@ -191,14 +192,6 @@ func article(noun string) string {
 }
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
-
-// many is "1 round" or "12 rounds".
-func many(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return quantity.Count(int64(n)) + " " + noun + "s"
-}
 
 // number writes small numbers as words, as a paragraph does.
 func number(n int) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 )
 
@@ -41,8 +42,8 @@ func (s *study) oursOfBuilds(e *experiment) []string {
 	}
 	return []string{
 		s.machine(),
-		fmt.Sprintf("%s of %s, of which %d could be tried here", many(len(e.builds), "target"),
-			strings.Join(e.Models, ", "), tried),
+		fmt.Sprintf("%s of %s, of which %d could be tried here",
+			quantity.Many(len(e.builds), "target"), strings.Join(e.Models, ", "), tried),
 		"rows printed by: " + strings.Join(e.Builds, " "),
 	}
 }

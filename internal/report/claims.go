@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -43,7 +43,7 @@ var marks = map[stats.Word]string{
 // experiment has taken gets the experiment's name in front.
 func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 	var out []claimView
-	// What was not measured or cannot be compared comes last.
+	// Claims that were not measured or cannot be compared come last.
 	verdicts := slices.Clone(e.verdicts)
 	slices.SortStableFunc(verdicts,
 		func(a, b verdict.Verdict) int { return cmp.Compare(silent(a), silent(b)) })
@@ -228,7 +228,7 @@ func axis(e *experiment, c manifest.Claim, parts []verdict.Part) (label string, 
 	return cmp.Or(unit, e.Axis.Label), true
 }
 
-// head is what all names of parts begin with: "connections" of "connections = 64".
+// head is the common beginning of all names of parts: "connections" of "connections = 64".
 func head(parts []verdict.Part) string {
 	first, _, found := strings.Cut(parts[0].Name, " = ")
 	if !found {

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -251,7 +251,7 @@ func (s *screen) turns(list []turn) {
 		s.line("Every claim has the same verdict in both.")
 		return
 	}
-	s.line(s.bold(many(len(list), "verdict") + " changed"))
+	s.line(s.bold(quantity.Many(len(list), "verdict") + " changed"))
 	for _, t := range list {
 		s.line(fmt.Sprintf("  %s  %s -> %s", s.bold(t.Claim), s.word(t.A, "not in the first run"),
 			s.word(t.B, "not in the second run")))
@@ -262,7 +262,8 @@ func (s *screen) turns(list []turn) {
 func (s *screen) changes(c comparison) {
 	s.line("")
 	differ := slices.DeleteFunc(slices.Clone(c.Changes), func(c change) bool { return !c.Differs })
-	s.line(s.bold(fmt.Sprintf("%d of %s differ", len(differ), many(len(c.Changes), "figure"))))
+	s.line(s.bold(fmt.Sprintf("%d of %s differ", len(differ),
+		quantity.Many(len(c.Changes), "figure"))))
 	if n := len(c.Changes); n > 0 {
 		s.wrap("  ",
 			fmt.Sprintf("By chance alone about %d would: each interval is one of 95 %%, unpaired.",
@@ -274,7 +275,7 @@ func (s *screen) changes(c comparison) {
 	}
 	if c.OnlyA+c.OnlyB > 0 {
 		s.wrap("  ", fmt.Sprintf("Only in the first run: %s; only in the second: %s.",
-			many(c.OnlyA, "figure"), many(c.OnlyB, "figure")))
+			quantity.Many(c.OnlyA, "figure"), quantity.Many(c.OnlyB, "figure")))
 	}
 	var t [][]string
 	for _, d := range differ {

@@ -8,9 +8,9 @@ import (
 
 	"interleave/internal/hist"
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // distributions draws the latencies of each open point: a merged histogram for each model.
@@ -25,13 +25,14 @@ func (s *study) distributions(e *experiment, c manifest.Condition,
 		cells := map[string]int{}
 		for _, cell := range e.cells {
 			if cell.Point != p.Name || cell.Condition != c || cell.Twin ||
-				cell.Status != record.Measured || cell.Result == nil || cell.Result.Latency == nil {
+				cell.Status != record.Measured || cell.Result == nil ||
+				cell.Result.Latencies() == nil {
 				continue
 			}
 			if merged[cell.Model] == nil {
 				merged[cell.Model] = &hist.Histogram{}
 			}
-			merged[cell.Model].Merge(cell.Result.Latency)
+			merged[cell.Model].Merge(cell.Result.Latencies())
 			cells[cell.Model]++
 		}
 		// Of fewer than twenty requests there is no line: a median is where ten are left.
@@ -73,7 +74,7 @@ func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.P
 	}
 	f.Frame = figure.Frame{ID: id, Title: "Distribution of latency at " + p.Name,
 		Desc: "Quantiles of latency on a logarithmic axis, one line for each of " +
-			many(len(f.Series), "model") + "; the table has the figures."}
+			quantity.Many(len(f.Series), "model") + "; the table has the figures."}
 	caption := fmt.Sprintf("Latency of all requests at “%s” (%s), from the moment each was due; "+
 		"%s. Rounds merged; a line ends where fewer than ten requests are left.",
 		p.Name, offer(p.Load), where(c))

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/verdict"
 )
 
@@ -106,8 +106,7 @@ func (s *study) measured(e *experiment, c manifest.Condition,
 // offered says that a row's rate is what the load offered: no result.
 func (e *experiment) offered(r verdict.Row) bool {
 	p := e.point(r.Point)
-	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced ||
-		p.Load.Shape == manifest.Streams)
+	return p != nil && (p.Load.Rate > 0 || p.Load.Bits > 0)
 }
 
 // split takes apart what lies on an axis of at least two places and what does not.
@@ -186,7 +185,7 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	}
 	f.LogY = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)),
-		f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
+		f.XName, quantity.Many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
 		capital(axisName(m)), f.XName, where(c), roundsOf(rows))
 	if len(e.Claims) > 0 {
@@ -220,7 +219,7 @@ func (e *experiment) published(c manifest.Condition, curve manifest.Curve,
 	return p
 }
 
-// describeSweep tells the ends of the axis, for those who hear the figure.
+// describeSweep tells the ends of the axis, for readers who hear the figure.
 func describeSweep(f figure.Sweep) string {
 	var parts []string
 	for _, s := range f.Series {
@@ -245,7 +244,7 @@ func roundsOf(rows []verdict.Row) string {
 	case most == 0:
 		return "No round counts"
 	case least == most:
-		return "Estimates over " + many(most, "round")
+		return "Estimates over " + quantity.Many(most, "round")
 	}
 	return fmt.Sprintf("Estimates over %d to %d rounds", least, most)
 }
@@ -278,7 +277,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	}
 	f.Log = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)),
-		rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
+		rows[0].Point, quantity.Many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
 	caption := fmt.Sprintf("%s at “%s”; %s. %s; the baseline %s stands twice, A against A.",
 		capital(axisName(m)), rows[0].Point, where(c), roundsOf(rows), e.Baseline)
 	if slices.ContainsFunc(f.Rows,

@@ -1,7 +1,7 @@
 package report
 
-// What only image services show: the time of a response by its number since the server's start,
-// and where it goes.
+// The figures of image services: the time of a response by its number since the server's start,
+// and the parts of that time.
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // ofImages draws both for an experiment under a condition.
@@ -45,11 +45,22 @@ func (e *experiment) imageCells(c manifest.Condition, point string) map[string][
 	out := map[string][]record.Cell{}
 	for _, cell := range e.cells {
 		if cell.Point == point && cell.Condition == c && !cell.Twin &&
-			cell.Status == record.Measured && cell.Result != nil && cell.Result.Images != nil {
+			cell.Status == record.Measured && imageTimes(&cell) != nil {
 			out[cell.Model] = append(out[cell.Model], cell)
 		}
 	}
 	return out
+}
+
+// imageTimes are those of a cell of an image service; nil if it is of another.
+func imageTimes(c *record.Cell) *load.ImageTimes {
+	if c.Result == nil {
+		return nil
+	}
+	if p, ok := c.Result.Part.(*load.Images); ok {
+		return &p.ImageTimes
+	}
+	return nil
 }
 
 // stretches cut the numbers of responses into parts that are alike on a logarithmic axis: 1, 2, 3,
@@ -88,7 +99,7 @@ func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point,
 		for _, part := range stretches(leastFirst(list)) {
 			var rounds []float64
 			for _, cell := range list {
-				rounds = append(rounds, median(responses(cell.Result.Images, part[0], part[1])))
+				rounds = append(rounds, median(responses(imageTimes(&cell), part[0], part[1])))
 			}
 			y := median(rounds)
 			series.Points = append(series.Points,
@@ -122,7 +133,8 @@ func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point,
 func leastFirst(cells []record.Cell) int {
 	n := math.MaxInt
 	for _, c := range cells {
-		n = min(n, len(c.Result.Images.FirstPost), len(c.Result.Images.FirstGet))
+		t := imageTimes(&c)
+		n = min(n, len(t.FirstPost), len(t.FirstGet))
 	}
 	return n
 }
@@ -144,7 +156,7 @@ func meanOfFirst(cells []record.Cell, n int) float64 {
 	var rounds []float64
 	for _, c := range cells {
 		total := 0.
-		for _, v := range responses(c.Result.Images, 0, n) {
+		for _, v := range responses(imageTimes(&c), 0, n) {
 			total += v
 		}
 		rounds = append(rounds, total/float64(n))
@@ -237,7 +249,7 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 }
 
 // partsOf are the medians over the rounds of the means of the four parts, or of the five that a
-// chain has, in µs. What a server does not say is no part.
+// chain has, in µs. A part that a server does not tell is left out.
 func partsOf(cells []record.Cell, n int) []float64 {
 	metrics := []manifest.Metric{manifest.ToServer, manifest.Database, manifest.InServer,
 		manifest.FromServer}
@@ -271,7 +283,7 @@ func whole(parts []float64) (sum float64) {
 	return sum
 }
 
-// describeParts tells the bars to those who hear the figure.
+// describeParts tells the bars, for readers who hear the figure.
 func describeParts(f figure.Parts) string {
 	text := ""
 	for i, r := range f.Rows {

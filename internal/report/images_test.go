@@ -44,7 +44,7 @@ func imageRun(tree *manifest.Tree, e *manifest.Experiment) Run {
 				Load:    e.Points[2].Load,
 				Twin:    len(run.Cells) > 0 && run.Cells[len(run.Cells)-1].Model == model,
 				StartUp: 2 * time.Second}
-			times := &load.ImageTimes{}
+			times := &load.Images{Operations: 1000, Total: 1000}
 			for n := range 1000 {
 				ns := int64(500_000)
 				if model == "java-thread" {
@@ -58,8 +58,7 @@ func imageRun(tree *manifest.Tree, e *manifest.Experiment) Run {
 			if model == "java-thread" {
 				times.Post = splitOf(50, 900, 50, 250)
 			}
-			c.Result = &load.Result{Window: time.Second, Requests: 1000, Total: 1000, Threads: 1,
-				Images: times}
+			c.Result = &load.Result{Window: time.Second, Threads: 1, Part: times}
 			run.Cells = append(run.Cells, c)
 		}
 	}
@@ -135,10 +134,10 @@ func TestImagesWithoutTimes(t *testing.T) {
 	tree, e := imageExperiment()
 	run := imageRun(tree, e)
 	for i := range run.Cells {
-		run.Cells[i].Result.Images.Post.Database, run.Cells[i].Result.Images.Get.Database =
-			&hist.Histogram{}, &hist.Histogram{}
+		times := imageTimes(&run.Cells[i])
+		times.Post.Database, times.Get.Database = &hist.Histogram{}, &hist.Histogram{}
 	}
-	run.Cells[0].Result.Images.FirstPost = nil
+	imageTimes(&run.Cells[0]).FirstPost = nil
 	s := examine(run)
 	drawn := s.ofImages(s.experiments[0], manifest.Own, s.styles())
 	if len(drawn) != 2 || !strings.HasPrefix(plainSpaces(strings.Join(drawn[0].Table.Rows[1],
@@ -161,8 +160,8 @@ func TestImagesOfAChain(t *testing.T) {
 	run := imageRun(tree, e)
 	for i := range run.Cells {
 		run.Cells[i].Load.Chain = 4
-		run.Cells[i].Result.Images.Post.Next, run.Cells[i].Result.Images.Get.Next = flat(80),
-			flat(20)
+		times := imageTimes(&run.Cells[i])
+		times.Post.Next, times.Get.Next = flat(80), flat(20)
 	}
 	s := examine(run)
 	figure := s.ofImages(s.experiments[0], manifest.Own, s.styles())[1]

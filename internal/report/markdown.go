@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 )
 
 // Markdown writes the run for an issue or a wiki.
@@ -109,6 +110,7 @@ func (s *study) markdownLosses(b *bufio.Writer) {
 		fmt.Fprintf(b, "\n### Cells that no figure rests on\n\n")
 	}
 	for _, g := range gates {
-		fmt.Fprintf(b, "- %s: %s, the first: %s\n", g.Name, many(g.Cells, "cell"), cell(g.Example))
+		fmt.Fprintf(b, "- %s: %s, the first: %s\n", g.Name, quantity.Many(g.Cells, "cell"),
+			cell(g.Example))
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/verdict"
 )
 
@@ -273,7 +273,7 @@ func (s *study) fillMachine(p *page) {
 			p.Machine = append(p.Machine, pairText{name, text})
 		}
 	}
-	add("processor", strings.TrimSpace(many(m.Cores, "core")+", "+m.CPU))
+	add("processor", strings.TrimSpace(quantity.Many(m.Cores, "core")+", "+m.CPU))
 	if m.MemBytes > 0 {
 		add("memory", quantity.Of(float64(m.MemBytes), "bytes"))
 	}
@@ -298,7 +298,8 @@ func (s *study) fillMachine(p *page) {
 	}
 }
 
-// command is what was typed: the program by its name only, and what a shell would split in quotes.
+// command is the command line as typed: the program by its name only, and in quotes the words that
+// a shell would split.
 func command(args []string) string {
 	var parts []string
 	for i, a := range args {
@@ -313,7 +314,7 @@ func command(args []string) string {
 	return strings.Join(parts, " ")
 }
 
-// transfer is what the claim itself says of the set-up; the rest stands with the experiment.
+// transfer is the claim's own note on the set-up; the rest stands with the experiment.
 func (c claimView) Transfer() string { return c.Claim.Transfer }
 
 // Table is of the comparisons where no figure has it.

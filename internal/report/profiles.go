@@ -1,7 +1,6 @@
 package report
 
-// What the servers were busy with, as flame graphs: of profiles that were taken apart from
-// what was measured.
+// Flame graphs of the servers' profiles, which were taken apart from the measured cells.
 
 import (
 	"cmp"
@@ -11,8 +10,8 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/profile"
+	"interleave/internal/quantity"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 )
 
 // ofProfiles draws the profiles of an experiment under a condition.
@@ -31,7 +30,7 @@ func (s *study) ofProfiles(e *experiment, c manifest.Condition,
 		caption := fmt.Sprintf("What the CPU of %s was busy with from its start to its end, at "+
 			"“%s”: %s in a run that was not measured. Each function stands below "+
 			"the one that called it, as wide as its share; those that only called one other are "+
-			"left out (%s).", p.Model, p.Point, many(int(p.Samples.N), "sample"), p.By)
+			"left out (%s).", p.Model, p.Point, quantity.Many(int(p.Samples.N), "sample"), p.By)
 		out = append(out, draw(id, caption, f, t))
 	}
 	return out
@@ -41,7 +40,7 @@ func calls(n *profile.Node, total int64) []figure.Call {
 	var out []figure.Call
 	for _, c := range n.Calls {
 		for len(c.Calls) == 1 && c.Calls[0].N == c.N {
-			c = c.Calls[0] // who only calls another is not drawn: frameworks stand deep
+			c = c.Calls[0] // a function that only calls another is not drawn: frameworks stand deep
 		}
 		out = append(out, figure.Call{Name: c.Name, Share: float64(c.N) / float64(total),
 			Calls: calls(c, total)})

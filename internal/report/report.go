@@ -127,7 +127,7 @@ func (s *study) correct() {
 	}
 }
 
-// place is where a name stands in the order that was asked for; what was not asked for comes last.
+// place is the place of a name in the order that was asked for; a name that was not comes last.
 func place(names []string, name string) int {
 	if i := slices.Index(names, name); i >= 0 {
 		return i
@@ -159,7 +159,7 @@ func (s *study) experiment(e *manifest.Experiment, cells []record.Cell) *experim
 	return x
 }
 
-// depth is what of the experiment the run was asked for.
+// depth is the part of the experiment that the run was asked for.
 func (s *study) depth(e *manifest.Experiment) manifest.Depth {
 	switch s.Header.Depth {
 	case "quick":

@@ -1,6 +1,6 @@
 package report
 
-// What only streams show: the plot of their source, CPU of each kernel thread and memory over the
+// The figure of streams, which their source has: CPU of each kernel thread and memory over the
 // logarithm of time.
 
 import (
@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/report/figure"
-	"interleave/internal/report/quantity"
 	"interleave/internal/sample"
 )
 
@@ -115,8 +115,8 @@ func threadsOf(cell *record.Cell) (f figure.Threads, ok bool) {
 	return f, len(f.X) > 1
 }
 
-// addInterval adds what lies between two samples. What the traced threads have not
-// run, others have.
+// addInterval adds the interval between two samples. CPU that no traced thread has used counts as
+// that of the other threads.
 func addInterval(f *figure.Threads, from, to sample.Sample, at float64) {
 	wall, rest := to.At-from.At, to.User+to.System-from.User-from.System
 	last := len(f.Bands) - 1
@@ -135,8 +135,8 @@ func addInterval(f *figure.Threads, from, to sample.Sample, at float64) {
 	f.X, f.Memory = append(f.X, at), append(f.Memory, float64(to.RSS))
 }
 
-// said tells the figure in a sentence, for who does not see it. Streams tick by the second, so what
-// a thread uses is a mean over the window.
+// said tells the figure in a sentence, for a reader who does not see it. Streams tick by the
+// second, so the CPU of a thread is a mean over the window.
 func said(f figure.Threads) string {
 	busy, most, all := 0, 0.0, 0.0
 	for n := range f.Bands {

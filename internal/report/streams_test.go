@@ -33,8 +33,8 @@ func aStream() record.Cell {
 	return record.Cell{
 		Model: "go-goroutine", Point: "connections = 1000", Condition: manifest.Own, Round: 1,
 		Status: record.Measured, Server: series,
-		Result: &load.Result{Requests: 1}, Load: manifest.Load{Shape: manifest.Streams,
-			Connections: 1000, Rate: 500},
+		Result: &load.Result{Part: &load.Streams{Texts: 1}},
+		Load:   manifest.Load{Shape: manifest.Streams, Connections: 1000, Rate: 500},
 	}
 }
 

@@ -203,10 +203,16 @@ func (g *generator) measure(c *record.Cell, noise float64) {
 		requests = share * 1e6 / (cost + 1.2) * window.Seconds()
 		percent = requests * cost / 1e4 / window.Seconds()
 	}
-	c.Result = &load.Result{Window: window, Requests: int64(requests), Total: int64(1.4 * requests),
-		Threads: 1, Slices: []int64{int64(requests)}}
-	if c.Load.Shape == manifest.Open {
-		c.Result.Latency = g.latency(cost, requests)
+	c.Result = &load.Result{Window: window, Threads: 1, Slices: []int64{int64(requests)}}
+	switch c.Load.Shape {
+	case manifest.Paced:
+		c.Result.Part = &load.Messages{Sent: int64(requests), Total: int64(1.4 * requests)}
+	default:
+		part := &load.Requests{Answered: int64(requests), Total: int64(1.4 * requests)}
+		if c.Load.Shape == manifest.Open {
+			part.Latency = g.latency(cost, requests)
+		}
+		c.Result.Part = part
 	}
 	c.Server = g.series(c, window, percent)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"interleave/internal/manifest"
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -125,7 +125,7 @@ func unfinishedMark(run Run) string {
 
 func (s *screen) line(text string) { fmt.Fprintln(s.w, plainSpaces(text)) }
 
-// plainSpaces are what people search and scripts split.
+// plainSpaces replaces thin spaces by plain ones, which people search for and scripts split at.
 func plainSpaces(text string) string { return strings.ReplaceAll(text, quantity.Thin, " ") }
 
 func (s *screen) escape(code, text string) string {
@@ -357,6 +357,7 @@ func (s *screen) losses(run *study) {
 	s.line("")
 	s.line(s.bold("Cells that no figure rests on"))
 	for _, g := range gates {
-		s.wrap("  ", fmt.Sprintf("%s: %s, the first: %s", g.Name, many(g.Cells, "cell"), g.Example))
+		s.wrap("  ", fmt.Sprintf("%s: %s, the first: %s", g.Name, quantity.Many(g.Cells, "cell"),
+			g.Example))
 	}
 }

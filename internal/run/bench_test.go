@@ -80,7 +80,7 @@ func spoil(c *record.Cell, gate string) {
 // answered makes a cell show so many requests a second.
 func answered(c *record.Cell, rate float64) {
 	c.Status = record.Measured
-	c.Result.Window = time.Duration(float64(c.Result.Requests) / rate * float64(time.Second))
+	c.Result.Window = time.Duration(float64(c.Result.Served()) / rate * float64(time.Second))
 }
 
 // watched keeps all events.

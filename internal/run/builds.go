@@ -29,8 +29,8 @@ const (
 )
 
 // tryBuilds carries out the experiments that build in place of measuring, but for those that an
-// interrupted run has done. What goes wrong with a command is told as a model that was skipped; the
-// rows before it count.
+// interrupted run has done. A command that fails is reported as a model that was skipped; the rows
+// before it count.
 func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 	s.builds = slices.Clone(done)
 	for _, e := range s.Experiments {

@@ -60,7 +60,7 @@ func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64,
 	return c, nil
 }
 
-// spoilt is what ends a cell but not the run.
+// spoilt is an error that ends a cell but not the run.
 type spoilt struct {
 	gate string
 	err  error
@@ -97,7 +97,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		return l.solve(ctx, s, window, c, f)
 	}
 	opts := serve.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
-	if s.Protocol == "sink" {
+	if s.Protocol == manifest.Sink {
 		out, err := openOutput(l.Built[s.Model], s.Point.Load)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		defer out.close()
 		opts.Stdout = out.file
 	}
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		if err := makeRoom(s, l.Built[s.Model].Model, &opts); err != nil {
 			return &spoilt{"room", err, ""}
 		}
@@ -115,10 +115,10 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		return cause("start", err)
 	}
 	defer chain.Kill()
-	server := chain[0] // whom clients ask
+	server := chain[0] // the one that clients connect to
 	c.StartUp = server.StartUp
 	sampler := sample.New(chain.Group(), s.Sample)
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		sampler.Trace()
 	}
 	sampler.Start()
@@ -150,13 +150,13 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	return nil
 }
 
-// plan is what the engine is told.
+// plan is the engine's plan for a cell.
 func (l *Local) plan(s *Spec, seed uint64, server *serve.Server) load.Plan {
 	limit := s.WarmUp + s.Window + slack
 	if s.Window == 0 {
 		limit = longest
 	}
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		limit += slowRamp*rampTime(s.Point.Load) + load.StreamDrainTime
 	}
 	p := load.Plan{
@@ -183,7 +183,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain serve.Cha
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
 	// now, for it looks at each file that the server has open
-	if s.Point.Load.Shape == manifest.Streams {
+	if rampTime(s.Point.Load) > 0 {
 		if err := checkOwner(chain, c, f); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain serve.Cha
 		}
 		switch event.At {
 		case load.Connected:
-			if s.Point.Load.Shape == manifest.Streams {
+			if rampTime(s.Point.Load) > 0 {
 				sampler.Mark(sample.MarkRamp)
 			} else if err := checkOwner(chain, c, f); err != nil {
 				return err
@@ -226,7 +226,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain serve.Cha
 	}
 }
 
-// checkOwner finds who else serves on the servers' ports.
+// checkOwner finds other processes that listen on the servers' ports.
 func checkOwner(chain serve.Chain, c *record.Cell, f *Facts) error {
 	err := chain.CheckOwner()
 	var failure *serve.Failure

@@ -22,7 +22,7 @@ type Event struct {
 	Text     string            // Note
 }
 
-// Kind is what an event is about.
+// Kind tells events apart.
 type Kind int
 
 // The kinds, in the order in which a run meets them.

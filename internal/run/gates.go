@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"interleave/internal/load"
-	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/sample"
 )
@@ -21,17 +21,13 @@ const (
 	maxForeign  = .05
 	maxBusyLoad = .90 // of the load's core, where it must keep a schedule
 	// of a connection's interval, 99th percentile of send lateness
-	maxLate = .10
-	// of the lateness that streams report, both at the 99th percentile
-	maxLateRead = .10
+	maxLate     = .10
 	minAchieved = .99                  // of the requests that were due
 	maxLittle   = .05                  // deviation from N = X R in a closed loop
 	maxLoadWait = .05                  // of the load's CPU, waiting for a core of its own
-	wakeUp      = 2 * time.Microsecond // what each waking takes on a core that nobody shares
+	wakeUp      = 2 * time.Microsecond // of each waking, on a core that is not shared
 	// of the window: less wait than that disturbs nothing that late would not see
-	minLoadWait = .01
-	// a tenth of what a server's timer of milliseconds is late by itself
-	minLateRead  = 100 * time.Microsecond
+	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
 	// of the window that was asked for: else the load was not let run when it opened
 	minWindow     = .90
@@ -41,7 +37,7 @@ const (
 	minSteadyTime = time.Second // a shorter window says nothing about drift
 )
 
-// Facts are what the gates judge a cell by, besides what is recorded of it.
+// Facts are what the gates judge a cell by, besides its record.
 type Facts struct {
 	Cores     int           // of the machine
 	LoadCores int           // that the load may use
@@ -57,9 +53,25 @@ type Facts struct {
 // A gate looks at a cell and says why it cannot count, or nothing.
 type gate func(c *record.Cell, f Facts) *record.Reason
 
-// gates in the order in which their reasons are shown: the most basic first.
-var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, cut, late, achieved, busyLoad,
-	loadWait, littlesLaw, steal, foreign, clock, dirty}
+// The gates of all cells, in the order in which their reasons are shown: the most basic first. The
+// gates of the load's family come between the two lists.
+var (
+	basic = []gate{died, stranger, wrongReplies, errorsSeen, window, cut}
+	gates = []gate{late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
+)
+
+// ofFamily are the gates of a load's family.
+func ofFamily(f *load.Family) (own []gate) {
+	for _, doubts := range f.Gates() {
+		own = append(own, func(c *record.Cell, _ Facts) *record.Reason {
+			if d := doubts(c.Load, c.Result); d != nil {
+				return (*record.Reason)(d)
+			}
+			return nil
+		})
+	}
+	return own
+}
 
 // Judge sets the cell's status, reasons and labels.
 func Judge(c *record.Cell, f Facts) {
@@ -67,17 +79,18 @@ func Judge(c *record.Cell, f Facts) {
 		return
 	}
 	c.Status = record.Measured
-	for _, g := range gates {
+	family := load.FamilyOf(c.Load)
+	for _, g := range slices.Concat(basic, ofFamily(family), gates) {
 		if r := g(c, f); r != nil {
 			c.Reasons = append(c.Reasons, *r)
 			c.Status = record.Void
 		}
 	}
-	if interval(c.Load) == 0 && f.Pinned && busy(c.Result) > maxBusyLoad*float64(f.LoadCores) {
+	if family.Interval(c.Load) == 0 && f.Pinned &&
+		busy(c.Result) > maxBusyLoad*float64(f.LoadCores) {
 		c.Labels = append(c.Labels, record.GeneratorBound)
 	}
-	// streams tick as they were opened, in a part of each second
-	if c.Load.Shape != manifest.Streams && unsteady(c.Result) {
+	if family.Even() && unsteady(c.Result) {
 		c.Labels = append(c.Labels, record.NotSteady)
 	}
 }
@@ -127,7 +140,7 @@ func errorsSeen(c *record.Cell, _ Facts) *record.Reason {
 }
 
 func window(c *record.Cell, _ Facts) *record.Reason {
-	if c.Result.Window <= 0 || c.Result.Requests == 0 {
+	if c.Result.Window <= 0 || c.Result.Served() == 0 {
 		return void("window", 0, 1, "no request was answered in the measuring window")
 	}
 	if _, ok := marks(c); !ok {
@@ -141,78 +154,41 @@ func cut(c *record.Cell, f Facts) *record.Reason {
 	if share := float64(c.Result.Window) / float64(f.Window); f.Window > 0 && share < minWindow {
 		return void("cut-short", share, minWindow,
 			"the window was open for %v of %v: the load was not let run when it should have opened",
-			round(c.Result.Window), f.Window)
+			quantity.Round(c.Result.Window), f.Window)
 	}
 	return nil
 }
 
 func late(c *record.Cell, _ Facts) *record.Reason {
-	r, interval := c.Result, interval(c.Load)
-	if c.Load.Shape == manifest.Streams {
-		return lateReading(r)
-	}
-	if r.Late == nil || interval == 0 {
+	interval := interval(c)
+	if c.Result.Part == nil || interval == 0 {
 		return nil
 	}
-	p99 := time.Duration(r.Late.Quantile(.99))
+	lateness := c.Result.Part.Lateness()
+	if lateness == nil {
+		return nil
+	}
+	p99 := time.Duration(lateness.Quantile(.99))
 	limit := time.Duration(maxLate * float64(interval))
 	if p99 <= limit {
 		return nil
 	}
 	return void("late", p99.Seconds(), limit.Seconds(),
 		"1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's "+
-			"interval)", round(p99), round(limit))
-}
-
-// lateReading judges a load that only listens: a text that has come waits for nobody but the load,
-// and that is in the lateness which the cell reports. So it must be small against it.
-func lateReading(r *load.Result) *record.Reason {
-	if r.Late == nil || r.Latency == nil || r.Late.Count() == 0 {
-		return void("late", 0, 0,
-			"the kernel did not say when texts had come, so nothing tells whether the load "+
-				"was late")
-	}
-	p99 := time.Duration(r.Late.Quantile(.99))
-	limit := max(minLateRead, time.Duration(maxLateRead*float64(r.Latency.Quantile(.99))))
-	if p99 <= limit {
-		return nil
-	}
-	return void("late", p99.Seconds(), limit.Seconds(),
-		"1 %% of the texts had waited for the load for more than %v, %v is allowed (a tenth of "+
-			"the lateness that it reports)", round(p99), round(limit))
+			"interval)", quantity.Round(p99), quantity.Round(limit))
 }
 
 // interval is the time between two messages that the load must send on one connection; 0 where it
 // keeps no schedule.
-func interval(l manifest.Load) time.Duration {
-	switch {
-	case l.Shape == manifest.Open && l.Rate > 0:
-		return time.Duration(float64(l.Speakers()) / l.Rate * float64(time.Second))
-	case l.Shape == manifest.Pings || l.Shape == manifest.Idle:
-		return l.Interval
-	case l.Shape == manifest.Paced && l.Bits > 0:
-		return time.Duration(float64(l.BurstBytes()) * 8 / l.Bits * float64(time.Second))
-	}
-	return 0
-}
+func interval(c *record.Cell) time.Duration { return load.FamilyOf(c.Load).Interval(c.Load) }
 
 func achieved(c *record.Cell, _ Facts) *record.Reason {
-	r := c.Result
-	// a ping that is lost has its place in the latencies
-	if r.Offered == 0 || c.Load.Shape == manifest.Pings {
+	if c.Result.Part == nil {
 		return nil
 	}
-	share := float64(r.Requests) / float64(r.Offered)
-	// a chat is asked seldom: what is due at the window's end is acknowledged after it, and counted
-	// by when it was due
-	if r.Acks != nil {
-		share = float64(r.Acks.Count()) / float64(r.Offered)
-	}
-	// likewise, and what was slow stands in the latencies
-	if r.Images != nil || c.Load.Shape == manifest.Streams {
-		share = float64(r.Latency.Count()) / float64(r.Offered)
-	}
-	if share >= minAchieved {
+	served, due := c.Result.Part.Kept()
+	share := float64(served) / float64(due)
+	if due == 0 || share >= minAchieved {
 		return nil
 	}
 	return void("achieved", share, minAchieved,
@@ -231,7 +207,7 @@ func busy(r *load.Result) float64 {
 
 func busyLoad(c *record.Cell, f Facts) *record.Reason {
 	share := busy(c.Result) / float64(max(1, f.LoadCores))
-	if interval(c.Load) == 0 || share <= maxBusyLoad {
+	if interval(c) == 0 || share <= maxBusyLoad {
 		return nil
 	}
 	return void("load-saturated", share, maxBusyLoad,
@@ -242,7 +218,7 @@ func busyLoad(c *record.Cell, f Facts) *record.Reason {
 func loadWait(c *record.Cell, f Facts) *record.Reason {
 	r := c.Result
 	cpu := r.User + r.System
-	if !f.Pinned || cpu == 0 || interval(c.Load) == 0 {
+	if !f.Pinned || cpu == 0 || interval(c) == 0 {
 		return nil
 	}
 	waited := r.RunWait - time.Duration(r.Runs)*wakeUp
@@ -255,18 +231,22 @@ func loadWait(c *record.Cell, f Facts) *record.Reason {
 		100*share, 100*maxLoadWait)
 }
 
-// littlesLaw holds the figures of a closed loop against each other: N connections, each with
-// Pipeline requests in flight, answered at rate X after R on average: N = X R. What was asked
-// before the window counts whole and what is answered after it not at all: at each end, each of the
-// N may bring in or leave out the longest time.
+// littlesLaw holds the figures of a closed loop against each other: N requests in flight all the
+// time, answered at rate X after R on average: N = X R. A request that was sent before the window
+// counts whole, and one that is answered after it not at all: at each end, each of the N may bring
+// in or leave out the longest time.
 func littlesLaw(c *record.Cell, _ Facts) *record.Reason {
 	r := c.Result
-	if c.Load.Shape != manifest.Closed || c.Load.Requests > 0 || r.Service == nil || r.Window <= 0 {
-		return nil // with a fixed number of requests connections end at different times
+	if r.Part == nil || r.Window <= 0 {
+		return nil
 	}
-	n := float64(c.Load.Connections * max(1, c.Load.Pipeline))
-	xr := float64(r.Requests) / float64(r.Window) * r.Service.Mean()
-	allowed := maxLittle + float64(r.Service.Max())/float64(r.Window)
+	inFlight, took := r.Part.Loop(c.Load)
+	if took == nil {
+		return nil
+	}
+	n := float64(inFlight)
+	xr := float64(r.Served()) / float64(r.Window) * took.Mean()
+	allowed := maxLittle + float64(took.Max())/float64(r.Window)
 	if off := math.Abs(n-xr) / n; off > allowed {
 		return void("littles-law", off, allowed,
 			"%.0f in flight, but rate times service time is %.1f: the figures contradict each "+
@@ -326,7 +306,7 @@ func clock(_ *record.Cell, f Facts) *record.Reason {
 		return nil
 	}
 	return void("clock", f.ClockStep.Seconds(), maxClockStep.Seconds(),
-		"the wall clock was set by %v during the cell", round(f.ClockStep))
+		"the wall clock was set by %v during the cell", quantity.Round(f.ClockStep))
 }
 
 func dirty(_ *record.Cell, f Facts) *record.Reason {
@@ -352,12 +332,4 @@ func sum(x []int64) float64 {
 		s += v
 	}
 	return float64(s)
-}
-
-// round shortens a duration to what a person reads.
-func round(d time.Duration) time.Duration {
-	if d.Abs() > time.Millisecond {
-		return d.Round(10 * time.Microsecond)
-	}
-	return d.Round(100 * time.Nanosecond)
 }

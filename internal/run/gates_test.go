@@ -26,8 +26,9 @@ func sound() *record.Cell {
 	return &record.Cell{
 		Load: manifest.Load{Shape: manifest.Closed, Connections: 100, SizeBytes: 16, Pipeline: 1},
 		Result: &load.Result{
-			Window: time.Second, Requests: 100_000, Service: at(time.Millisecond),
-			User: 300 * time.Millisecond, System: 300 * time.Millisecond,
+			Window: time.Second,
+			Part:   &load.Requests{Answered: 100_000, Service: at(time.Millisecond)},
+			User:   300 * time.Millisecond, System: 300 * time.Millisecond,
 			Slices: slices.Repeat([]int64{5000}, 20),
 		},
 		Server: &sample.Series{Samples: []sample.Sample{
@@ -43,16 +44,21 @@ func sound() *record.Cell {
 func scheduled() *record.Cell {
 	c := sound()
 	c.Load.Shape, c.Load.Rate = manifest.Open, 10_000
-	c.Result.Requests, c.Result.Offered = 10_000, 10_000
-	c.Result.Late, c.Result.Latency = at(20*time.Microsecond), at(100*time.Microsecond)
+	r := requests(c)
+	r.Answered, r.Offered = 10_000, 10_000
+	r.Late, r.Latency = at(20*time.Microsecond), at(100*time.Microsecond)
 	return c
 }
+
+// requests returns the counts of a cell of requests and replies.
+func requests(c *record.Cell) *load.Requests { return c.Result.Part.(*load.Requests) }
 
 // paced is the same in bytes: 1,250 bytes a message at 1 Mbit/s, so one every 10 ms.
 func paced() *record.Cell {
 	c := scheduled()
 	c.Load = manifest.Load{Shape: manifest.Paced, Connections: 100, SizeBytes: 1250, Pipeline: 1,
 		Bits: 1e6}
+	c.Result.Part = &load.Messages{Sent: 10_000, Offered: 10_000, Late: at(20 * time.Microsecond)}
 	return c
 }
 
@@ -61,6 +67,8 @@ func pinged() *record.Cell {
 	c := scheduled()
 	c.Load = manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Pipeline: 1,
 		Interval: 10 * time.Millisecond}
+	c.Result.Part = &load.Pings{Answered: 10_000, Offered: 10_000, Trip: at(time.Millisecond),
+		Latency: at(100 * time.Microsecond), Late: at(20 * time.Microsecond)}
 	return c
 }
 
@@ -68,10 +76,19 @@ func pinged() *record.Cell {
 func streamed() *record.Cell {
 	c := sound()
 	c.Load = manifest.Load{Shape: manifest.Streams, Connections: 10_000, Rate: 5000}
-	c.Result.Requests, c.Result.Offered = 1000, 1000
-	c.Result.Latency, c.Result.Late = at(2*time.Millisecond), at(20*time.Microsecond)
+	c.Result.Part = &load.Streams{Texts: 1000, Offered: 1000, Greeting: at(time.Millisecond),
+		Delay: at(2 * time.Millisecond), Waited: at(20 * time.Microsecond)}
 	return c
 }
+
+// messages returns the counts of a cell of a sink.
+func messages(c *record.Cell) *load.Messages { return c.Result.Part.(*load.Messages) }
+
+// pings returns the counts of a cell of pingers.
+func pings(c *record.Cell) *load.Pings { return c.Result.Part.(*load.Pings) }
+
+// streams returns the counts of a cell of streams.
+func streams(c *record.Cell) *load.Streams { return c.Result.Part.(*load.Streams) }
 
 var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
 
@@ -113,7 +130,7 @@ func TestGates(t *testing.T) {
 			c.Result.Errors = map[string]int64{"reset": 0, load.WrongReply: 0}
 		}, ""},
 		{"nothing answered", scheduled,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Offered = 0, 0 },
+			func(c *record.Cell, _ *Facts) { requests(c).Answered, requests(c).Offered = 0, 0 },
 			"window: no request was answered in the measuring window"},
 		{"no mark", sound, func(c *record.Cell, _ *Facts) { closed(c).Mark = "" },
 			"window: the server's resources were not read at both ends of the window"},
@@ -121,47 +138,49 @@ func TestGates(t *testing.T) {
 			"window: the server's resources were not read at both ends of the window"},
 
 		{"a window cut short", sound,
-			func(c *record.Cell, f *Facts) { f.Window, c.Result.Service = ms(1120), nil },
+			func(c *record.Cell, f *Facts) { f.Window, requests(c).Service = ms(1120), nil },
 			"cut-short: the window was open for 1s of 1.12s: the load was not let run when it " +
 				"should have opened"},
 		{"a window cut, just not", sound, func(_ *record.Cell, f *Facts) { f.Window = ms(1100) },
 			""},
 		{"late, just not", scheduled,
-			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
-		{"late", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+			func(c *record.Cell, _ *Facts) { requests(c).Late = at(ms(.98)) }, ""},
+		{"late", scheduled, func(c *record.Cell, _ *Facts) { requests(c).Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
 				"connection's interval)"},
 		{"late in bytes, just not", paced,
-			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
-		{"late in bytes", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+			func(c *record.Cell, _ *Facts) { messages(c).Late = at(ms(.98)) }, ""},
+		{"late in bytes", paced, func(c *record.Cell, _ *Facts) { messages(c).Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
 				"connection's interval)"},
-		{"late pings", pinged, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+		{"late pings", pinged, func(c *record.Cell, _ *Facts) { pings(c).Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
 				"connection's interval)"},
 		{"lost pings are a figure", pinged,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Lost = 5000, 5000 }, ""},
+			func(c *record.Cell, _ *Facts) {
+				pings(c).Answered, pings(c).Lost = 5000, 5000
+			}, ""},
 		{"streams", streamed, nil, ""},
 		{"streams read late, just not", streamed,
-			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.198)) }, ""},
+			func(c *record.Cell, _ *Facts) { streams(c).Waited = at(ms(.198)) }, ""},
 		{"streams read late", streamed,
-			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.204)) },
+			func(c *record.Cell, _ *Facts) { streams(c).Waited = at(ms(.204)) },
 			"late: 1 % of the texts had waited for the load for more than 204µs, 200µs is " +
 				"allowed (a tenth of the lateness that it reports)"},
 		{"less than anybody's timer", streamed, func(c *record.Cell,
 			_ *Facts) {
-			c.Result.Latency, c.Result.Late = at(ms(.3)), at(ms(.099))
+			streams(c).Delay, streams(c).Waited = at(ms(.3)), at(ms(.099))
 		}, ""},
 		{"streams of nobody knows when", streamed,
-			func(c *record.Cell, _ *Facts) { c.Result.Late = &hist.Histogram{} },
+			func(c *record.Cell, _ *Facts) { streams(c).Waited = &hist.Histogram{} },
 			"late: the kernel did not say when texts had come, so nothing tells whether the " +
 				"load was late"},
 		{"a load of streams that waited was late only if its texts waited", streamed,
 			func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
-		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 },
-			""},
+		{"achieved, just", scheduled,
+			func(c *record.Cell, _ *Facts) { requests(c).Answered = 9900 }, ""},
 		{"achieved, just not", scheduled,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
+			func(c *record.Cell, _ *Facts) { requests(c).Answered = 9890 },
 			"achieved: 98.9 % of the messages due were sent and answered in the window, at " +
 				"least 99 % must be"},
 		{"busy load, just not", scheduled, func(c *record.Cell,
@@ -191,30 +210,30 @@ func TestGates(t *testing.T) {
 			func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
 
 		{"little's law, just", sound,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests = 104_900 }, ""},
+			func(c *record.Cell, _ *Facts) { requests(c).Answered = 104_900 }, ""},
 		{"little's law, too much", sound,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests = 106_000 },
+			func(c *record.Cell, _ *Facts) { requests(c).Answered = 106_000 },
 			"littles-law: 100 in flight, but rate times service time is 106.0: the figures " +
 				"contradict each other"},
 		{"little's law, too little", sound,
-			func(c *record.Cell, _ *Facts) { c.Result.Requests = 94_000 },
+			func(c *record.Cell, _ *Facts) { requests(c).Answered = 94_000 },
 			"littles-law: 100 in flight, but rate times service time is 94.0: the figures " +
 				"contradict each other"},
 		{"little's law of a pipeline", sound,
 			func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
 		{"little's law at the window's ends, just", sound, func(c *record.Cell,
 			_ *Facts) {
-			c.Result.Service, c.Result.Requests = at(ms(100)), 1140
+			requests(c).Service, requests(c).Answered = at(ms(100)), 1140
 		}, ""},
 		{"little's law at the window's ends", sound, func(c *record.Cell,
 			_ *Facts) {
-			c.Result.Service, c.Result.Requests = at(ms(100)), 1160
+			requests(c).Service, requests(c).Answered = at(ms(100)), 1160
 		},
 			"littles-law: 100 in flight, but rate times service time is 116.0: the figures " +
 				"contradict each other"},
 		{"no such law for a number of requests", sound, func(c *record.Cell,
 			_ *Facts) {
-			c.Load.Requests, c.Result.Requests = 1000, 50_000
+			c.Load.Requests, requests(c).Answered = 1000, 50_000
 		}, ""},
 
 		// 2 cores x 1 s x .5 % is 10 ms, and one tick of /proc/stat may be of before.
@@ -345,23 +364,24 @@ func TestLabels(t *testing.T) {
 func TestGatesOfChats(t *testing.T) {
 	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: manifest.AllMembers,
 		Senders: 8, SizeBytes: 64, Rate: 100}
-	if got := interval(open); got != 80*time.Millisecond {
+	if got := interval(&record.Cell{Load: open}); got != 80*time.Millisecond {
 		t.Errorf("got %v between two messages of a sender, want 80ms", got)
 	}
 	paced := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 106,
 		Pipeline: 10, Bits: 1e6}
-	if got := interval(paced); got != 10*time.Millisecond {
+	if got := interval(&record.Cell{Load: paced}); got != 10*time.Millisecond {
 		t.Errorf("got %v between two bursts, want 10ms", got)
 	}
 	acks := &hist.Histogram{}
 	for range 40 {
 		acks.Record(1)
 	}
-	c := &record.Cell{Load: open, Result: &load.Result{Offered: 40, Requests: 38, Acks: acks}}
+	p := &load.Chat{Offered: 40, Acknowledged: 38, Acks: acks}
+	c := &record.Cell{Load: open, Result: &load.Result{Part: p}}
 	if r := achieved(c, Facts{}); r != nil {
 		t.Errorf("got %+v of a chat that acknowledged all", r)
 	}
-	c.Result.Offered = 41
+	p.Offered = 41
 	if r := achieved(c, Facts{}); r == nil {
 		t.Error("one message in 41 was not acknowledged, and nothing said so")
 	}

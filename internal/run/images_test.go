@@ -37,15 +37,14 @@ func TestColdSpecs(t *testing.T) {
 // TestAchievedImages: what was due at the window's end is answered after it, and counts; what was
 // not sent does not.
 func TestAchievedImages(t *testing.T) {
+	p := &load.Images{Operations: 90, Offered: 100, Latency: &hist.Histogram{}}
 	c := &record.Cell{Load: manifest.Load{Shape: manifest.Open, Connections: 4, Rate: 100,
-		Ask: manifest.AskImage},
-		Result: &load.Result{Window: time.Second, Requests: 90, Offered: 100,
-			Latency: &hist.Histogram{}, Images: &load.ImageTimes{}}}
-	c.Result.Latency.RecordN(int64(time.Millisecond), 100)
+		Ask: manifest.AskImage}, Result: &load.Result{Window: time.Second, Part: p}}
+	p.Latency.RecordN(int64(time.Millisecond), 100)
 	if r := achieved(c, Facts{}); r != nil {
 		t.Errorf("all that was due was answered: %s", r.Text)
 	}
-	c.Result.Offered = 120
+	p.Offered = 120
 	if achieved(c, Facts{}) == nil {
 		t.Error("100 of 120 is not void")
 	}

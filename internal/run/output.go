@@ -31,5 +31,5 @@ func openOutput(b *toolchain.Built, l manifest.Load) (o output, err error) {
 	return o, nil
 }
 
-// close removes the file, too. What cannot be removed is swept by the next.
+// close removes the file, too. A file that cannot be removed is swept by the next run.
 func (o output) close() { _ = errors.Join(o.file.Close(), o.folder.Close()) }

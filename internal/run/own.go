@@ -86,28 +86,8 @@ baseline = {{q .Baseline}}
 metrics  = [{{list (metrics .Metrics)}}]
 
 [load]
-shape       = {{q (printf "%s" .Load.Shape)}}
-connections = {{.Load.Connections}}
-{{- if .Load.SizeBytes}}
-size        = {{.Load.SizeBytes}}{{end}}
-{{- if .Load.Interval}}
-interval    = {{q .Load.Interval.String}}{{end}}
-{{- if .Load.Direction}}
-direction   = {{q .Load.Direction}}{{end}}
-{{- if .Load.Output}}
-output      = {{q .Load.Output}}{{end}}
-{{- if gt .Load.Pipeline 1}}
-pipeline    = {{.Load.Pipeline}}{{end}}
-{{- if .Load.Members}}
-members     = {{.Load.Members}}{{end}}
-{{- if .Load.Senders}}
-senders     = {{.Load.Senders}}{{end}}
-{{- if .Load.Rate}}
-rate        = "{{.Load.Rate}}/s"{{end}}
-{{- if .Load.Bits}}
-bits        = "{{.Load.Bits}} bit/s"{{end}}
-{{- if .Load.ReadShare}}
-read_share  = {{.Load.ReadShare}}{{end}}
+{{- range .Load.Lines}}
+{{.}}{{end}}
 {{range .Points}}
 [[point]]
 name = {{q .Name}}

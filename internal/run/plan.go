@@ -240,8 +240,8 @@ func (p *Plan) models() []*manifest.Model {
 // compiled peer measured on two cores answers half as many again, interpreters some times fewer.
 const finiteGuess = 60_000
 
-// coldGuess is what a response of a cold server is taken to take: a JVM's first thousand take twice
-// that, others a fifth.
+// coldGuess is a guess at the time of a response of a cold server: a JVM's first thousand take
+// twice that, others a fifth.
 const coldGuess = time.Millisecond
 
 // quickWarmUp is by how much quick shortens the warm-up that a model asks for: a JVM's 5 s to 1 s.
@@ -277,9 +277,7 @@ func (s *Spec) Estimate() time.Duration {
 		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
 		window = time.Duration(total / finiteGuess * float64(time.Second))
 	}
-	if s.Point.Load.Shape == manifest.Streams {
-		around += rampTime(s.Point.Load)
-	}
+	around += rampTime(s.Point.Load)
 	around *= time.Duration(max(1, s.Point.Load.Chain)) // its servers start one after the other
 	return around + s.WarmUp + window
 }

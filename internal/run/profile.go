@@ -14,8 +14,8 @@ import (
 	"interleave/internal/record"
 )
 
-// A Profiler is a bench that can also look into a server. What it sees is no figure: a server that
-// is looked into is slower.
+// A Profiler is a bench that can also profile a server. Its samples are no figure: a server that is
+// profiled is slower.
 type Profiler interface {
 	Profile(ctx context.Context, s *Spec, seed uint64) (*record.Profile, error)
 }
@@ -69,8 +69,8 @@ func (r *Runner) profiled(s *Spec) bool {
 	})
 }
 
-// Profile loads a server that keeps a profile from its start to its end. What goes wrong with one
-// server is the profile's Why.
+// Profile loads a server that keeps a profile from its start to its end. If something goes wrong
+// with one server, the profile's Why says it.
 func (l *Local) Profile(ctx context.Context, s *Spec, seed uint64) (*record.Profile, error) {
 	taker, ok := profile.Of(s.Model.Language)
 	if !ok {

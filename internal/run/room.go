@@ -7,19 +7,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"interleave/internal/load"
 	"interleave/internal/manifest"
 	"interleave/internal/probe/serve"
 	"interleave/internal/proc"
 )
 
-// What a hundred thousand connections and more need of this machine: files, and memory
-// of the kernel.
+// A hundred thousand connections and more need files and kernel memory of this machine.
 
 const (
-	// otherFiles is what a server and the load open besides their connections: a JVM's hundreds,
-	// and as much again.
+	// otherFiles are the files that a server and the load open besides their connections: a JVM
+	// opens hundreds, and as many again are left.
 	otherFiles = 1024
-	// kernelBytes is what the kernel holds for both ends of a connection over loopback, measured
+	// kernelBytes is the kernel's memory for both ends of a connection over loopback, measured
 	// here: 10 KB. A server's own part comes on top, and is seen while the connections are made
 	// (load.leastMemory).
 	kernelBytes = 10_500
@@ -33,10 +33,9 @@ const (
 // 10,000 it takes a tenth of a second.
 const endsIn = 50_000
 
-// rampTime is how long the connections of streams take to be made, at their rate.
-func rampTime(l manifest.Load) time.Duration {
-	return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
-}
+// rampTime is how long the connections of a load take to be made, at a rate of its own; 0: they are
+// made at once.
+func rampTime(l manifest.Load) time.Duration { return load.FamilyOf(l).Ramp(l) }
 
 // makeRoom raises what this process may raise, for the server and the load that it starts, and says
 // what is missing.
@@ -61,8 +60,8 @@ func makeRoom(s *Spec, m *manifest.Model, opts *serve.StartOptions) error {
 }
 
 // raiseFiles raises the hard limit of open files, which needs CAP_SYS_RESOURCE, and the kernel's
-// fs.nr_open bounds. What is started inherits it; the soft one stays, for some run times lay out a
-// table for as many files as they may open. It returns the hard limit, raised or not.
+// fs.nr_open bounds. Children inherit it. The soft limit stays, for some run times lay out a table
+// for as many files as they may open. It returns the hard limit, raised or not.
 func raiseFiles(need uint64) (most uint64, err error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

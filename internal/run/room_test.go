@@ -44,16 +44,16 @@ func TestMakeRoom(t *testing.T) {
 
 func TestStreamGates(t *testing.T) {
 	of := manifest.Load{Shape: manifest.Streams, Connections: 1000, Rate: 500}
-	if got := interval(of); got != 0 {
+	if got := interval(&record.Cell{Load: of}); got != 0 {
 		t.Errorf("got an interval of %v, want none: the schedule is the server's", got)
 	}
 	if got := rampTime(of); got != 2*time.Second {
 		t.Errorf("got a ramp of %v, want 2s", got)
 	}
-	r := &load.Result{Window: time.Second, Requests: 1, Offered: 100, Latency: &hist.Histogram{}}
-	c := &record.Cell{Load: of, Result: r}
+	r := &load.Streams{Texts: 1, Offered: 100, Delay: &hist.Histogram{}}
+	c := &record.Cell{Load: of, Result: &load.Result{Window: time.Second, Part: r}}
 	for range 99 {
-		r.Latency.Record(1000)
+		r.Delay.Record(1000)
 	}
 	if got := achieved(c, Facts{}); got != nil {
 		t.Errorf("99 texts of 100 that were due: got %v, want none", got)

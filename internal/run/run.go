@@ -83,12 +83,7 @@ func (r *Runner) note(c *record.Cell) {
 func lean(c record.Cell) record.Cell {
 	c.Tail = ""
 	if c.Result != nil {
-		result := *c.Result
-		result.Late, result.Slices = nil, nil
-		if c.Load.Shape != manifest.Solve { // a program's time is in it
-			result.Service = nil
-		}
-		c.Result = &result
+		c.Result = c.Result.Lean()
 	}
 	if c.Server != nil {
 		series := *c.Server

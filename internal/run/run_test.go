@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"interleave/internal/load"
 	"interleave/internal/manifest"
 	"interleave/internal/record"
 )
@@ -391,20 +393,31 @@ func TestPrecisionAddsRounds(t *testing.T) {
 	}
 }
 
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // TestLeanCellsTellTheSame holds that no metric needs what is left out.
 func TestLeanCellsTellTheSame(t *testing.T) {
 	solved := sound()
 	solved.Load = manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1,
 		Problem: 4096}
-	solved.Result.BytesIn = 1 << 20
+	solved.Result.Part = &load.Solved{Solutions: 100, Bytes: 1 << 20, Took: at(time.Millisecond)}
 	for _, full := range []*record.Cell{sound(), scheduled(), paced(), pinged(), solved} {
 		full.Status, full.Tail = record.Measured, "a stack trace"
 		slim := lean(*full)
 		if slim.Tail != "" || slim.Result.Slices != nil || full.Result.Slices == nil {
 			t.Fatal("nothing was left out, or the full cell changed")
 		}
-		if kept := slim.Result.Service != nil; kept != (full == solved) {
-			t.Errorf("of shape %s the service times are kept: %v", full.Load.Shape, kept)
+		if text := marshal(t, slim.Result); strings.Contains(text, `"late"`) ||
+			strings.Contains(text, `"service"`) || strings.Contains(text, `"trip"`) ||
+			strings.Contains(text, `"took"`) != (full == solved) {
+			t.Errorf("of shape %s there are left: %s", full.Load.Shape, text)
 		}
 		for m := range manifest.Metrics {
 			was, had := full.Metric(m)

@@ -40,8 +40,9 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 	sampler := sample.New(p.Group, s.Sample)
 	sampler.Start()
 	sampler.Mark(sample.MarkIdle)
-	c.Result = &load.Result{Service: &hist.Histogram{}, Threads: s.Point.Load.Workers}
-	err = solutions(ctx, s, p, c.Result, func(open bool) {
+	solved := &load.Solved{Took: &hist.Histogram{}}
+	c.Result = &load.Result{Part: solved, Threads: s.Point.Load.Workers}
+	err = solutions(ctx, s, p, c.Result, solved, func(open bool) {
 		window(open)
 		if open {
 			c.StartUp = time.Since(began)
@@ -67,7 +68,7 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 // solutions reads what the program solves: at least one solution to warm up, at least
 // three to measure.
 func solutions(ctx context.Context, s *Spec, p *serve.Program, r *load.Result,
-	window func(open bool)) error {
+	solved *load.Solved, window func(open bool)) error {
 	began, opened := time.Now(), time.Time{}
 	for {
 		next, err := p.Next(ctx, longest)
@@ -81,18 +82,18 @@ func solutions(ctx context.Context, s *Spec, p *serve.Program, r *load.Result,
 			}
 			r.Errors[load.WrongReply]++
 		}
-		r.Total++
+		solved.Total++
 		switch {
 		case !opened.IsZero():
-			r.Requests++
+			solved.Solutions++
 			if s.Point.Load.Kernel == manifest.KernelTransfer {
 				// what is no number is no answer either
 				n, _ := strconv.ParseInt(next.Result, 10, 64)
-				r.BytesIn += n
+				solved.Bytes += n
 			}
-			r.Service.Record(int64(next.Took))
+			solved.Took.Record(int64(next.Took))
 			r.Window = time.Since(opened)
-			if r.Requests >= leastSolutions && r.Window >= s.Window {
+			if solved.Solutions >= leastSolutions && r.Window >= s.Window {
 				window(false)
 				return nil
 			}

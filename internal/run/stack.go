@@ -53,7 +53,7 @@ func stackable(s *manifest.Service) bool {
 	return s != nil && s.Hosts == manifest.Local && s.Protocol != manifest.Program
 }
 
-// NamesOn are what models are called on stacks. Names that say their stack already stay, so that a
+// NamesOn are the names of models on stacks. Names that say their stack already stay, so that a
 // run that goes on can ask again.
 func NamesOn(models []string, stacks []manifest.Stack) []string {
 	var names []string

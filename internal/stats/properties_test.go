@@ -291,7 +291,7 @@ func TestWrongAtTheEdgeExactly(t *testing.T) {
 	})
 }
 
-// What the rounds are for: true claims are seen, false ones refuted. The rates are floors: the
+// The purpose of the rounds: true claims are seen, false ones refuted. The rates are floors: the
 // skewed noise, which disturbs 28 of 100 rounds, comes within a few per cent of them; the other
 // two are far above.
 func TestPower(t *testing.T) {

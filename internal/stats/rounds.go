@@ -1,6 +1,6 @@
 package stats
 
-// What rounds give before any claim is looked at: log ratios within the round, and how far the
+// The figures of rounds before any claim is looked at: log ratios within the round, and how far the
 // rounds can be trusted.
 
 import "math"

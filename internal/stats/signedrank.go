@@ -3,7 +3,7 @@ package stats
 // One sample, or pairs: the Hodges-Lehmann estimate, its exact interval, and the Wilcoxon
 // signed-rank test that the interval inverts. They assume that the values are independent and
 // symmetric about the centre; log ratios of two servers disturbed alike are symmetric even where
-// each server's own times are skewed. Where only one of the two is ever disturbed (simulated: 15 %
+// each server's own times are skewed. If only one of the two is ever disturbed (simulated: 15 %
 // of its rounds, by 25 %), the 95 % interval covers the undisturbed truth in 91 of 100 runs.
 
 import (
@@ -15,7 +15,7 @@ import (
 // each value with itself included). The interval runs between two order statistics of these
 // averages, chosen by the exact null distribution of the signed-rank statistic (the normal
 // approximation beyond 60 values), so Attained is a little above level. Ties and zeros need no
-// special care: with them the closed interval covers at least as often. Where x is too short for
+// special care: with them the closed interval covers at least as often. If x is too short for
 // the level (n < 6 at 95 %), the interval is the widest, from the smallest value to the largest,
 // and Short says so. Infinite values are allowed and mean "beyond everything seen" on that side.
 // Without data, or with a NaN among them, the estimate is NaN and the interval the whole line.

@@ -5,8 +5,8 @@
 // and disturbances only ever make a server slower. The interval for the mean keeps its 95 % then by
 // growing wide; the Hodges-Lehmann estimate with the exact signed-rank interval keeps them too, a
 // sixth to a fifth narrower, and pays with 6 % more width where the noise is normal (20,000
-// simulated runs of 12 rounds, the noises of properties_test.go). What nothing here survives is
-// rounds that depend on each other: hence shuffled rounds and Lag1.
+// simulated runs of 12 rounds, the noises of properties_test.go). Nothing here survives rounds that
+// depend on each other: hence shuffled rounds and Lag1.
 //
 // Everything is a pure function of its arguments: no clock, no global random source, no
 // input or output.

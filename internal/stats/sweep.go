@@ -36,7 +36,7 @@ func (s Sweep) round(r int) ([]float64, bool) {
 	return y, true
 }
 
-// sample applies f to each complete round. What f cannot tell, it says with NaN.
+// sample applies f to each complete round. For a round that f cannot tell, it returns NaN.
 func (s Sweep) sample(f func(y []float64) float64) Sample {
 	var out Sample
 	for r := range s.rounds() {

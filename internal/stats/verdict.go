@@ -1,7 +1,7 @@
 package stats
 
-// What a verdict is. A claim is held against intervals, never against a point: reproduced and not
-// reproduced both have to be shown, and what neither shows is inconclusive, with the reason. The
+// Verdicts. A claim is held against intervals, never against a point: reproduced and not reproduced
+// both have to be shown. A claim of which neither is shown is inconclusive, with the reason. The
 // trade: with few rounds many claims stay open, but a word that is given is wrong in at most one of
 // twenty runs, at the very edge of the margin.
 
@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Kind is what sort of statement a claim makes.
+// Kind is the sort of statement that a claim makes.
 type Kind string
 
 // The kinds of claims.
@@ -99,7 +99,7 @@ func (s Sample) negated() Sample {
 	return Sample{Values: values, Voided: s.Voided}
 }
 
-// Finding is what the rounds say about one claim. Estimate, intervals, Accept and Published are
+// Finding is the result of the rounds for one claim. Estimate, intervals, Accept and Published are
 // in the unit that the claim is told in: a ratio, an exponent, a place on the axis, or the
 // metric's own unit.
 type Finding struct {
@@ -150,9 +150,9 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{plain(f), finite(f.Estimate), [2]*float64{finite(f.Accept[0]), finite(f.Accept[1])}})
 }
 
-// evidence is a sample with its intervals. Where a round only says that its value lies beyond
-// some point, low holds the smallest value that it may have and high the largest; otherwise
-// both are the same.
+// evidence is a sample with its intervals. For a round that only says that its value lies beyond
+// some point, low holds the smallest value that it may have and high the largest; otherwise both
+// are the same.
 type evidence struct {
 	low, high  []float64
 	at90, at95 Interval

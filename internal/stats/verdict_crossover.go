@@ -1,8 +1,8 @@
 package stats
 
-// Where two curves swap places. A round in which they do not is no missing value: it says
-// that the crossing lies beyond an end of the axis, and how much that is worth depends on
-// where the axis ends.
+// Crossings: the place on the axis at which two curves swap places. A round in which they do not is
+// no missing value: it says that the crossing lies beyond an end of the axis, and how much that is
+// worth depends on the axis's end.
 
 import (
 	"fmt"

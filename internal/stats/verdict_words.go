@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Words is what a sentence needs beside the finding.
+// Words are the parts of a sentence besides the finding.
 type Words struct {
 	A, B string // names of the two sides
 	// Phrase is what A did, with its metric: "served {ratio}x {b}'s requests a second", "used
@@ -19,7 +19,7 @@ type Words struct {
 	// "swapped places with {b} at {ratio} connections". For an order of several models A is "the
 	// ratio of requests a second" and the phrase "was {ratio}x".
 	Phrase string
-	Source string // who claims it; "The paper" if empty
+	Source string // the author of the claim; "The paper" if empty
 	// what the source says, in place of the default: "says that Go's CPU grows almost linearly"
 	Says string
 }
@@ -27,7 +27,7 @@ type Words struct {
 // judgement are words that hide which metric is meant.
 var judgement = regexp.MustCompile(`(?i)\b(faster|slower|quicker|better|worse|cheaper|scales|no difference)\b`)
 
-// Check says what is wrong with the words of a claim, for whoever writes one.
+// Check says what is wrong with the words of a claim.
 func (w Words) Check() error {
 	switch bad := judgement.FindString(w.Phrase); {
 	case w.A == "":

@@ -102,13 +102,14 @@ const requests = 1_000_000
 // show gives a cell the result and samples that show v of the metric.
 func show(c *record.Cell, m manifest.Metric, v float64) {
 	second := time.Second
-	c.Result = &load.Result{Window: second, Requests: requests}
+	part := &load.Requests{Answered: requests}
+	c.Result = &load.Result{Window: second, Part: part}
 	closed := sample.Sample{At: second, Mark: sample.MarkClosed, User: second / 2}
 	micro := func(v float64) int64 { return int64(v * float64(time.Microsecond)) }
 	latencies := func(values ...float64) {
-		c.Result.Latency = &hist.Histogram{}
+		part.Latency = &hist.Histogram{}
 		for _, v := range values {
-			c.Result.Latency.Record(micro(v))
+			part.Latency.Record(micro(v))
 		}
 	}
 	samples := []sample.Sample{{Mark: sample.MarkOpen}}

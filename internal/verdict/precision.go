@@ -49,9 +49,9 @@ func narrow(p Part, c manifest.Claim) bool {
 }
 
 // precision is the half-width that a claim asks for, the same at which a finding stops to ask for
-// more rounds. What has to lie within a margin: a quarter of the way from its centre to its end.
-// What has to lie beyond a bar: half of the strip between none and the bar, so that the interval
-// cannot reach over both ends of it.
+// more rounds. For a value that must lie within a margin it is a quarter of the way from the
+// margin's centre to its end. For one that must lie beyond a bar it is half of the strip between
+// none and the bar, so that the interval cannot reach over both ends of the strip.
 func precision(c manifest.Claim) float64 {
 	switch {
 	case c.Shape == "flattens":

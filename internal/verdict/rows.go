@@ -13,7 +13,7 @@ import (
 // level is of every interval that a table shows.
 const level = .95
 
-// place is where a series of cells stands: one model at one point under one condition.
+// place tells series of cells apart: one model at one point under one condition.
 type place struct {
 	point     string
 	condition manifest.Condition

@@ -11,90 +11,7 @@ import (
 	"interleave/internal/stats"
 )
 
-// phrases say of two models what a ratio of the metric means.
-var phrases = map[manifest.Metric]string{
-	manifest.Throughput:     "served {ratio}x {b}'s requests a second",
-	manifest.CPUPerRequest:  "used {ratio}x {b}'s CPU for each request",
-	manifest.CPU:            "used {ratio}x {b}'s CPU",
-	manifest.CPUVariation:   "had {ratio}x {b}'s coefficient of variation of CPU",
-	manifest.LatencyP50:     "had {ratio}x {b}'s median latency",
-	manifest.LatencyP99:     "had {ratio}x {b}'s 99th percentile of latency",
-	manifest.Jitter:         "had {ratio}x {b}'s jitter of latency",
-	manifest.PSS:            "held {ratio}x {b}'s memory",
-	manifest.Threads:        "ran {ratio}x {b}'s threads",
-	manifest.Switches:       "switched contexts {ratio}x as often as {b} for each request",
-	manifest.SolveTime:      "took {ratio}x {b}'s time",
-	manifest.BitRate:        "carried {ratio}x {b}'s bits a second",
-	manifest.CPUPerGB:       "used {ratio}x {b}'s CPU for each GB",
-	manifest.Loss:           "lost {ratio}x {b}'s share of pings",
-	manifest.Deliveries:     "delivered {ratio}x {b}'s messages a second",
-	manifest.CPUPerDelivery: "used {ratio}x {b}'s CPU for each delivery",
-	manifest.AckP50:         "had {ratio}x {b}'s median delay of acknowledgements",
-	manifest.AckP99:         "had {ratio}x {b}'s 99th percentile of the delay of acknowledgements",
-	manifest.ClientMemory:   "held {ratio}x {b}'s memory for each client",
-	manifest.KernelMemory:   "made the kernel hold {ratio}x {b}'s memory for each connection",
-	manifest.Settling:       "had {ratio}x {b}'s ratio of settling times",
-	manifest.MemoryGrowth:   "had {ratio}x {b}'s growth of memory over the window",
-
-	manifest.ResponseP50:  "had {ratio}x {b}'s median response time",
-	manifest.ResponseP99:  "had {ratio}x {b}'s 99th percentile of response time",
-	manifest.ResponseMean: "had {ratio}x {b}'s mean response time",
-	manifest.ToServer:     "had {ratio}x {b}'s time to the server",
-	manifest.InServer:     "had {ratio}x {b}'s time in the server",
-	manifest.FromServer:   "had {ratio}x {b}'s time from the server",
-	manifest.Database:     "spent {ratio}x {b}'s time in the database",
-	manifest.PostP50:      "had {ratio}x {b}'s median time of an upload",
-	manifest.GetP50:       "had {ratio}x {b}'s median time of a fetch",
-	manifest.First1:       "took {ratio}x {b}'s time for its first response",
-	manifest.First10:      "took {ratio}x {b}'s time for each of its first 10 responses",
-	manifest.First100:     "took {ratio}x {b}'s time for each of its first 100 responses",
-	manifest.First1000:    "took {ratio}x {b}'s time for each of its first 1000 responses",
-	manifest.StartUp:      "took {ratio}x {b}'s time to start",
-}
-
-// amounts say the same of one model and a number in the metric's unit.
-var amounts = map[manifest.Metric]string{
-	manifest.Throughput:     "served {ratio} requests a second",
-	manifest.CPUPerRequest:  "used {ratio} µs of CPU for each request",
-	manifest.CPU:            "used {ratio} % of a core",
-	manifest.CPUVariation:   "had a coefficient of variation of CPU of {ratio}",
-	manifest.LatencyP50:     "had a median latency of {ratio} µs",
-	manifest.LatencyP99:     "had a 99th percentile of latency of {ratio} µs",
-	manifest.Jitter:         "had a jitter of latency of {ratio} µs",
-	manifest.PSS:            "held {ratio} bytes of memory",
-	manifest.Threads:        "ran {ratio} threads",
-	manifest.Switches:       "switched contexts {ratio} times for each request",
-	manifest.SolveTime:      "took {ratio} ms",
-	manifest.BitRate:        "carried {ratio} bits a second",
-	manifest.CPUPerGB:       "used {ratio} s of CPU for each GB",
-	manifest.Loss:           "lost {ratio} % of the pings",
-	manifest.Deliveries:     "delivered {ratio} messages a second",
-	manifest.CPUPerDelivery: "used {ratio} µs of CPU for each delivery",
-	manifest.AckP50:         "had a median delay of acknowledgements of {ratio} µs",
-	manifest.AckP99:         "had a 99th percentile of the delay of acknowledgements of {ratio} µs",
-	manifest.ClientMemory:   "held {ratio} bytes of memory for each client",
-	manifest.KernelMemory:   "made the kernel hold {ratio} bytes for each connection",
-	manifest.Settling: "took {ratio} times as long until its memory settled as until its " +
-		"CPU did",
-	manifest.MemoryGrowth: "ended the window with {ratio} times the memory of its beginning",
-
-	manifest.ResponseP50:  "had a median response time of {ratio} µs",
-	manifest.ResponseP99:  "had a 99th percentile of response time of {ratio} µs",
-	manifest.ResponseMean: "had a mean response time of {ratio} µs",
-	manifest.ToServer:     "had a mean time to the server of {ratio} µs",
-	manifest.InServer:     "had a mean time in the server of {ratio} µs",
-	manifest.FromServer:   "had a mean time from the server of {ratio} µs",
-	manifest.Database:     "spent {ratio} µs in the database",
-	manifest.PostP50:      "had a median time of an upload of {ratio} µs",
-	manifest.GetP50:       "had a median time of a fetch of {ratio} µs",
-	manifest.First1:       "took {ratio} µs for its first response",
-	manifest.First10:      "took {ratio} µs for each of its first 10 responses",
-	manifest.First100:     "took {ratio} µs for each of its first 100 responses",
-	manifest.First1000:    "took {ratio} µs for each of its first 1000 responses",
-	manifest.StartUp:      "took {ratio} ms to start",
-}
-
-// claimant is who says so.
+// claimant is the author of a claim.
 func claimant(c manifest.Claim) string {
 	if c.Ours {
 		return "Our hypothesis"
@@ -105,23 +22,24 @@ func claimant(c manifest.Claim) string {
 // words tell the finding of a verdict.
 func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	c := v.Claim
-	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric],
+	info := manifest.Metrics[c.Metric]
+	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: info.Ratio,
 		Source: claimant(c)}
 	note := ""
 	if len(c.Best) > 0 {
 		w.B, note = j.rival(v)
 	}
-	metric := manifest.Metrics[c.Metric].Name
+	metric := info.Name
 	switch {
 	case c.Kind == string(stats.KindCrossover):
 		w.Phrase = fmt.Sprintf("swapped places with {b} in %s at {ratio} %s", metric, j.axis())
 		return w
 	case c.Kind == string(stats.KindBound):
-		w.Phrase = amounts[c.Metric]
+		w.Phrase = info.Amount
 	case c.Kind == string(stats.KindAbsolute):
-		w.Phrase = amounts[c.Metric]
-		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published,
-			manifest.Metrics[c.Metric].Unit)) + fmt.Sprintf("; margin %.2f", c.Margin)
+		w.Phrase = info.Amount
+		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published, info.Unit)) +
+			fmt.Sprintf("; margin %.2f", c.Margin)
 	case c.Shape == "order" && len(c.Order) == 2:
 		w.A, w.B = c.Order[1].String(), c.Order[0].String()
 	case c.Shape == "order":

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 )
 
 // A Call is a function, its share of all samples, and what it called.

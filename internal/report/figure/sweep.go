@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 )
 
 // A SweepPoint is one model at one place of the axis.

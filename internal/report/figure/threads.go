@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 )
 
 // Threads is the CPU of one server, thread upon thread, and its memory.

@@ -2,7 +2,7 @@ package figure
 
 // The labels of ticks: apart from each other and within the drawing.
 
-import "interleave/internal/report/quantity"
+import "interleave/internal/quantity"
 
 const (
 	leastLeft = 44. // pixels beside an axis: figures with short labels stand alike below each other

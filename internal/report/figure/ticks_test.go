@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"interleave/internal/report/quantity"
+	"interleave/internal/quantity"
 )
 
 // rates is a sweep over magnitudes whose labels are long.

@@ -305,3 +305,19 @@ func Bits(v float64) string {
 	}
 	return number + Thin + word
 }
+
+// Many writes a number of things: "1 connection", "64 connections".
+func Many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(int64(n)) + " " + noun + "s"
+}
+
+// Round shortens a duration to what a person reads.
+func Round(d time.Duration) time.Duration {
+	if d.Abs() > time.Millisecond {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}
