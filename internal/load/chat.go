@@ -36,13 +36,15 @@ const (
 	otherThreads = 100 * time.Microsecond
 )
 
-var _ = speak(manifest.Chat, protocol{
-	family:   chatFamily,
-	shapes:   []manifest.Shape{manifest.Fanout, manifest.Open, manifest.Paced, manifest.Idle},
-	validate: (*Plan).validateChat,
-	prepare:  func(p *Plan) (job, error) { return newChatJob(p), nil },
-	offer:    offerChat,
-})
+func init() {
+	speak(manifest.Chat, protocol{
+		family:   chatFamily,
+		shapes:   []manifest.Shape{manifest.Fanout, manifest.Open, manifest.Paced, manifest.Idle},
+		validate: (*Plan).validateChat,
+		prepare:  func(p *Plan) (job, error) { return newChatJob(p), nil },
+		offer:    offerChat,
+	})
+}
 
 func (p *Plan) validateChat() error {
 	l := &p.Load

@@ -15,25 +15,27 @@ import (
 	"interleave/internal/manifest"
 )
 
-var _ = speak(manifest.Counter, protocol{
-	family: requestsFamily,
-	shapes: []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
-	validate: func(p *Plan) error {
-		l := &p.Load
-		switch {
-		case l.SizeBytes > 1 || l.SizeBytes < 0:
-			return fmt.Errorf("size is %d bytes, but a counter's request is one byte", l.SizeBytes)
-		case !(l.ReadShare >= 0 && l.ReadShare <= 1):
-			return fmt.Errorf("read share is %v, want 0 to 1", l.ReadShare)
-		}
-		return nil
-	},
-	prepare: func(p *Plan) (job, error) { return &counting{plan: p}, nil },
-	offer: func(l *manifest.Load, w Wishes) {
-		offerRate(l, w)
-		l.ReadShare = w.ReadShare
-	},
-})
+func init() {
+	speak(manifest.Counter, protocol{
+		family: requestsFamily,
+		shapes: []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
+		validate: func(p *Plan) error {
+			l := &p.Load
+			switch {
+			case l.SizeBytes > 1 || l.SizeBytes < 0:
+				return fmt.Errorf("size is %d bytes, but a counter's request is one byte", l.SizeBytes)
+			case !(l.ReadShare >= 0 && l.ReadShare <= 1):
+				return fmt.Errorf("read share is %v, want 0 to 1", l.ReadShare)
+			}
+			return nil
+		},
+		prepare: func(p *Plan) (job, error) { return &counting{plan: p}, nil },
+		offer: func(l *manifest.Load, w Wishes) {
+			offerRate(l, w)
+			l.ReadShare = w.ReadShare
+		},
+	})
+}
 
 // counting is a load of a counter: all its increments add up.
 type counting struct {

@@ -39,10 +39,7 @@ var protocols = map[string]protocol{}
 
 // speak enters a protocol. It is called in the file of its driver, so that no list of them must be
 // kept.
-func speak(name string, p protocol) protocol {
-	protocols[name] = p
-	return p
-}
+func speak(name string, p protocol) { protocols[name] = p }
 
 // protocolOf finds the protocol of a plan and holds the plan's shape against it.
 func protocolOf(p *Plan) (protocol, error) {

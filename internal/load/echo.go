@@ -11,15 +11,17 @@ import (
 	"interleave/internal/manifest"
 )
 
-var _ = speak("echo", protocol{
-	family:   requestsFamily,
-	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
-	validate: func(p *Plan) error { return p.validateSize(1) },
-	prepare: func(p *Plan) (job, error) {
-		return independent(func(w *worker) driver { return newRequests(w, newEcho(p)) }), nil
-	},
-	offer: offerRate,
-})
+func init() {
+	speak("echo", protocol{
+		family:   requestsFamily,
+		shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
+		validate: func(p *Plan) error { return p.validateSize(1) },
+		prepare: func(p *Plan) (job, error) {
+			return independent(func(w *worker) driver { return newRequests(w, newEcho(p)) }), nil
+		},
+		offer: offerRate,
+	})
+}
 
 // validateSize is for messages of any length from least bytes on.
 func (p *Plan) validateSize(least int) error {

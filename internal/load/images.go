@@ -72,15 +72,17 @@ type imageClient struct {
 	post, fetched            int64 // what the operation's POST and GETs took
 }
 
-var _ = speak(manifest.Images, protocol{
-	family:   imagesFamily,
-	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Cold},
-	validate: (*Plan).validateImages,
-	prepare: func(p *Plan) (job, error) {
-		pictures, err := picturesFor(p.Load.SizeBytes, p.Seed)
-		return independent(func(w *worker) driver { return newImages(w, pictures) }), err
-	},
-})
+func init() {
+	speak(manifest.Images, protocol{
+		family:   imagesFamily,
+		shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Cold},
+		validate: (*Plan).validateImages,
+		prepare: func(p *Plan) (job, error) {
+			pictures, err := picturesFor(p.Load.SizeBytes, p.Seed)
+			return independent(func(w *worker) driver { return newImages(w, pictures) }), err
+		},
+	})
+}
 
 func (p *Plan) validateImages() error {
 	switch l := &p.Load; {

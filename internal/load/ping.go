@@ -36,30 +36,32 @@ const pingBuffer = 64 << 20
 // from one that is doubled.
 const leastPingRing = 64
 
-var _ = speak(manifest.Ping, protocol{
-	family:   pingFamily,
-	portless: true,
-	shapes:   []manifest.Shape{manifest.Pings},
-	validate: func(p *Plan) error {
-		switch l := &p.Load; {
-		case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
-			return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
-		case l.Connections > maxPingers:
-			return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for",
-				l.Connections, maxPingers)
-		case l.Interval < 0 || l.Interval > time.Hour:
-			return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
-		case l.Interval > 0 && p.pingRate() > 1e7:
-			return fmt.Errorf("%d pingers each %v make %v pings a second, want at most 1e7",
-				l.Connections, l.Interval, p.pingRate())
-		case l.Pipeline > 1:
-			return errors.New("pipeline is set, but a pinger has none")
-		}
-		return nil
-	},
-	prepare: func(p *Plan) (job, error) { return independent(newPings), nil },
-	offer:   func(l *manifest.Load, w Wishes) { l.Interval = w.Interval },
-})
+func init() {
+	speak(manifest.Ping, protocol{
+		family:   pingFamily,
+		portless: true,
+		shapes:   []manifest.Shape{manifest.Pings},
+		validate: func(p *Plan) error {
+			switch l := &p.Load; {
+			case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
+				return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
+			case l.Connections > maxPingers:
+				return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for",
+					l.Connections, maxPingers)
+			case l.Interval < 0 || l.Interval > time.Hour:
+				return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
+			case l.Interval > 0 && p.pingRate() > 1e7:
+				return fmt.Errorf("%d pingers each %v make %v pings a second, want at most 1e7",
+					l.Connections, l.Interval, p.pingRate())
+			case l.Pipeline > 1:
+				return errors.New("pipeline is set, but a pinger has none")
+			}
+			return nil
+		},
+		prepare: func(p *Plan) (job, error) { return independent(newPings), nil },
+		offer:   func(l *manifest.Load, w Wishes) { l.Interval = w.Interval },
+	})
+}
 
 // pings drives the pingers of one thread.
 type pings struct {

@@ -6,17 +6,19 @@ package load
 
 import "interleave/internal/manifest"
 
-var _ = speak(manifest.Sink, protocol{
-	family:   sinkFamily,
-	shapes:   []manifest.Shape{manifest.Paced}, // a sink answers nothing
-	validate: func(p *Plan) error { return p.validateSize(minLine) },
-	prepare: func(p *Plan) (job, error) {
-		return independent(func(w *worker) driver {
-			return newRequests(w, newSink(uint64(p.Load.SizeBytes)))
-		}), nil
-	},
-	offer: func(l *manifest.Load, _ Wishes) { l.Bits = offeredBits },
-})
+func init() {
+	speak(manifest.Sink, protocol{
+		family:   sinkFamily,
+		shapes:   []manifest.Shape{manifest.Paced}, // a sink answers nothing
+		validate: func(p *Plan) error { return p.validateSize(minLine) },
+		prepare: func(p *Plan) (job, error) {
+			return independent(func(w *worker) driver {
+				return newRequests(w, newSink(uint64(p.Load.SizeBytes)))
+			}), nil
+		},
+		offer: func(l *manifest.Load, _ Wishes) { l.Bits = offeredBits },
+	})
+}
 
 // minLine is in bytes the least message of a sink: room for the prefix that makes each line unique.
 const minLine = 32

@@ -49,25 +49,27 @@ const (
 	NoMemory = "memory" // this machine's was about to end
 )
 
-var _ = speak(manifest.Stream, protocol{
-	family: streamFamily,
-	apart:  true,
-	shapes: []manifest.Shape{manifest.Streams},
-	validate: func(p *Plan) error {
-		switch l := &p.Load; {
-		case !(l.Rate > 0 && l.Rate <= mostOpened):
-			return fmt.Errorf("rate is %v connections a second, want more than 0 and at most %d",
-				l.Rate, mostOpened)
-		case l.Requests > 0 || p.Window == 0:
-			return errors.New("streams end with the window: they have no requests")
-		case l.Pipeline > 1:
-			return errors.New("pipeline is set, but a stream is asked for once")
-		}
-		return nil
-	},
-	prepare: func(p *Plan) (job, error) { return independent(newStreams), nil },
-	offer:   offerStreams,
-})
+func init() {
+	speak(manifest.Stream, protocol{
+		family: streamFamily,
+		apart:  true,
+		shapes: []manifest.Shape{manifest.Streams},
+		validate: func(p *Plan) error {
+			switch l := &p.Load; {
+			case !(l.Rate > 0 && l.Rate <= mostOpened):
+				return fmt.Errorf("rate is %v connections a second, want more than 0 and at most %d",
+					l.Rate, mostOpened)
+			case l.Requests > 0 || p.Window == 0:
+				return errors.New("streams end with the window: they have no requests")
+			case l.Pipeline > 1:
+				return errors.New("pipeline is set, but a stream is asked for once")
+			}
+			return nil
+		},
+		prepare: func(p *Plan) (job, error) { return independent(newStreams), nil },
+		offer:   offerStreams,
+	})
+}
 
 // A streamClient is what a connection knows of its stream: 56 bytes.
 type streamClient struct {

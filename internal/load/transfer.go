@@ -10,26 +10,28 @@ import (
 	"interleave/internal/manifest"
 )
 
-var _ = speak(manifest.Transfer, protocol{
-	family: transferFamily,
-	shapes: []manifest.Shape{manifest.Transfers, manifest.Bulk},
-	validate: func(p *Plan) error {
-		if err := p.noPipeline(); err != nil {
-			return err
-		}
-		if p.Load.Shape == manifest.Bulk {
-			return p.validateBulk()
-		}
-		return p.validateSize(1)
-	},
-	prepare: func(p *Plan) (job, error) {
-		if p.Load.Shape == manifest.Bulk {
-			return independent(newBulk), nil
-		}
-		return independent(newTransfers), nil
-	},
-	offer: offerTransfers,
-})
+func init() {
+	speak(manifest.Transfer, protocol{
+		family: transferFamily,
+		shapes: []manifest.Shape{manifest.Transfers, manifest.Bulk},
+		validate: func(p *Plan) error {
+			if err := p.noPipeline(); err != nil {
+				return err
+			}
+			if p.Load.Shape == manifest.Bulk {
+				return p.validateBulk()
+			}
+			return p.validateSize(1)
+		},
+		prepare: func(p *Plan) (job, error) {
+			if p.Load.Shape == manifest.Bulk {
+				return independent(newBulk), nil
+			}
+			return independent(newTransfers), nil
+		},
+		offer: offerTransfers,
+	})
+}
 
 func (p *Plan) validateBulk() error {
 	switch l := &p.Load; {

@@ -54,11 +54,11 @@ func TLS(addr, host string, pins *Pins) Dialer {
 
 // The events of a connection, in order.
 type (
-	// Opened: a connection was made.
+	// Opened is told when a connection was made.
 	Opened struct{}
-	// Line: the server has sent a line.
+	// Line is a line that the server has sent.
 	Line struct{ irc.Message }
-	// Lost: the connection has ended, and will be tried again.
+	// Lost is told when the connection has ended, and will be tried again.
 	Lost struct {
 		Err error
 		In  time.Duration

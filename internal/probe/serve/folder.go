@@ -41,7 +41,7 @@ func NewFolder(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// wantsFolder reports whether a model's servers ask for a folder.
+// WantsFolder reports whether a model's servers ask for a folder.
 func WantsFolder(m *manifest.Model) bool {
 	for _, value := range m.Env {
 		if strings.Contains(value, "{data}") {

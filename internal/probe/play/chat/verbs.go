@@ -56,10 +56,7 @@ type wantedLines struct {
 }
 
 func readLines(l *play.Line) (w wantedLines, err error) {
-	for {
-		if len(w.lines) > 0 && !l.AtQuoted() {
-			break
-		}
+	for len(w.lines) == 0 || l.AtQuoted() {
 		text, err := l.Quoted("a line")
 		if err != nil {
 			return w, err
