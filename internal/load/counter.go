@@ -23,7 +23,8 @@ func init() {
 			l := &p.Load
 			switch {
 			case l.SizeBytes > 1 || l.SizeBytes < 0:
-				return fmt.Errorf("size is %d bytes, but a counter's request is one byte", l.SizeBytes)
+				return fmt.Errorf("size is %d bytes, but a counter's request is one byte",
+					l.SizeBytes)
 			case !(l.ReadShare >= 0 && l.ReadShare <= 1):
 				return fmt.Errorf("read share is %v, want 0 to 1", l.ReadShare)
 			}

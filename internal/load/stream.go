@@ -57,8 +57,8 @@ func init() {
 		validate: func(p *Plan) error {
 			switch l := &p.Load; {
 			case !(l.Rate > 0 && l.Rate <= mostOpened):
-				return fmt.Errorf("rate is %v connections a second, want more than 0 and at most %d",
-					l.Rate, mostOpened)
+				return fmt.Errorf("rate is %v connections a second, want more than 0 and at most "+
+					"%d", l.Rate, mostOpened)
 			case l.Requests > 0 || p.Window == 0:
 				return errors.New("streams end with the window: they have no requests")
 			case l.Pipeline > 1:
