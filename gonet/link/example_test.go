@@ -11,7 +11,7 @@ import (
 // A frame of Ethernet to all stations: two addresses, a type for experiments, and a payload.
 var frame = []byte("\xff\xff\xff\xff\xff\xff" + "\x02\x00\x00\x00\x00\x01" + "\x88\xb5" + "hello")
 
-// What one end writes, the other reads. A frame may be given in pieces.
+// One end reads the frames that the other writes. A frame may be given in pieces.
 func ExamplePair() {
 	near, far := link.Pair(link.MTU(9000))
 	if err := near.Write(link.GSO{}, frame[:14], frame[14:]); err != nil {

@@ -1,4 +1,4 @@
-// What tests let bodies do that no Eve text can: wait for each other outside of all permissions. A body that meets
+// Lets bodies of tests do what no Eve text can: wait for each other outside of all permissions. A body that meets
 // another one runs beside it, whatever the clock says.
 #pragma once
 #include <stdint.h>

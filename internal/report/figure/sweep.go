@@ -62,7 +62,7 @@ func (p Sweep) SVG(w Width) string {
 		}
 		c.close()
 	}
-	// What claims are about is drawn last, above the others.
+	// Series that claims are about are drawn last, above the others.
 	for _, strong := range []bool{false, true} {
 		for _, s := range p.Series {
 			if s.Strong == strong {

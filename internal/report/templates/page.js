@@ -1,4 +1,4 @@
-// What the page does beyond showing: choose a theme, choose two sources, zoom into CPU over time.
+// The interactive parts of the page: choose a theme, choose two sources, zoom into CPU over time.
 // Without this script all verdicts, figures and tables are there.
 (function () {
   "use strict";

@@ -74,7 +74,7 @@ is_word(const char **at, const char *end, const char *name)
 
 enum line { SKIP, SEND, WAIT };
 
-/* What to do with a line of the log for a member that catches up. */
+/* The use of a line of the log for a member that catches up. */
 static enum line
 judge(const struct member *m, const char *line, size_t len)
 {

@@ -64,7 +64,7 @@ asks_next(void)
 	    client_of(owed.first)->alive.owed_ms + ASK_MS : 0;
 }
 
-/* What was queued before the PING that is answered has been received. */
+/* The client has received all that was queued before the answered PING. */
 void
 answered(struct client *c, const char *token)
 {

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Many processes write to the board. A word that takes a lock of libatomic would
+/* Many processes write to shared memory. A word that takes a lock of libatomic would
  * not be atomic: that lock is not shared. mips32 and ppc32 stop here. */
 #if ATOMIC_LLONG_LOCK_FREE != 2 || ATOMIC_INT_LOCK_FREE != 2
 #error "this machine has no 64-bit words that several processes can write"
@@ -123,7 +123,7 @@ struct slot {
 	char			pad[8];
 };
 
-struct board {
+struct shared {
 	_Atomic uint64_t	log_end;	/* all lines before it are whole */
 	_Atomic uint64_t	log_base;	/* the offset of the first byte of DATA/log */
 	_Atomic uint64_t	log_synced;	/* all before it is on the disk */
@@ -191,12 +191,12 @@ struct paths {
 };
 
 extern struct paths paths;
-extern struct board *board;
+extern struct shared *shared;
 extern struct self self;
 extern volatile sig_atomic_t maybe_orphan;	/* RECV: main may be dead */
 
 uint64_t watermark(void);
-void	board_raise(_Atomic uint64_t *, uint64_t);
+void	shared_raise(_Atomic uint64_t *, uint64_t);
 
 /* log.c: reading, writing and syncing in the children */
 int	log_append(char *, size_t, const struct about *, uint64_t *, uint64_t *);

@@ -145,12 +145,12 @@ free_client(void)
 static void
 slot_reset(uint32_t number)
 {
-	struct slot *s = &board->slots[number];
+	struct slot *s = &shared->slots[number];
 
 	memset(s, 0, sizeof *s);
 	atomic_store(&s->heard_s, (uint32_t)(os_clock_ms() / 1000));
-	if (number >= atomic_load(&board->clients))
-		atomic_store(&board->clients, number + 1);
+	if (number >= atomic_load(&shared->clients))
+		atomic_store(&shared->clients, number + 1);
 }
 
 /* Tells a client why it is refused; the caller then closes the connection. Bytes
@@ -192,18 +192,18 @@ refuse_for_origin(int fd, const char *from)
 	refuse(fd, why);
 }
 
-/* Frees a slot, and lowers board->clients: watermark() looks at all below it. */
+/* Frees a slot, and lowers shared->clients: watermark() looks at all below it. */
 static void
 free_slot(struct client *c)
 {
-	uint32_t count = atomic_load(&board->clients);
+	uint32_t count = atomic_load(&shared->clients);
 
 	memset(c, 0, sizeof *c);
 	c->recv_fd = c->send_fd = -1;
 	client_total--;
 	while (count > 0 && clients[count - 1].stage == STAGE_FREE)
 		count--;
-	atomic_store(&board->clients, count);
+	atomic_store(&shared->clients, count);
 }
 
 static void
@@ -220,7 +220,7 @@ static void
 make_place(void)
 {
 	static const char why[] = "Closing link: others want in, and it has not registered";
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 	struct client *c, *first = NULL;
 
 	for (i = 0; i < count; i++) {
@@ -356,7 +356,7 @@ enqueue(struct client *c, const struct message *m)
 	}
 	memcpy(c->queue + c->queue_tail, m, MESSAGE_HEAD + m->len);
 	c->queue_tail += len;
-	atomic_store(&board->slots[client_slot(c)].behind, 1);
+	atomic_store(&shared->slots[client_slot(c)].behind, 1);
 }
 
 /* Sends a message to SEND, now or when it has room for it; none after END. */
@@ -391,7 +391,7 @@ void
 client_unqueue(struct client *c)
 {
 	c->queue_head = c->queue_tail = 0;
-	atomic_store(&board->slots[client_slot(c)].behind, 0);
+	atomic_store(&shared->slots[client_slot(c)].behind, 0);
 	if (c->queue != NULL)
 		(void)munmap(c->queue, QUEUE_BYTES);
 	c->queue = NULL;
@@ -427,7 +427,7 @@ client_remove(struct client *c)
 static void
 watch(struct client *c)
 {
-	struct slot *s = &board->slots[client_slot(c)];
+	struct slot *s = &shared->slots[client_slot(c)];
 	uint32_t now[2] = { atomic_load(&s->recv_lock),
 	    atomic_load(&s->send_lock) };
 	pid_t pid[2] = { c->recv_pid, c->send_pid };
@@ -456,7 +456,7 @@ void
 client_tick(bool ending)
 {
 	uint64_t now = os_clock_ms();
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	origin_tick(ending);
 	for (i = 0; i < count; i++) {

@@ -477,7 +477,7 @@ do_pong(const struct line *l)
 	if (dot == NULL || !own.registered ||
 	    !number_of(w->at, dot, &offset) ||
 	    !number_of(dot + 1, w->at + w->len, &replays) || offset == 0 ||
-	    offset > atomic_load(&board->slots[self.slot].asked))
+	    offset > atomic_load(&shared->slots[self.slot].asked))
 		return;
 	to_main.type = M_RECEIVED;
 	to_main.offset = offset;

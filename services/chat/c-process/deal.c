@@ -41,7 +41,7 @@ split(const struct message *m, struct word *rest)
 static bool
 nick_taken(const struct client *but, const char *nick, size_t len)
 {
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	for (i = 0; i < count; i++)
 		if (clients[i].stage != STAGE_FREE && &clients[i] != but &&
@@ -83,7 +83,7 @@ move_rooms(uint32_t old, uint32_t new, uint64_t now)
 			continue;
 		m = member_make(new, members[i].room);
 		if (m == NOBODY) {
-			atomic_fetch_sub(&board->audience[members[i].room], 1);
+			atomic_fetch_sub(&shared->audience[members[i].room], 1);
 			continue;
 		}
 		members[m].present = true;
@@ -195,11 +195,11 @@ enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
 	struct member *m = &members[number];
 	struct room *r = &rooms[m->room];
 
-	atomic_fetch_add(&board->audience[m->room], 1);
+	atomic_fetch_add(&shared->audience[m->room], 1);
 	m->present = true;
 	m->unsure = false;
-	m->joined = *now = atomic_load(&board->log_end);
-	if (fresh || (atomic_load(&board->last[m->room]) <= m->from &&
+	m->joined = *now = atomic_load(&shared->log_end);
+	if (fresh || (atomic_load(&shared->last[m->room]) <= m->from &&
 	    watermark() >= *now))
 		m->from = *now;		/* it has missed nothing */
 	if (fresh)
@@ -291,7 +291,7 @@ deal_part(struct client *c, struct message *m)
 	client_post(c, &scratch->note);
 	journal("P %s %s\n", c->nick, rooms[room].name);
 	if (members[number].present)
-		atomic_fetch_sub(&board->audience[room], 1);
+		atomic_fetch_sub(&shared->audience[room], 1);
 	member_remove(number);
 	m->number = room;
 	reply(c, m, 0);
@@ -389,7 +389,7 @@ leave(struct client *c)
 		    i = members[i].next_of_person)
 			if (members[i].present)
 				atomic_fetch_sub(
-				    &board->audience[members[i].room], 1);
+				    &shared->audience[members[i].room], 1);
 		person_away(c->person);
 		persons[c->person].client = NOBODY;
 		journal("A %s\n", c->nick);
@@ -427,7 +427,7 @@ kick(uint32_t slot, const struct message *news, uint64_t safe)
 {
 	struct message *m = &scratch->kick;
 
-	if (atomic_exchange(&board->slots[slot].kicked, 1) != 0)
+	if (atomic_exchange(&shared->slots[slot].kicked, 1) != 0)
 		return;		/* the last KICK is still under way */
 	m->type = M_KICK;
 	m->safe = safe < news->from ? safe : news->from;
@@ -437,7 +437,7 @@ kick(uint32_t slot, const struct message *news, uint64_t safe)
 static void
 kick_all(const struct message *news, uint64_t safe)
 {
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	for (i = 0; i < count; i++)
 		if (clients[i].stage == STAGE_IN)
@@ -461,7 +461,7 @@ kick_room(uint32_t number, const struct client *but, const struct message *news,
 static void
 deal_news(struct client *c, const struct message *m)
 {
-	struct slot *slot = &board->slots[client_slot(c)];
+	struct slot *slot = &shared->slots[client_slot(c)];
 	uint64_t safe = watermark();
 	uint32_t i, target;
 
@@ -489,7 +489,7 @@ deal_news(struct client *c, const struct message *m)
 void
 deal_gone(struct client *c)
 {
-	struct slot *slot = &board->slots[client_slot(c)];
+	struct slot *slot = &shared->slots[client_slot(c)];
 	struct message m = { .type = M_NEWS, .value = NEWS_ALL };
 
 	if (c->why[0] == '\0')
@@ -497,8 +497,8 @@ deal_gone(struct client *c)
 	leave(c);
 	m.from = atomic_load(&slot->told);
 	m.offset = atomic_load(&slot->said);
-	if (m.offset > atomic_load(&board->log_end))	/* its last lines are not published */
-		m.offset = atomic_load(&board->log_end);
+	if (m.offset > atomic_load(&shared->log_end))	/* its last lines are not published */
+		m.offset = atomic_load(&shared->log_end);
 	if (m.from < m.offset)
 		deal_news(c, &m);
 	atomic_store(&slot->told, atomic_load(&slot->said));
@@ -508,10 +508,10 @@ deal_gone(struct client *c)
 static void
 deal_log(struct client *c, struct message *m)
 {
-	uint32_t files = atomic_load(&board->log_files);
+	uint32_t files = atomic_load(&shared->log_files);
 	int error = logfile_mend();
 
-	if (error == 0 && files != atomic_load(&board->log_files)) {
+	if (error == 0 && files != atomic_load(&shared->log_files)) {
 		(void)folder_lock();	/* no other server can have it: ours had it */
 		error = journal_rewrite();
 	}

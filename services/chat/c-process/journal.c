@@ -39,7 +39,7 @@ enum {
 
 static int state_fd = -1;
 static uint64_t state_bytes, short_bytes, reserved_bytes;
-static uint64_t record_count;	/* board->state_written, unless a write failed */
+static uint64_t record_count;	/* shared->state_written, unless a write failed */
 static int broken;		/* the errno of a write that failed */
 
 static char *buffer;		/* of a rewrite */
@@ -49,7 +49,7 @@ static size_t buffered;
 static uint64_t
 offset_of(const struct word *w)
 {
-	uint64_t value = 0, end = atomic_load(&board->log_end);
+	uint64_t value = 0, end = atomic_load(&shared->log_end);
 	size_t i;
 
 	for (i = 0; i < w->len && w->at[i] >= '0' && w->at[i] <= '9'; i++)
@@ -156,10 +156,10 @@ load_lines(const char *at, const char *end)
 	for (i = 0; i < person_count; i++) {
 		person_away(i);
 		person_come(i, 0);
-		persons[i].last = atomic_load(&board->log_end);
+		persons[i].last = atomic_load(&shared->log_end);
 	}
 	for (i = 0; i < room_count; i++)	/* not known: the log is looked at */
-		atomic_store(&board->last[i], atomic_load(&board->log_end));
+		atomic_store(&shared->last[i], atomic_load(&shared->log_end));
 }
 
 /* Reads DATA/state and opens the log: offsets make sense only with both. */
@@ -245,7 +245,7 @@ journal(const char *format, ...)
 	}
 	state_bytes += (uint64_t)len;
 	reserve();
-	atomic_store(&board->state_written, record_count);
+	atomic_store(&shared->state_written, record_count);
 }
 
 uint64_t
@@ -301,7 +301,7 @@ put_all(int fd)
 	uint32_t i;
 	int error;
 
-	error = put(fd, "B %" PRIu64 "\n", atomic_load(&board->log_base));
+	error = put(fd, "B %" PRIu64 "\n", atomic_load(&shared->log_base));
 	for (i = 0; i < person_count && error == 0; i++)
 		error = put_person(fd, &persons[i]);
 	for (i = 0; i < room_count && error == 0; i++)
@@ -345,8 +345,8 @@ journal_rewrite(void)
 	reserved_bytes = 0;
 	broken = 0;
 	reserve();
-	atomic_store(&board->state_written, record_count);
-	atomic_store(&board->state_synced, record_count);
+	atomic_store(&shared->state_written, record_count);
+	atomic_store(&shared->state_synced, record_count);
 	return 0;
 }
 

@@ -11,14 +11,14 @@ void
 look_for_topic(uint32_t number)
 {
 	struct room *r = &rooms[number];
-	uint64_t place = atomic_load(&board->topic_at[number]), at = place - 1;
+	uint64_t place = atomic_load(&shared->topic_at[number]), at = place - 1;
 	char lines[2 * LINE_BYTES];
 	struct said said;
 	size_t len;
 
 	if (place <= r->topic_at)
 		return;
-	if (log_read(&at, atomic_load(&board->log_end), lines, sizeof lines,
+	if (log_read(&at, atomic_load(&shared->log_end), lines, sizeof lines,
 	    &len) == 0 && len > 0 && at == place - 1 && said_parse(lines,
 	    (size_t)((char *)memchr(lines, '\n', len) - lines), &said)) {
 		r->topic_at = place;
@@ -52,9 +52,9 @@ learn(uint64_t at, uint64_t end)
 			number = room_find(s.target.at, s.target.len);
 			if (number == NOBODY)
 				continue;
-			board_raise(&board->last[number], end);
+			shared_raise(&shared->last[number], end);
 			if (is_word(&s.command, "TOPIC"))
-				board_raise(&board->topic_at[number],
+				shared_raise(&shared->topic_at[number],
 				    at + (uint64_t)(line - lines) + 1);
 			look_for_topic(number);
 		}

@@ -1,6 +1,6 @@
 /*
  * The log in the children. RECV appends under an exclusive lock, in one write.
- * SEND reads without a lock, up to the end that the board has. One process syncs
+ * SEND reads without a lock, up to the end in shared memory. One process syncs
  * for all that wait.
  */
 #include "chat.h"
@@ -19,14 +19,14 @@
 enum { LOOK_MS = 100 };	/* a guess: so long a removed log is written to */
 
 static int	log_fd = -1;		/* opened by this process */
-static uint32_t	log_seen;		/* board->log_files when it was opened */
+static uint32_t	log_seen;		/* shared->log_files when it was opened */
 static uint64_t	log_first, log_last;	/* offsets of the file that SEND reads */
 
 /* Whether the file is DATA/log no more: rotated or removed. */
 static bool
 moved(struct stat *st)
 {
-	return log_seen != atomic_load(&board->log_files) ||
+	return log_seen != atomic_load(&shared->log_files) ||
 	    fstat(log_fd, st) == -1 || st->st_nlink == 0;
 }
 
@@ -35,7 +35,7 @@ reopen(int flags)
 {
 	if (log_fd != -1)
 		(void)close(log_fd);
-	log_seen = atomic_load(&board->log_files);
+	log_seen = atomic_load(&shared->log_files);
 	log_fd = open(paths.log, flags | O_CLOEXEC);
 	return log_fd == -1 ? errno : 0;
 }
@@ -50,7 +50,7 @@ find_log(void)
 
 	if (log_fd != -1 && !moved(&st))
 		return 0;
-	if (log_seen != atomic_load(&board->log_files) &&
+	if (log_seen != atomic_load(&shared->log_files) &&
 	    reopen(O_RDWR | O_APPEND) == 0 && !moved(&st))
 		return 0;
 	if ((error = message_send(FD_MAIN, &m, true)) != 0 ||
@@ -66,7 +66,7 @@ find_log(void)
 static void
 publish(const struct about *about, uint64_t start, uint64_t end)
 {
-	struct slot *slot = &board->slots[self.slot];
+	struct slot *slot = &shared->slots[self.slot];
 	uint32_t target;
 	size_t i;
 
@@ -74,14 +74,14 @@ publish(const struct about *about, uint64_t start, uint64_t end)
 		target = about->targets[i];
 		if ((target & NEWS_PERSON) != 0)
 			continue;
-		board_raise(&board->last[target], end);
+		shared_raise(&shared->last[target], end);
 		if (about->topic)
-			board_raise(&board->topic_at[target], start + 1);
+			shared_raise(&shared->topic_at[target], start + 1);
 	}
 	if (atomic_load(&slot->told) >= atomic_load(&slot->said))
 		atomic_store(&slot->told, start);
 	atomic_store(&slot->said, end);
-	atomic_store(&board->log_end, end);
+	atomic_store(&shared->log_end, end);
 }
 
 /* Publishes whole lines of a RECV that was killed before it could: main finds out
@@ -108,19 +108,19 @@ look_is_due(void)
 	static uint64_t looked_ms;
 	uint64_t now = os_clock_ms();
 
-	if (now - looked_ms < LOOK_MS && atomic_load(&board->log_writing) == 0 &&
-	    log_seen == atomic_load(&board->log_files))
+	if (now - looked_ms < LOOK_MS && atomic_load(&shared->log_writing) == 0 &&
+	    log_seen == atomic_load(&shared->log_files))
 		return false;
 	looked_ms = now;
 	return true;
 }
 
-/* With the lock held: makes the file as long as the board says, if it is not. */
+/* With the lock held: repairs the log if its length is not shared->log_end. */
 static int
 compare(const struct stat *st)
 {
-	uint64_t base = atomic_load(&board->log_base);
-	uint64_t end = atomic_load(&board->log_end), size = (uint64_t)st->st_size;
+	uint64_t base = atomic_load(&shared->log_base);
+	uint64_t end = atomic_load(&shared->log_end), size = (uint64_t)st->st_size;
 	int error;
 
 	if (size == end - base)
@@ -130,15 +130,15 @@ compare(const struct stat *st)
 	if (base + size > end)
 		adopt(end, base + size);
 	else
-		atomic_store(&board->log_end, base + size);
+		atomic_store(&shared->log_end, base + size);
 	return 0;
 }
 
-/* Takes the lock; the log is then as the board says. */
+/* Takes the lock; the log then ends at shared->log_end. */
 static int
 lock_log(void)
 {
-	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
+	_Atomic uint32_t *word = &shared->slots[self.slot].recv_lock;
 	struct stat st;
 	int error, tries;
 
@@ -167,11 +167,11 @@ static void
 stamp(char *lines, size_t len)
 {
 	char time[TIME_BYTES], *at = lines;
-	uint64_t last = atomic_load(&board->log_ms), now = os_time_ms();
+	uint64_t last = atomic_load(&shared->log_ms), now = os_time_ms();
 
 	if (now < last && last - now < SET_MS)
 		now = last;
-	atomic_store(&board->log_ms, now);
+	atomic_store(&shared->log_ms, now);
 	time_text(now, time);
 	while (at != NULL && at < lines + len) {
 		memcpy(at, time, TIME_BYTES);
@@ -193,9 +193,9 @@ log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
 	if ((error = lock_log()) != 0)
 		return error;
 	stamp(lines, len);
-	*start = atomic_load(&board->log_end);
+	*start = atomic_load(&shared->log_end);
 	*end = *start + len;
-	atomic_store(&board->log_writing, 1);
+	atomic_store(&shared->log_writing, 1);
 	while (done < len && error == 0) {
 		more = write(log_fd, lines + done, len - done);
 		if (more == -1 && errno != EINTR)
@@ -206,12 +206,12 @@ log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
 	if (error == 0)
 		publish(about, *start, *end);
 	else if (ftruncate(log_fd,
-	    (off_t)(*start - atomic_load(&board->log_base))) == -1)
+	    (off_t)(*start - atomic_load(&shared->log_base))) == -1)
 		done = 0;	/* the next writer tries again */
 	if (error == 0 || done > 0)
-		atomic_store(&board->log_writing, 0);
+		atomic_store(&shared->log_writing, 0);
 	(void)logfile_lock(log_fd, LOCK_UN,
-	    &board->slots[self.slot].recv_lock);
+	    &shared->slots[self.slot].recv_lock);
 	return error;
 }
 
@@ -237,37 +237,37 @@ sync_log(void)
 	struct stat st;
 
 	do {
-		files = atomic_load(&board->log_files);
+		files = atomic_load(&shared->log_files);
 		if (files != log_seen && reopen(O_RDWR | O_APPEND) != 0)
 			return errno;
-		end = atomic_load(&board->log_end);
-	} while (files != atomic_load(&board->log_files));
+		end = atomic_load(&shared->log_end);
+	} while (files != atomic_load(&shared->log_files));
 	if (fdatasync(log_fd) == -1)
 		return errno;
 	if (moved(&st)) {	/* later lines of it are lost */
 		(void)find_log();
 		return ENOENT;
 	}
-	board_raise(&board->log_synced, end);
+	shared_raise(&shared->log_synced, end);
 	return 0;
 }
 
 static int
 sync_state(void)
 {
-	uint64_t written = atomic_load(&board->state_written);
+	uint64_t written = atomic_load(&shared->state_written);
 	int error = sync_file(paths.state);
 
 	if (error == 0)
-		board_raise(&board->state_synced, written);
+		shared_raise(&shared->state_synced, written);
 	return error;
 }
 
 static bool
 synced(uint64_t offset, uint64_t records)
 {
-	return atomic_load(&board->log_synced) >= offset &&
-	    atomic_load(&board->state_synced) >= records;
+	return atomic_load(&shared->log_synced) >= offset &&
+	    atomic_load(&shared->state_synced) >= records;
 }
 
 /* Returns when the log before offset and the first records of the state are on
@@ -277,7 +277,7 @@ int
 log_sync(uint64_t offset, uint64_t records)
 {
 	static int lock_fd = -1;
-	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
+	_Atomic uint32_t *word = &shared->slots[self.slot].recv_lock;
 	int error = 0;
 
 	if (synced(offset, records))
@@ -288,9 +288,9 @@ log_sync(uint64_t offset, uint64_t records)
 		return errno;
 	if ((error = logfile_lock(lock_fd, LOCK_EX, word)) != 0)
 		return error;
-	if (atomic_load(&board->log_synced) < offset)
+	if (atomic_load(&shared->log_synced) < offset)
 		error = sync_log();
-	if (error == 0 && atomic_load(&board->state_synced) < records)
+	if (error == 0 && atomic_load(&shared->state_synced) < records)
 		error = sync_state();
 	(void)logfile_lock(lock_fd, LOCK_UN, word);
 	return error;
@@ -301,7 +301,7 @@ static int
 open_aside(uint64_t *offset)
 {
 	DIR *dir = opendir(paths.folder);
-	uint64_t base = atomic_load(&board->log_base), at, best = base;
+	uint64_t base = atomic_load(&shared->log_base), at, best = base;
 	uint64_t after = base;
 	struct dirent *entry;
 	struct stat st;
@@ -335,7 +335,7 @@ open_aside(uint64_t *offset)
 static int
 file_at(uint64_t *offset)
 {
-	uint32_t files = atomic_load(&board->log_files);
+	uint32_t files = atomic_load(&shared->log_files);
 	uint64_t base;
 	int error, tries;
 
@@ -343,8 +343,8 @@ file_at(uint64_t *offset)
 	    *offset < log_last)
 		return 0;
 	for (tries = 0; tries < MAX_ROOMS; tries++) {
-		files = atomic_load(&board->log_files);
-		base = atomic_load(&board->log_base);
+		files = atomic_load(&shared->log_files);
+		base = atomic_load(&shared->log_base);
 		if (*offset < base) {
 			if (open_aside(offset) == 0) {
 				log_seen = files;
@@ -363,7 +363,7 @@ file_at(uint64_t *offset)
 
 /* Reads whole lines from offset on, before limit. Offset moves forward where lines
  * are gone with their file. Returns 0 or an errno. It takes no lock: lines before
- * the board's end were written before they were published, and never change. No
+ * shared->log_end were written before they were published, and never change. No
  * process reads behind that end. */
 int
 log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
@@ -385,7 +385,7 @@ log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
 		return errno;
 	for (*len = (size_t)more; *len > 0 && lines[*len - 1] != '\n'; --*len)
 		continue;
-	if (*len == 0 && log_seen == atomic_load(&board->log_files))
+	if (*len == 0 && log_seen == atomic_load(&shared->log_files))
 		*offset = limit;	/* the file was cut */
 	return 0;
 }

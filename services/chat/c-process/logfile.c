@@ -44,7 +44,7 @@ logfile_lock(int fd, int how, _Atomic uint32_t *word)
 	return result == 0 ? 0 : errno;
 }
 
-/* Is called with the lock held, when the file is not as long as the board says: a
+/* Is called with the lock held, when the file is longer than shared->log_end: a
  * RECV was killed in a write or before it published. Whole lines stay. The rest
  * was never acknowledged. */
 int
@@ -88,9 +88,9 @@ folder_sync(void)
 static void
 publish(uint64_t base, uint64_t end)
 {
-	atomic_store(&board->log_base, base);
-	atomic_store(&board->log_end, end);
-	atomic_fetch_add(&board->log_files, 1);
+	atomic_store(&shared->log_base, base);
+	atomic_store(&shared->log_end, end);
+	atomic_fetch_add(&shared->log_files, 1);
 }
 
 /* Returns the end of the rotated files: DATA/log begins there if no record says. */
@@ -140,7 +140,7 @@ logfile_start(uint64_t base)
 	if (found > base)
 		base = found;
 	publish(base, base + size);
-	atomic_store(&board->log_synced, base + size);
+	atomic_store(&shared->log_synced, base + size);
 	(void)close(fd);
 }
 
@@ -149,7 +149,7 @@ logfile_start(uint64_t base)
 int
 logfile_mend(void)
 {
-	uint64_t end = atomic_load(&board->log_end), size;
+	uint64_t end = atomic_load(&shared->log_end), size;
 	struct stat st;
 	int fd, error;
 
@@ -177,8 +177,8 @@ int
 logfile_rotate(void)
 {
 	char aside[PATH_MAX + 32];
-	uint64_t base = atomic_load(&board->log_base);
-	uint64_t end = atomic_load(&board->log_end);
+	uint64_t base = atomic_load(&shared->log_base);
+	uint64_t end = atomic_load(&shared->log_end);
 	int fd, fresh = -1, error = 0;
 
 	if (base == end)
@@ -191,7 +191,7 @@ logfile_rotate(void)
 		(void)close(fd);
 		return error;
 	}
-	end = atomic_load(&board->log_end);
+	end = atomic_load(&shared->log_end);
 	(void)snprintf(aside, sizeof aside, "%s.%020" PRIu64, paths.log, base);
 	if (ftruncate(fd, (off_t)(end - base)) == -1 || fdatasync(fd) == -1 ||
 	    rename(paths.log, aside) == -1)
@@ -204,7 +204,7 @@ logfile_rotate(void)
 	} else {
 		error = folder_sync();
 		publish(end, end);
-		atomic_store(&board->log_synced, end);
+		atomic_store(&shared->log_synced, end);
 		(void)close(fresh);
 	}
 	(void)close(fd);

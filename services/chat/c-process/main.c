@@ -35,7 +35,7 @@ enum {
 };
 
 struct paths paths;
-struct board *board;
+struct shared *shared;
 struct self self;
 
 static struct pollfd *polled;
@@ -303,8 +303,8 @@ tick(uint64_t now)
 	if (now - last < TICK_MS && !ending)
 		return;
 	last = now;
-	if (options.aside_bytes != 0 && atomic_load(&board->log_end) -
-	    atomic_load(&board->log_base) >= options.aside_bytes)
+	if (options.aside_bytes != 0 && atomic_load(&shared->log_end) -
+	    atomic_load(&shared->log_base) >= options.aside_bytes)
 		rotating = 1;
 	client_tick(ending != 0);
 	journal_tick();
@@ -322,7 +322,7 @@ static bool
 turn(int *listener)
 {
 	static uint64_t deadline, again;
-	uint32_t count = atomic_load(&board->clients);
+	uint32_t count = atomic_load(&shared->clients);
 	uint64_t now = os_clock_ms();
 	char signals[64];
 	int wait = client_count() == 0 && !rotating ? -1 : TICK_MS;
@@ -356,7 +356,7 @@ turn(int *listener)
 static void
 finish(void)
 {
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	for (i = 0; i < count; i++)
 		if (clients[i].stage != STAGE_FREE)
@@ -375,7 +375,7 @@ main(int argc, char *argv[])
 	options_read(&options, argc, argv);
 	(void)umask(077);
 	raise_limits();
-	board = os_shared(sizeof *board);
+	shared = os_shared(sizeof *shared);
 	open_folder(options.folder);
 	daemon_start(&options);
 	catch_signals();

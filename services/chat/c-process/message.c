@@ -66,7 +66,7 @@ message_text(struct message *m, const char *format, ...)
 
 /* Raises a word to a value; it never lowers one. */
 void
-board_raise(_Atomic uint64_t *word, uint64_t value)
+shared_raise(_Atomic uint64_t *word, uint64_t value)
 {
 	uint64_t known = atomic_load(word);
 
@@ -81,11 +81,11 @@ board_raise(_Atomic uint64_t *word, uint64_t value)
 uint64_t
 watermark(void)
 {
-	uint64_t safe = atomic_load(&board->log_end), told;
-	uint32_t i, count = atomic_load(&board->clients);
+	uint64_t safe = atomic_load(&shared->log_end), told;
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	for (i = 0; i < count; i++) {
-		const struct slot *s = &board->slots[i];
+		const struct slot *s = &shared->slots[i];
 		uint64_t said = atomic_load(&s->said);
 
 		told = atomic_load(&s->told);

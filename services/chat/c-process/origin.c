@@ -63,7 +63,7 @@ bool
 origin_admits(const struct sockaddr *address, char *text)
 {
 	uint64_t origin = origin_of(address), here = 0;
-	uint32_t i, count = atomic_load(&board->clients);
+	uint32_t i, count = atomic_load(&shared->clients);
 
 	if (most == 0)
 		return true;

@@ -32,7 +32,7 @@ on_signal(int sig)
 	/* SEND or main is gone: RECV ends as if the client had gone. */
 	if (sig == SIGTERM)
 		maybe_orphan = 1;
-	atomic_store(&board->slots[self.slot].ended, ENDED_BROKEN);
+	atomic_store(&shared->slots[self.slot].ended, ENDED_BROKEN);
 	(void)shutdown(FD_CLIENT, sig == SIGCHLD ? SHUT_RDWR : SHUT_RD);
 	errno = saved;
 }
@@ -122,7 +122,7 @@ take_lines(void)
 		in_len = 0;
 	}
 	if (any)
-		atomic_store(&board->slots[self.slot].heard_s,
+		atomic_store(&shared->slots[self.slot].heard_s,
 		    (uint32_t)(os_clock_ms() / 1000));
 	finish_batch();
 }
@@ -137,7 +137,7 @@ end(ssize_t got)
 		[ENDED_STRANGER] = "No registration",
 		[ENDED_BROKEN] = "Connection lost",
 	};
-	uint32_t ended = atomic_load(&board->slots[self.slot].ended);
+	uint32_t ended = atomic_load(&shared->slots[self.slot].ended);
 
 	if (ended != ENDED_NOT)
 		leave(false, why[ended]);
@@ -198,7 +198,7 @@ recv_main(pid_t parent)
 		if (got == -1 && errno == EINTR)
 			continue;
 		if (got <= 0 ||
-		    atomic_load(&board->slots[self.slot].ended) != ENDED_NOT)
+		    atomic_load(&shared->slots[self.slot].ended) != ENDED_NOT)
 			end(got);
 		/* A NUL of an earlier read still counts if its line has not ended. */
 		any_nul = (any_nul && in_len > 0) ||

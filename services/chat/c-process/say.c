@@ -32,7 +32,7 @@ static bool wants_sync;
 static struct slot *
 slot(void)
 {
-	return &board->slots[self.slot];
+	return &shared->slots[self.slot];
 }
 
 /* Sends a message to SEND. While main has messages for SEND in its queue, those
@@ -43,7 +43,7 @@ tell_send(struct message *m)
 	m->safe = watermark();
 	if (atomic_load(&slot()->behind))
 		m->safe = 0;
-	m->offset = atomic_load(&board->log_end);
+	m->offset = atomic_load(&shared->log_end);
 	(void)message_send(FD_SEND, m, true);	/* its death is noticed elsewhere */
 }
 
@@ -146,7 +146,7 @@ announce(uint64_t start, uint64_t end)
 
 	for (i = 0; i < about.count; i++)
 		if ((about.targets[i] & NEWS_PERSON) != 0 ||
-		    atomic_load(&board->audience[about.targets[i]]) > 1)
+		    atomic_load(&shared->audience[about.targets[i]]) > 1)
 			alone = false;
 	if (alone && atomic_load(&slot()->told) >= start) {
 		atomic_store(&slot()->told, end);

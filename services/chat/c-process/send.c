@@ -74,7 +74,7 @@ struct send {
 static struct slot *
 slot(void)
 {
-	return &board->slots[self.slot];
+	return &shared->slots[self.slot];
 }
 
 /* Whether the connection ends, and nothing else is done. */
@@ -142,7 +142,7 @@ step(struct send *s, uint64_t *at, uint64_t limit,
 		want = said_parse(line, (size_t)(lf - line), &said) &&
 		    said.line_len <= LINE_BYTES ? wants(s, &said) : WANT_NOT;
 		if (want == WANT_SYNCED &&
-		    atomic_load(&board->log_synced) <= *at) {
+		    atomic_load(&shared->log_synced) <= *at) {
 			s->log.gated = true;
 			return false;
 		}
@@ -369,8 +369,8 @@ count_wanted(struct send *s, const struct said *said)
 	return WANT_NOT;
 }
 
-/* What a slow client has not had of the log costs no memory. But the client is
- * cut off when that is as much as it may hold. */
+/* The part of the log that a slow client has not been sent costs no memory. But
+ * the client is cut off when that part is longer than its limit. */
 static void
 look_behind(struct send *s, uint64_t limit)
 {
@@ -511,7 +511,7 @@ send_main(void)
 
 	s->clock.now = os_clock_ms();
 	for (;;) {
-		limit = atomic_load(&board->log_end);
+		limit = atomic_load(&shared->log_end);
 		if (drain(s))
 			continue;	/* what is read next is newer than this */
 		more = fill(s, limit);

@@ -65,7 +65,7 @@ person_make(const char *nick, size_t len)
 	p = &persons[number];
 	memset(p, 0, sizeof *p);
 	(void)copy(p->nick, sizeof p->nick, nick, len);
-	p->from = atomic_load(&board->log_end);
+	p->from = atomic_load(&shared->log_end);
 	p->client = p->members = NOBODY;
 	for (at = hash(nick, len) % PERSON_HASH; person_hash[at] != 0;)
 		at = (at + 1) % PERSON_HASH;
@@ -117,9 +117,9 @@ room_make(const char *name, size_t len)
 	memset(r, 0, sizeof *r);
 	(void)copy(r->name, sizeof r->name, name, len);
 	r->members = NOBODY;
-	atomic_store(&board->audience[number], 0);
-	atomic_store(&board->last[number], 0);
-	atomic_store(&board->topic_at[number], 0);
+	atomic_store(&shared->audience[number], 0);
+	atomic_store(&shared->last[number], 0);
+	atomic_store(&shared->topic_at[number], 0);
 	at = hash(name, len) % ROOM_HASH;
 	while (room_hash[at] != 0 && room_hash[at] != HOLE)
 		at = (at + 1) % ROOM_HASH;

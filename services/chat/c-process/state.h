@@ -21,7 +21,7 @@ struct person {
 struct room {
 	char		name[ROOM_BYTES];
 	char		topic[TOPIC_BYTES];
-	uint64_t	topic_at;	/* as on the board */
+	uint64_t	topic_at;	/* as in shared memory */
 	uint32_t	members;	/* first of the list; none: the room is free */
 	uint32_t	next_free;
 };

@@ -13,7 +13,7 @@ message_start(struct message *m, uint32_t type)
 	m->value = m->number = m->len = 0;
 	m->from = 0;
 	m->safe = watermark();
-	m->offset = atomic_load(&board->log_end);
+	m->offset = atomic_load(&shared->log_end);
 }
 
 /* Adds a line to m, which is posted when it is full. */

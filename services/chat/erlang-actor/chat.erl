@@ -122,10 +122,10 @@ host({error, _}) ->
     <<"0">>.
 
 
-%% The client's actor never waits for its socket: what cannot be sent yet is in back and front, the
-%% latter in order, as binaries, {safe, Binary} for what comes after the disk has all, and missed
-%% for a part of the log. The port is given something by port_command only when it has taken what it
-%% had, which inet_reply says.
+%% The client's actor never waits for its socket: unsent data is in back and front, the latter in
+%% order, as binaries, {safe, Binary} for lines that must wait for the disk, and missed for a
+%% part of the log. port_command is only called when the port has taken the data before, which
+%% inet_reply reports.
 client(C = #c{socket = Socket}) ->
     receive
         {put, Data} ->
@@ -167,8 +167,8 @@ client(C = #c{socket = Socket}) ->
             client(C);
         bye ->
             gen_tcp:shutdown(Socket, write),
-            %% What one that reads nothing has not had, close would wait for: three
-            %% minutes of OTP's.
+            %% close would wait for the data of a client that reads nothing: three
+            %% minutes in OTP.
             [ inet:setopts(Socket, [{linger, {true, 0}}]) || C#c.broken ],
             erlang:send_after(?CLOSE, self(), close),
             linger(Socket)
@@ -178,13 +178,13 @@ client(C = #c{socket = Socket}) ->
     end.
 
 
-%% What has come meanwhile goes out with it.
+%% Data that has come meanwhile is sent with it.
 wait(#c{busy = false, front = [], back = [], last = false}) -> infinity;
 wait(#c{busy = false}) -> 0;
 wait(_) -> infinity.
 
 
-%% A client that says more after its end would not get what it has not read yet.
+%% If a client sends more after its end, unread data would be lost.
 linger(Socket) ->
     receive
         {tcp_passive, Socket} ->
@@ -195,8 +195,8 @@ linger(Socket) ->
         {tcp_error, Socket, _} ->
             gen_tcp:close(Socket);
         close ->
-            %% The port may have taken all and be left with it: a close that waits is
-            %% no better here.
+            %% The port may have taken everything without sending it: a close that
+            %% waits is no better here.
             [ inet:setopts(Socket, [{linger, {true, 0}}])
               || inet:getstat(Socket, [send_pend]) =/= {ok, [{send_pend, 0}]} ],
             gen_tcp:close(Socket);
@@ -255,7 +255,7 @@ broken(C) ->
     C#c{broken = true, busy = true, last = true, front = [], back = []}.
 
 
-%% What others have said there between two positions, a piece of the log at a time.
+%% The messages of others in a room between two positions, a piece of the log at a time.
 read(#missed{file = Path} = M) when is_list(Path) ->
     case file:open(Path, [read, raw, binary]) of
         {ok, File} -> read(M#missed{file = File});

@@ -7,8 +7,8 @@
 -define(LONGEST, 512).
 
 
-%% What a client may say, and how many words it needs. Messages, {Verb, To, Texts}, and PING wait
-%% for the others that are written with them.
+%% The commands of a client, with their numbers of words. Messages, {Verb, To, Texts}, and PING
+%% wait for others that are written with them.
 obey(Line, Pid, H0) ->
     H =
         case Line of
@@ -219,8 +219,8 @@ missed(Pid, C, _, _, _, H) ->
     hall:set(Pid, C, H).
 
 
-%% Who changes its nick is another person. The one it was stays a member, and has received what
-%% it has confirmed.
+%% A client that changes its nick becomes another person. The old one stays a member, and has
+%% received the messages that it has confirmed.
 rename(Pid, #client{person = undefined}, C, H) ->
     enrol(Pid, C, H);
 rename(Pid, #client{person = Before, prefix = Prefix}, C, H) ->
@@ -376,7 +376,7 @@ name_lines(Nicks, Line, Start) ->
     [<<Line/binary, "\r\n">> | name_lines(Nicks, Start, Start)].
 
 
-%% The room, if the client is in it; if not, it hears why.
+%% The room, if the client is in it; if not, the client gets the reason.
 in(Name, Absent, Pid, C, H) ->
     Key = words:fold(Name),
     case {H#hall.rooms, lists:member(Key, C#client.rooms)} of

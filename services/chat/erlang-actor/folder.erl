@@ -7,8 +7,8 @@
 
 -include_lib("kernel/include/file.hrl").
 
-%% In bytes: what the last line of the log is looked for in, what is read at a time, and by how much
-%% the file of members grows before it is written anew (guesses).
+%% In bytes: the end of the log in which its last line is searched, the size of a read, and the
+%% growth of the file of members after which it is rewritten (guesses).
 -define(TAIL,  1024).
 -define(PIECE, 1048576).
 -define(GROWN, 1048576).
@@ -137,7 +137,7 @@ member([Nick, Name, Upto], Size, H) ->
     H#hall{rooms = (H#hall.rooms)#{Key => Room#room{members = Changed}}}.
 
 
-%% Where the last message of each room and person is, and the topics.
+%% The position of the last message of each room and person, and the topics.
 scan(Name, From, Size, H) when From < Size ->
     {ok, File} = file:open(Name, [read, raw, binary]),
     {ok, Piece} = file:pread(File, From, ?PIECE),
@@ -174,7 +174,7 @@ note_if(true, Nick, Where, Upto, H) -> note(Nick, Where, Upto, H);
 note_if(false, _, _, _, H) -> H.
 
 
-%% What cannot be written now is made good by the next snapshot.
+%% The next snapshot repairs a failed write.
 note(_, _, _, #hall{stale = true} = H) ->
     H;
 note(Nick, Where, Upto, H) ->
@@ -221,8 +221,8 @@ snapshot(H) ->
     end.
 
 
-%% The one that waits for the disk, for all who ask meanwhile. Its files are its own: a descriptor
-%% belongs to an actor.
+%% The actor that waits for the disk, for all requests that come meanwhile. It has files of its own:
+%% a descriptor belongs to an actor.
 sync(Files) ->
     receive
         {open, Names} ->
@@ -240,7 +240,7 @@ sync(Waiting, Files) ->
         0 ->
             Opened = [ {Name, again(Name, Result)} || {Name, Result} <- Files ],
             Result = lists:foldl(fun(File, Before) -> datasync(File, Before) end, ok, Opened),
-            %% What has failed once may be lost, and the kernel would not say so again.
+            %% After a failed sync data may be lost, and the kernel does not report it again.
             [ hall ! lost || Result =/= ok ],
             [ Client ! {Ref, Result} || {Client, Ref} <- Waiting ],
             sync(Opened)

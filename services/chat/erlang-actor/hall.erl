@@ -14,8 +14,8 @@
 
 %% Messages that are taken at once. A guess.
 -define(BATCH, 128).
-%% In milliseconds: for all clients to hear that the server ends (a guess), and those
-%% of the service.
+%% In milliseconds: for all clients to be told that the server ends (a guess), and the service's
+%% limits.
 -define(LEAVING,  1000).
 -define(REGISTER, 30000).
 -define(SPEAK,    90000).
@@ -124,7 +124,7 @@ set(Pid, C, H) ->
     H#hall{clients = (H#hall.clients)#{Pid => C}}.
 
 
-%% A client that is done with is forgotten, and may then see its end: others may have its nick.
+%% A finished client is removed, and may then see its end: others may have its nick.
 change(Pid, How, H) ->
     case H#hall.clients of
         #{Pid := C} ->
@@ -246,7 +246,7 @@ received(#person{}, _, H) ->
     H.
 
 
-%% Those who were sent something are asked whether they have it, those who say nothing are ended.
+%% Clients that were sent something are asked whether they have it; silent ones are disconnected.
 tick(H) ->
     Now = now_ms(),
     maps:fold(fun(Pid, C, H1) -> tick(Pid, C, Now, H1) end, H, H#hall.clients).
@@ -286,8 +286,8 @@ called(#client{nick = <<>>}) -> <<"*">>;
 called(#client{nick = Nick}) -> Nick.
 
 
-%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot
-%% be written is not said.
+%% All new messages are written to the log in one piece, and sent to their readers. If the write
+%% fails, they are not sent.
 commit(#hall{unsaid = []} = H) ->
     H;
 commit(#hall{unsaid = Unsaid} = H0) ->
@@ -303,7 +303,7 @@ commit(#hall{unsaid = Unsaid} = H0) ->
     end.
 
 
-%% The time of a moment, of which all but the last digits are kept for a second.
+%% The time of a moment. All but its last digits are kept for a second.
 stamp(H) ->
     Now = erlang:system_time(millisecond),
     case H#hall.second of
@@ -318,8 +318,8 @@ stamp(H) ->
     end.
 
 
-%% The log is looked for every now and then, and before somebody hears that it has something. To
-%% look costs as much as to write: the actor changes to another thread and back.
+%% The log's file is checked now and then, and before an acknowledgement. A check costs as much
+%% as a write: the actor changes to another thread and back.
 find(Sure, #hall{looked = Looked} = H) ->
     Now = now_ms(),
     case Sure orelse Now - Looked >= ?LOOK of
@@ -328,7 +328,7 @@ find(Sure, #hall{looked = Looked} = H) ->
     end.
 
 
-%% What was said since it was last seen may be lost: nobody is to hear that it is not.
+%% Messages since the last check may be lost: they must not be acknowledged.
 found({there, H}, Now) ->
     {there, H#hall{looked = Now, unseen = []}};
 found({Other, H}, _) ->
@@ -383,7 +383,7 @@ pong({pong, Pid, Line}, H) ->
     end.
 
 
-%% What is said in one room without a break goes out as one binary.
+%% Consecutive messages of one room are sent as one binary.
 deliver([], _, _, H) ->
     H;
 deliver([{pong, _, _} = Pong | Rest], Stamp, Pos, H) ->
@@ -423,7 +423,7 @@ deliver([#said{to = {room, Key} = To} | _] = All, Stamp, Pos0, H) ->
     deliver(Rest, Stamp, Pos, maps:fold(fun(Pid, _, H2) -> has_said(Pid, H2) end, H1, Senders)).
 
 
-%% Who talks alone in a room is not to hear it.
+%% A client does not get its own messages.
 hears({Reader, _}, Run, H) ->
     lists:any(fun(Said) -> is_for(Reader, Said) end, Run) orelse
     (maps:get(Reader, H#hall.clients))#client.echo.
@@ -474,7 +474,7 @@ others([Said | Run], Pid, Start, End, Parts) ->
     end.
 
 
-%% What was said as it is sent, with or without the time.
+%% Messages in the form for clients, with or without the time.
 lines(Stamp, Time, Run) ->
     Tag = [ [<<"@time=">>, Stamp, $\s] || Time ],
     iolist_to_binary([ [Tag, Head, Text, <<"\r\n">>]

@@ -23,8 +23,8 @@ too_long(Line) ->
     byte_size(Line) >= ?LONGEST.
 
 
-%% What lines say, without those that are empty. Messages to one room or nick in a row become one,
-%% {Verb, To, Texts}.
+%% The commands of lines, without empty ones. Consecutive messages to one room or nick become
+%% one, {Verb, To, Texts}.
 gather(Lines) ->
     Nul = binary:compile_pattern(<<0>>),
     Cr = binary:compile_pattern(<<"\r">>),
@@ -88,7 +88,7 @@ second(Line) ->
     end.
 
 
-%% Most of what is said begins so.
+%% Most lines begin so.
 verb(<<"PRIVMSG ", Rest/binary>>) ->
     {<<"PRIVMSG">>, words(Rest)};
 verb(Line) ->

@@ -1,5 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
-// files that all models read.
+// The database: SQLite in a file, or PostgreSQL. All models read the statements for connections
+// and tables from the same files.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");

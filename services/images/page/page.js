@@ -1,5 +1,5 @@
-// The page: it uploads one image after the other, shows what is stored, and deletes after asking.
-// Whatever a name holds is text.
+// The page: it uploads one image after the other, shows what is stored, and deletes after
+// asking. Names are only shown as text.
 "use strict";
 
 const byId = (id) => document.getElementById(id);

@@ -27,7 +27,8 @@ serve(Port, Host) ->
                {nodelay, true},
                {packet, http_bin},
                {packet_size, ?HEAD_BYTES},
-               %% Who takes nothing for so long is cut off; until then the driver keeps 8 KiB.
+               %% A client that takes nothing for so long is cut off; until then
+               %% the driver keeps 8 KiB.
                {send_timeout, 10000},
                {send_timeout_close, true}],
     %% Code is otherwise loaded when it is first needed, and there may be no descriptor left then.
@@ -124,7 +125,7 @@ reason(431) -> {"Request Header Fields Too Large", ""};
 reason(505) -> {"HTTP Version Not Supported", ""}.
 
 
-%% What comes after the last words is read for a while: closing on unread bytes would be a reset,
+%% Bytes after the last words are read for a while: closing with unread bytes would be a reset,
 %% which may overtake them.
 leave(Client, Words) ->
     inet:setopts(Client, [{packet, raw}]),
@@ -170,8 +171,7 @@ wanted(_, _, _) ->
     404.
 
 
-%% How many of the fields name the host. What the parser lets through and HTTP does not
-%% is refused here.
+%% The number of Host fields. Fields that the parser accepts and HTTP forbids are refused here.
 fields(Client, End, Left, Hosts) ->
     case next(Client, End) of
         http_eoh ->

@@ -1,4 +1,4 @@
-/* What lwIP asks of the compiler and of the system it is built for. */
+/* The definitions that lwIP needs for a compiler and a system. */
 #include <stdlib.h>
 
 #define LWIP_RAND()	((u32_t)random())
