@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -255,6 +256,8 @@ func (c *client) obey(line string) {
 		for room := range strings.SplitSeq(rest, ",") {
 			c.join(room)
 		}
+	case "PART":
+		c.part(rest)
 	case "NAMES":
 		c.names(rest)
 	case "PRIVMSG":
@@ -317,6 +320,19 @@ func (c *client) join(room string) {
 			}
 		}
 	}
+}
+
+func (c *client) part(room string) {
+	if !rooms[room][c] {
+		return
+	}
+	for other := range rooms[room] {
+		other.send(":%s!%s@127.0.0.1 PART %s", c.nick, c.nick, room)
+	}
+	delete(rooms[room], c)
+	c.rooms = slices.DeleteFunc(c.rooms, func(r string) bool { return r == room })
+	delete(past[c.nick], room)
+	changed = true
 }
 
 func (c *client) say(room, text string) {
