@@ -28,9 +28,13 @@ func Best(rivals []Sample, most bool, k, margin float64) Finding {
 		rivals = mirrored
 	}
 	all, smallest := together(rivals)
-	may := contenders(all)
+	centres := make([]walsh, len(all))
+	for i, s := range all {
+		centres[i] = newWalsh(s.Values)
+	}
+	may := contenders(centres)
 	e := evidence{low: smallest.Values, high: smallest.Values,
-		at90: leastOf(all, may, .90), at95: leastOf(all, may, .95)}
+		at90: leastOf(centres, may, .90), at95: leastOf(centres, may, .95)}
 	f := begin(KindMagnitude, smallest, e, show)
 	f.Published, f.Margin, f.Accept = k, margin, [2]float64{k / margin, k * margin}
 	if !f.terms(k > 0) {
@@ -91,27 +95,27 @@ func together(samples []Sample) (complete []Sample, smallest Sample) {
 }
 
 // contenders are the samples whose centre may be the smallest of all.
-func contenders(samples []Sample) []bool {
-	out := make([]bool, len(samples))
+func contenders(centres []walsh) []bool {
+	out := make([]bool, len(centres))
 	ends := math.Inf(1)
-	for _, s := range samples {
-		ends = min(ends, HodgesLehmann(s.Values, 1-Alpha).Upper)
+	for _, w := range centres {
+		ends = min(ends, w.interval(1-Alpha).Upper)
 	}
-	for i, s := range samples {
-		out[i] = HodgesLehmann(s.Values, 1-Alpha).Lower <= ends
+	for i, w := range centres {
+		out[i] = w.interval(1-Alpha).Lower <= ends
 	}
 	return out
 }
 
 // leastOf is the estimate and the interval of the smallest of the samples' centres.
-func leastOf(samples []Sample, may []bool, level float64) Interval {
-	if len(samples) == 0 {
+func leastOf(centres []walsh, may []bool, level float64) Interval {
+	if len(centres) == 0 {
 		return wholeLine(level)
 	}
-	out := HodgesLehmann(samples[0].Values, level)
+	out := centres[0].interval(level)
 	out.Upper = math.Inf(-1)
-	for i, s := range samples {
-		iv := HodgesLehmann(s.Values, level)
+	for i, w := range centres {
+		iv := w.interval(level)
 		out.Estimate, out.Lower = min(out.Estimate, iv.Estimate), min(out.Lower, iv.Lower)
 		if may[i] {
 			out.Upper = max(out.Upper, iv.Upper)

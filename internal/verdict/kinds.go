@@ -194,30 +194,30 @@ func logsOf(values []float64) stats.Sample {
 // one; a direction has to hold against each.
 func (j *judge) best(v *Verdict, points []manifest.Point) {
 	c := v.Claim
+	size := c.Kind == string(stats.KindMagnitude)
+	rivals := j.terms(c)[1:]
 	var sizes []stats.Part
 	for _, s := range stops(c, points) {
-		logs, rounds, rests := j.rivals(c, s, v.Condition)
-		for _, t := range j.terms(c)[1:] {
+		logs, rounds, rests := j.against(c, rivals, s, v.Condition)
+		for i, t := range rivals {
 			name := t.Model
 			if len(points) > 1 && !averaged(c) {
 				name += ", " + s.name
 			}
-			p := part(name, s.x, "ratio", rounds, logs[t], 0, compare(c, logs[t]))
-			if c.Kind == string(stats.KindMagnitude) { // no rival has to fit but the best
+			p := part(name, s.x, "ratio", rounds, logs[i], 0, compare(c, logs[i]))
+			if size { // no rival has to fit but the best
 				p.Finding.Word, p.Published = "", c.Published
 			}
 			p.rests = rests
 			v.add(p)
 		}
-		var samples []stats.Sample
-		for _, t := range j.terms(c)[1:] {
-			samples = append(samples, logs[t])
+		if size {
+			sizes = append(sizes, stats.Part{Name: s.name, Finding: stats.Best(logs,
+				manifest.Metrics[c.Metric].MoreIsBetter, c.Published, c.Margin)})
 		}
-		sizes = append(sizes, stats.Part{Name: s.name, Finding: stats.Best(samples,
-			manifest.Metrics[c.Metric].MoreIsBetter, c.Published, c.Margin)})
 	}
 	switch {
-	case c.Kind != string(stats.KindMagnitude):
+	case !size:
 		v.conclude()
 	case len(sizes) == 1:
 		v.Finding = sizes[0].Finding
@@ -226,18 +226,17 @@ func (j *judge) best(v *Verdict, points []manifest.Point) {
 	}
 }
 
-// rivals are the logarithms of a claim's model by each of its rivals, all of the same rounds.
-func (j *judge) rivals(c manifest.Claim, s stop,
-	condition manifest.Condition) (logs map[manifest.Term]stats.Sample, rounds []int,
-	rests []place) {
-	for _, t := range j.terms(c) {
+// against gives the log ratios of a claim's model to each of its rivals, all of the same rounds.
+func (j *judge) against(c manifest.Claim, rivals []manifest.Term, s stop,
+	condition manifest.Condition) (logs []stats.Sample, rounds []int, rests []place) {
+	rests = j.places(c.Of, s, condition)
+	for _, t := range rivals {
 		rests = append(rests, j.places(t, s, condition)...)
 	}
 	rounds = j.shared(rests...)
-	logs = map[manifest.Term]stats.Sample{}
 	of := j.mean(j.places(c.Of, s, condition), rounds, c.Metric)
-	for _, t := range j.terms(c)[1:] {
-		logs[t] = paired(of, j.mean(j.places(t, s, condition), rounds, c.Metric))
+	for _, t := range rivals {
+		logs = append(logs, paired(of, j.mean(j.places(t, s, condition), rounds, c.Metric)))
 	}
 	return logs, rounds, rests
 }
