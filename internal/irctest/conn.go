@@ -57,9 +57,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 // does not return it. With an error it returns the part of a line that was received.
 func (c *Conn) Next() (string, error) {
 	for {
-		if err := c.SetReadDeadline(time.Now().Add(Patience)); err != nil {
-			return "", err
-		}
+		c.limit()
 		data, err := c.received.ReadSlice('\n')
 		if err != nil {
 			return string(data), err
@@ -97,11 +95,13 @@ func (c *Conn) Await(wanted func(line string) bool) ([]string, error) {
 
 // Rest returns the bytes up to the end of the connection, which may be a reset.
 func (c *Conn) Rest() ([]byte, error) {
-	if err := c.SetReadDeadline(time.Now().Add(Patience)); err != nil {
-		return nil, err
-	}
+	c.limit()
 	return io.ReadAll(c.received)
 }
+
+// limit gives the next read up to Patience. A pipe whose other end is closed refuses a limit: lines
+// may still stand in the buffer, and the read after them returns the error.
+func (c *Conn) limit() { _ = c.SetReadDeadline(time.Now().Add(Patience)) }
 
 // open says whether an error means that the other side has not ended the connection in time.
 func open(err error) bool {

@@ -82,9 +82,12 @@ func TestSilentClientsReceivePing(t *testing.T) {
 	}
 }
 
+// TestFailuresSayWhatWasReceivedLast reads lines that stand in the buffer when the other end closes.
 func TestFailuresSayWhatWasReceivedLast(t *testing.T) {
 	ours, theirs := net.Pipe()
+	closed := make(chan struct{})
 	go func() {
+		defer close(closed)
 		var many strings.Builder
 		for n := range 2 * lastLines {
 			fmt.Fprintf(&many, "line %d\r\n", n)
@@ -92,7 +95,12 @@ func TestFailuresSayWhatWasReceivedLast(t *testing.T) {
 		_, _ = io.WriteString(theirs, many.String())
 		theirs.Close()
 	}()
-	failure := failureOf(t, func(t testing.TB) { New(t, ours).Expect("coffee") })
+	failure := failureOf(t, func(t testing.TB) {
+		c := New(t, ours)
+		c.Expect("line 0")
+		<-closed
+		c.Expect("coffee")
+	})
 	for text, want := range map[string]bool{`"coffee"`: true, "line 15": true, "line 8": true,
 		"line 7": false, "EOF": true} {
 		if strings.Contains(failure, text) != want {
