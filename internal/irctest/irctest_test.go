@@ -82,7 +82,7 @@ func TestSilentClientsReceivePing(t *testing.T) {
 	}
 }
 
-// TestFailuresSayWhatWasReceivedLast reads lines that stand in the buffer when the other end closes.
+// TestFailuresSayWhatWasReceivedLast reads lines from the buffer after the other end has closed.
 func TestFailuresSayWhatWasReceivedLast(t *testing.T) {
 	ours, theirs := net.Pipe()
 	closed := make(chan struct{})
