@@ -191,7 +191,8 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", control.MetricsHandler(&d.metrics))
 		s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
-			IdleTimeout: time.Minute}
+			IdleTimeout: time.Minute,
+			ErrorLog:    slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug)}
 		context.AfterFunc(ctx, func() { _ = s.Close() }) // ends Serve
 		all.Go(func() { _ = s.Serve(m) })                // until it is closed
 	}
@@ -405,11 +406,8 @@ func (d *daemon) measure() server.Metrics {
 		},
 		Gathered: func(w, a time.Duration) { waited.Observe(w); added.Observe(a) },
 		Paused:   held.Observe,
-		Refused: func(reason error) {
-			refused.Add(1)
-			d.logger.Error("the log cannot be written", "error", reason)
-		},
-		Cut: func(reason string) { cut.Add(1); d.logger.Debug("cut off", "reason", reason) },
+		Refused:  func(error) { refused.Add(1) },
+		Cut:      func(reason string) { cut.Add(1); d.logger.Debug("cut off", "reason", reason) },
 	}
 }
 

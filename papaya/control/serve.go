@@ -40,7 +40,8 @@ const (
 // Serve serves l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headTime,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug)}
 	// A client whose request is being served sees the connection end.
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()

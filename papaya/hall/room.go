@@ -319,7 +319,8 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 		h.num(u.client, irc.ERR_USERONCHANNEL, to.nick+" "+r.name+" :is already on channel")
 		return
 	}
-	if len(r.invited) < maxBans {
+	// Only an operator's invitation opens what operators have closed: modes, key and bans.
+	if in.op && len(r.invited) < maxBans {
 		r.invited[irc.Lower(to.nick)] = true
 	}
 	h.num(u.client, irc.RPL_INVITING, to.nick+" "+r.name)

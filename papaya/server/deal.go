@@ -151,8 +151,11 @@ func (s *server) end(c *conn, inOrder bool, why string) {
 // obey takes one line of a client. The line waits behind lines of the same client that are in the
 // outbox.
 func (s *server) obey(c *conn, l line) {
+	if c.ending || c.left {
+		return
+	}
+	c.left = l.fault == hasNUL || l.Command == "QUIT"
 	switch {
-	case c.ending:
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
 		if s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
 			s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {

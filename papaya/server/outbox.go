@@ -257,7 +257,7 @@ func (s *server) stored(r result) {
 		s.batchDone()
 		return
 	}
-	s.config.Logger.Warn("the log refuses a batch", "reason", err)
+	s.config.Logger.Error("the log refuses a batch", "reason", err)
 	if f := s.config.Metrics.Refused; f != nil {
 		f(err)
 	}

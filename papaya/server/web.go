@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -30,6 +31,7 @@ func (s *server) serveWeb(l net.Listener) {
 	web := &http.Server{
 		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register,
 		IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) &&
 		!errors.Is(err, http.ErrServerClosed) {

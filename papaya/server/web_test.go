@@ -2,8 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -180,4 +184,25 @@ func TestWebSocket(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWebServerLogsToTheLogger: what package http says of a connection is in the log's own format.
+func TestWebServerLogsToTheLogger(t *testing.T) {
+	srv, _ := secure(t, func(c *Config) { c.Web = []string{"127.0.0.1:0"} })
+	at := srv.at[len(srv.at)-1]
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// The connection is closed after the line is in the log.
+	if _, err := io.WriteString(c, "no record of TLS"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatal(err)
+	}
+	if said := srv.said.String(); !strings.Contains(said, `msg="http: TLS handshake error`) {
+		t.Errorf("the log is\n%s", said)
+	}
 }
