@@ -21,12 +21,14 @@ const accountsTable = "accounts"
 // streamFolder returns the folder of JetStream's files in a data folder.
 func streamFolder(data string) string { return filepath.Join(data, "stream") }
 
-func openBook(ctx context.Context, l log.Log) (*account.Book, error) {
+func openBook(ctx context.Context, l log.Log, c *config.Config) (*account.Book, error) {
 	keys, err := l.Keys(ctx, accountsTable)
 	if err != nil {
 		return nil, err
 	}
-	return account.Open(keyStore{keys}), nil
+	book := account.Open(keyStore{keys})
+	book.MinPassword = c.MinPassword
+	return book, nil
 }
 
 // A keyStore makes an account.Store of a table of the log. It translates the errors.

@@ -83,7 +83,7 @@ func (p *target) accounts(ctx context.Context, do func(control.Accounts) error) 
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, l)
+	book, err := openBook(ctx, l, c)
 	if err == nil {
 		err = do(book)
 	}

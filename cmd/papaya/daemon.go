@@ -131,7 +131,7 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	d.log = store
-	if d.book, err = openBook(ctx, store); err != nil {
+	if d.book, err = openBook(ctx, store, c); err != nil {
 		return err
 	}
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),

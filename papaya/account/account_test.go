@@ -150,6 +150,10 @@ func TestPasswordsThatAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	b.MinPassword = 5
+	if err := b.SetPassword(t.Context(), "ann", NewSecret("short")); err != nil {
+		t.Errorf("five bytes are enough: %v", err)
+	}
 }
 
 func TestNames(t *testing.T) {

@@ -35,6 +35,9 @@ const maxAtOnce = 4
 
 // A Book has the accounts of a Store. Any goroutine may use it.
 type Book struct {
+	// MinPassword is the least length of a new password in bytes. It may be set before first use.
+	MinPassword int
+
 	store   Store
 	now     func() time.Time
 	hashes  *hasher
@@ -48,12 +51,13 @@ func Open(s Store) *Book { return open(s, Standard, time.Now) }
 
 func open(s Store, cost Cost, now func() time.Time) *Book {
 	return &Book{
-		store:   s,
-		now:     now,
-		hashes:  newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
-		address: limit.NewRate(addressBurst, addressEvery, now),
-		name:    limit.NewRate(nameBurst, nameEvery, now),
-		dummy:   hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
+		MinPassword: MinPassword,
+		store:       s,
+		now:         now,
+		hashes:      newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
+		address:     limit.NewRate(addressBurst, addressEvery, now),
+		name:        limit.NewRate(nameBurst, nameEvery, now),
+		dummy:       hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
 	}
 }
 
@@ -128,7 +132,7 @@ func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
 	if wait, ok := b.address.Take(limit.Key(from)); !ok {
 		return Account{}, &LimitError{wait}
 	}
-	if err := checkPassword(password); err != nil {
+	if err := b.checkPassword(password); err != nil {
 		return Account{}, err
 	}
 	if err := b.Add(ctx, name, Member, password); err != nil {
@@ -275,7 +279,7 @@ func (b *Book) SetPassword(ctx context.Context, name string, password Secret) er
 }
 
 func (b *Book) setPassword(ctx context.Context, r record, password Secret) error {
-	if err := checkPassword(password); err != nil {
+	if err := b.checkPassword(password); err != nil {
 		return err
 	}
 	h, err := b.hashes.make(ctx, password)

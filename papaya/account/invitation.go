@@ -144,7 +144,7 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string,
 	if err := CheckName(name); err != nil {
 		return Account{}, err
 	}
-	if err := checkPassword(password); err != nil {
+	if err := b.checkPassword(password); err != nil {
 		return Account{}, err
 	}
 	k, _ := invitationKey(token)

@@ -60,12 +60,12 @@ const (
 	maxLanes     = 16
 )
 
-// Limits of passwords in bytes. 12 is our choice: NIST SP 800-63B asks for 15 if the password is
-// the only factor, and for 8 with a second one. 256 keeps SASL PLAIN within one piece of 400 bytes
-// of base64.
+// Limits of passwords in bytes. MinPassword is the default of the least length, and our choice: NIST
+// SP 800-63B asks for 15 if the password is the only factor, and for 8 with a second one.
+// MaxPassword keeps SASL PLAIN within one piece of 400 bytes of base64.
 const (
-	minPassword = 12
-	maxPassword = 256
+	MinPassword = 12
+	MaxPassword = 256
 )
 
 // hash is a stored password in the PHC string format: $argon2id$v=19$m=19456,t=2,p=1$salt$tag.
@@ -181,12 +181,12 @@ func derive(password Secret, salt []byte, c Cost, length int) []byte {
 }
 
 // checkPassword returns what is wrong with a new password. The error does not contain the password.
-func checkPassword(password Secret) error {
+func (b *Book) checkPassword(password Secret) error {
 	switch n := len(password.text); {
-	case n < minPassword:
-		return fmt.Errorf("a password has at least %d bytes, this one has %d", minPassword, n)
-	case n > maxPassword:
-		return fmt.Errorf("a password has at most %d bytes, this one has %d", maxPassword, n)
+	case n < b.MinPassword:
+		return fmt.Errorf("a password has at least %d bytes, this one has %d", b.MinPassword, n)
+	case n > MaxPassword:
+		return fmt.Errorf("a password has at most %d bytes, this one has %d", MaxPassword, n)
 	case strings.ContainsRune(password.text, 0):
 		return errors.New("a password must not contain NUL: SASL PLAIN cannot send it")
 	}

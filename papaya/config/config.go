@@ -34,6 +34,7 @@ type Config struct {
 	Key         string
 
 	Required     bool
+	MinPassword  int
 	Registration string
 
 	Connections  int

@@ -93,7 +93,7 @@ func TestWrongFiles(t *testing.T) {
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
-				"registration"},
+				"registration, min_password"},
 		{"[accounts]\nrequired = \"yes\"\n",
 			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
 		{"[accounts]\nregistration = \"all\"\n",

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"interleave/papaya/account"
 )
 
 // A setting is one key of the file.
@@ -95,6 +97,10 @@ var settings = []setting{
 	}, plain, oneOf(Closed, Invitation, Open), true,
 		"Who may make an account: \"closed\" nobody, \"invitation\" everybody with an invitation " +
 			"(papaya admin invite), \"open\" everybody."},
+	{"accounts", "min_password", int64(account.MinPassword), func(c *Config) any {
+		return &c.MinPassword
+	}, plain, between(1, account.MaxPassword), false,
+		"The least length of a new password in bytes. Less than 12 is for tests."},
 
 	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
 		between(1, 1_000_000), true, "Connections in all."},
