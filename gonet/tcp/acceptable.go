@@ -33,15 +33,26 @@ func (c *Conn) notOlder(h *wire.TCP, now Time) bool {
 	return int32(h.Options.TSVal-c.recent) >= 0 || now.Sub(c.recentAt) > outdated
 }
 
+// fromPeer notes that a segment is the peer's: its sequence number and its acknowledgement are both
+// valid. Only then may it change state: an attacker who does not see the connection would have to
+// guess both. An old acknowledgement is valid (RFC 5961 section 5), but stores no timestamp: it
+// is much easier to guess, and a forged timestamp makes PAWS refuse all that the peer sends.
+func (c *Conn) fromPeer(h *wire.TCP, now Time) {
+	c.timers.segmentArrived(now)
+	if c.timestamps && !Seq(h.Ack).Before(c.send.una) && !Seq(h.Seq).After(c.receive.lastAck) &&
+		c.notOlder(h, now) {
+		c.recent, c.recentAt = h.Options.TSVal, now
+	}
+}
+
 // noteRepeated stores the timestamp of a retransmitted segment whose data has arrived before. The
 // peer whose acknowledgement was lost then measures the round trip of its retransmission, and not
-// its own time-out as well. Both sequence numbers must be near ours, so a blind attacker would have
-// to guess them.
+// its own time-out as well. As in fromPeer, the acknowledgement must be valid and not old.
 func (c *Conn) noteRepeated(h *wire.TCP, n int, now Time) {
 	s, ack := &c.send, Seq(h.Ack)
 	old := Seq(h.Seq).Within(c.receive.next.Plus(-maxRepeated), maxRepeated)
-	if c.timestamps && n > 0 && old && !ack.After(s.next) &&
-		!ack.Before(s.una.Plus(-s.maxWindow)) && c.notOlder(h, now) {
+	if c.timestamps && n > 0 && old && h.Flags&wire.ACK != 0 && !ack.After(s.next) &&
+		!ack.Before(s.una) && c.notOlder(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
 }
@@ -108,8 +119,8 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	}
 	c.noteRepeated(h, n, now)
 	c.ackUnacceptable(n, now)
-	if c.state == TimeWait && h.Flags&wire.FIN != 0 {
-		c.startLinger(now)
+	if c.state == TimeWait {
+		c.inputFinAgain(h, len(p), now)
 	}
 	return false
 }

@@ -98,6 +98,7 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		c.challenge(now)
 		return false
 	}
+	c.fromPeer(h, now)
 	if ack.Before(s.una) {
 		return true // an old acknowledgement, but its payload may be new
 	}

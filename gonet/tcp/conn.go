@@ -148,6 +148,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	if c.timestamps {
 		c.recent, c.recentAt = o.TSVal, now
 	}
+	c.send.shift, c.receive.shift = 0, 0
 	if c.scaling = o.HasWindowScale && !c.cfg.NoScale; c.scaling {
 		c.send.shift, c.receive.shift = o.WindowScale, c.scale()
 	}

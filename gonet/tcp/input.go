@@ -27,8 +27,12 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	case SynSent:
 		c.inputSynSent(h, p, now)
 		return
+	case SynReceived:
+		if c.forgedBefore(h) {
+			c.inputSynSent(h, p, now)
+			return
+		}
 	}
-	c.timers.segmentArrived(now)
 	if !c.passesPAWS(h, len(p), now) || !c.acceptable(h, p, now) {
 		return
 	}
@@ -42,13 +46,11 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	case h.Flags&wire.ACK == 0:
 		return
 	}
-	if c.timestamps && !Seq(h.Seq).After(c.receive.lastAck) && c.notOlder(h, now) {
-		c.recent, c.recentAt = h.Options.TSVal, now
-	}
 	if c.state == SynReceived && !c.establish(h, now) {
 		return
 	}
 	if h.Flags&wire.SYN != 0 {
+		c.fromPeer(h, now)
 		c.receive.ackDue = true
 		return // its payload, if any, is sent again
 	}
@@ -99,6 +101,13 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 		text.Seq++
 		c.inputText(&text, p, now)
 	}
+}
+
+// forgedBefore tells whether h shows that the SYN of a simultaneous open was forged: h acknowledges
+// our SYN, so its sender has seen our initial sequence number, and it is another SYN than that one.
+func (c *Conn) forgedBefore(h *wire.TCP) bool {
+	return !c.passive && h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN|wire.ACK &&
+		Seq(h.Ack) == c.send.iss.Plus(1) && Seq(h.Seq) != c.receive.irs
 }
 
 // inputReset accepts a reset only at RCV.NXT; elsewhere in the window it sends a challenge ACK (RFC
@@ -158,10 +167,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	switch c.state {
 	case Established, FinWait1, FinWait2:
 	case TimeWait:
-		if fin {
-			r.ackDue = true
-			c.startLinger(now)
-		}
+		c.inputFinAgain(h, len(p), now)
 		return
 	default: // nothing can follow the peer's FIN
 		r.ackDue = r.ackDue || len(p) > 0 || fin
@@ -202,6 +208,19 @@ func (c *Conn) inputFin(now Time) {
 		c.state = Closing
 	case FinWait2:
 		c.timeWait(now)
+	}
+}
+
+// inputFinAgain processes a segment of n bytes in TIME-WAIT. A FIN is acknowledged. The time-out
+// starts again only if the FIN is the peer's, sent again. A forged one could hold the flow for
+// ever.
+func (c *Conn) inputFinAgain(h *wire.TCP, n int, now Time) {
+	if h.Flags&wire.FIN == 0 {
+		return
+	}
+	c.receive.ackDue = true
+	if Seq(h.Seq).Plus(n) == c.receive.finAt && Seq(h.Ack) == c.send.next {
+		c.startLinger(now)
 	}
 }
 
