@@ -36,6 +36,7 @@ type Conn struct {
 	flowLabel     uint32 // of its IPv6 packets
 	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
 	listener      *Listener
+	packetID      uint16 // the last IPv4 identification; guarded by mu
 
 	mu        sync.Mutex
 	machine   *tcp.Conn
@@ -94,6 +95,7 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	// A flow label keeps the packets of a connection on one path. It must not be predictable (RFC
 	// 6437 section 3).
 	c.flowLabel = c.cfg.Clock & 0xfffff
+	c.packetID = uint16(s.random())
 	return c, nil
 }
 

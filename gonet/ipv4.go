@@ -57,7 +57,7 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 		return errTooLong
 	}
 	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst,
-		ID: uint16(s.ids.Add(1))}
+		ID: s.packetID(src, dst)}
 	if length > s.features.MTU {
 		return s.sendFragments4(e, nb, &ip, pieces)
 	}

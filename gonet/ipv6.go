@@ -113,8 +113,7 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 func (s *Stack) sendFragments6(e *envelope, to *neighbour, ip *wire.IPv6, mtu int,
 	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
-	id := uint32(s.hash(&flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, forFragments,
-		0)) + s.ids.Add(1)
+	id := uint32(s.random())
 	room := (mtu - wire.IPv6Len - wire.FragmentLen) &^ 7
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)

@@ -19,7 +19,7 @@ type pingKey struct {
 func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
 	to = to.Unmap().WithZone("") // a zone has no meaning on a stack with one link
 	n := s.pingCount.Add(1)
-	key := pingKey{to, uint16(n >> 16), uint16(n)}
+	key := pingKey{to, uint16(s.random()), uint16(n)} // others cannot forge the reply
 	answer := make(chan time.Time, 1)
 	fail := func(err error) (time.Duration,
 		error) {

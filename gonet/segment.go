@@ -130,10 +130,11 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 }
 
 func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
+	c.packetID++
 	ip := wire.IPv4{
 		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true,
 		Protocol: wire.ProtocolTCP,
-		Src:      c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
+		Src:      c.local.Addr(), Dst: c.remote.Addr(), ID: c.packetID,
 	}
 	return ip.Put(b)
 }

@@ -57,7 +57,8 @@ func (v *sipState) round() {
 const (
 	forConnection uint64 = iota
 	forCookie
-	forFragments
+	forRandom
+	forPacketID
 )
 
 // hash returns a number that is unpredictable outside this stack. It depends on the flow, the

@@ -46,7 +46,7 @@ func TestHashesDiffer(t *testing.T) {
 		change(&f)
 		seen[s.hash(&f, forConnection, 0)] = true
 	}
-	seen[s.hash(&base, forCookie, 0)], seen[s.hash(&base, forFragments, 0)], seen[s.hash(
+	seen[s.hash(&base, forCookie, 0)], seen[s.hash(&base, forPacketID, 0)], seen[s.hash(
 		&base, forCookie, 1)] = true, true, true
 	if len(seen) != 11 {
 		t.Errorf("11 flows and purposes have %d hashes", len(seen))

@@ -68,7 +68,8 @@ type Stack struct {
 	cache       neighbourCache // the same neighbours, in the order of eviction
 	unreachable unreachable
 	alarms      alarms
-	ids         atomic.Uint32 // the last IP identification that was used
+	draws       atomic.Uint64 // how many random numbers were drawn
+	packetIDs   packetIDs
 	net         atomic.Pointer[network]
 
 	waitingBytes waitingBytes // bytes of the packets that wait for a neighbour
@@ -88,7 +89,6 @@ type Stack struct {
 	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
 	expired       []*Conn // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
-	nextPort      uint16
 	now           tcp.Time // the time of this batch
 	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
 	lastICMPError tcp.Time // when the last ICMP error was sent
@@ -130,7 +130,6 @@ func New(cfg Config) (*Stack, error) {
 		copy(s.mac[:], s.secret[:6])
 		s.mac[0] = s.mac[0]&^1 | 2 // an individual address, locally administered
 	}
-	s.nextPort = firstPort + uint16(s.secret[6])<<5
 	if len(s.cfg.Secret) == 0 {
 		s.cfg.Secret = s.secret[:]
 	}

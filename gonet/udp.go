@@ -94,17 +94,27 @@ func (s *Stack) freePort(local netip.AddrPort,
 		}
 		return local, nil
 	}
-	for range lastPort - firstPort + 1 {
-		a := netip.AddrPortFrom(local.Addr(), s.nextPort)
-		if s.nextPort++; s.nextPort < firstPort { // it has wrapped around
-			s.nextPort = firstPort
+	const ports = lastPort - firstPort + 1
+	// Each port is drawn anew, so that one says nothing of the next (RFC 6056 section 3.3.2).
+	for range portDraws {
+		a := netip.AddrPortFrom(local.Addr(), firstPort+uint16(s.random()%ports))
+		if free(a) {
+			return a, nil
 		}
+	}
+	start := s.random()
+	for i := range uint64(ports) {
+		a := netip.AddrPortFrom(local.Addr(), firstPort+uint16((start+i)%ports))
 		if free(a) {
 			return a, nil
 		}
 	}
 	return local, errNoPort
 }
+
+// portDraws is how many ports are drawn before all are tried in order. If half of them are in use,
+// one draw of a thousand ends in the search.
+const portDraws = 10
 
 // socketAt returns the socket that receives datagrams to a, or nil. Dealer only.
 func (s *Stack) socketAt(a netip.AddrPort) *PacketConn { return lookupBound(s.sockets, a) }

@@ -1,0 +1,29 @@
+package gonet
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync/atomic"
+)
+
+// random returns a number that nobody outside the stack can predict: for ephemeral ports (RFC
+// 6056), identifications (RFC 7739) and the like. Any goroutine.
+func (s *Stack) random() uint64 { return s.sip.sum(forRandom, s.draws.Add(1)) }
+
+// packetIDs are counters for the identification of IPv4 packets (RFC 7739 section 5.3). The ID of
+// two fragmented packets to one destination must differ for as long as fragments live, so it is
+// counted. One counter serves many destinations, each with a secret offset of its own: an attacker
+// who receives our packets does not learn the IDs of those to others.
+type packetIDs [packetCounters]atomic.Uint32
+
+// packetCounters is the number of counters. A guess: 1 KiB.
+const packetCounters = 256
+
+// packetID returns the identification of the next IPv4 packet from src to dst. TCP has a counter in
+// each connection instead. Any goroutine.
+func (s *Stack) packetID(src, dst netip.Addr) uint16 {
+	from, to := src.As4(), dst.As4()
+	word := binary.BigEndian.Uint32
+	h := s.sip.sum(uint64(word(from[:]))<<32|uint64(word(to[:])), forPacketID)
+	return uint16(h>>32) + uint16(s.packetIDs[h%packetCounters].Add(1))
+}
