@@ -14,7 +14,9 @@ type rtt struct {
 
 // The bounds of the time-out. RFC 6298 section 2.4 recommends at least a second, from the days of
 // coarse clocks. Linux uses 200 ms, more than a delayed acknowledgement takes, and so does this
-// stack.
+// stack. As in Linux it is the least margin beyond the round trip, in place of the granularity G of
+// section 2.3: on a steady path the deviation falls to nothing, and the first late answer would
+// count as lost.
 const (
 	initialRTO   = time.Second
 	synResentRTO = 3 * time.Second // after a retransmitted SYN (section 5.7)
@@ -43,7 +45,7 @@ func (r *rtt) rto() time.Duration {
 	d := initialRTO
 	switch {
 	case r.known:
-		d = max(r.smoothed+4*r.deviation, minRTO)
+		d = r.smoothed + max(4*r.deviation, minRTO)
 	case r.synResent:
 		d = synResentRTO
 	}

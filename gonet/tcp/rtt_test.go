@@ -3,6 +3,8 @@ package tcp
 import (
 	"testing"
 	"time"
+
+	"interleave/gonet/wire"
 )
 
 const ms = time.Millisecond
@@ -24,10 +26,17 @@ func TestRTO(t *testing.T) {
 	for range 100 {
 		r.sample(100*time.Microsecond, 1)
 	}
-	if got := r.rto(); got != minRTO {
-		t.Errorf("on a fast path: %v, want %v", got, minRTO)
+	// the margin beyond the round trip does not fall with the deviation
+	for d := r.smoothed; d > 100*time.Microsecond; d = r.smoothed {
+		if r.sample(100*time.Microsecond, 1); r.smoothed == d {
+			break
+		}
 	}
-	for i, want := range []time.Duration{400 * ms, 800 * ms, 1600 * ms} {
+	least := r.smoothed + minRTO
+	if got := r.rto(); got != least || least > minRTO+ms {
+		t.Errorf("on a fast path: %v, want %v", got, least)
+	}
+	for i, want := range []time.Duration{2 * least, 4 * least, 8 * least} {
 		if r.expired(); r.rto() != want {
 			t.Errorf("expired %d times: %v, want %v (5.5)", i+1, r.rto(), want)
 		}
@@ -38,7 +47,7 @@ func TestRTO(t *testing.T) {
 	if r.rto() != maxRTO {
 		t.Errorf("expired often: %v, want %v", r.rto(), maxRTO)
 	}
-	if r.sample(100*time.Microsecond, 1); r.rto() != minRTO {
+	if r.sample(100*time.Microsecond, 1); r.rto() != least {
 		t.Errorf("an answer ends the doubling: %v", r.rto())
 	}
 	if r.least != 100*time.Microsecond {
@@ -57,4 +66,66 @@ func TestManySamplesOfAWindowCountAsOne(t *testing.T) {
 	if d := (one.smoothed - many.smoothed).Abs(); d > ms {
 		t.Errorf("smoothed: %v of one sample, %v of ten in its window", one.smoothed, many.smoothed)
 	}
+}
+
+// TestLateAnswersAreNotSentAgain has requests on a steady path of 250 ms, with one answer in ten
+// 100 ms late. No request is sent again.
+func TestLateAnswersAreNotSentAgain(t *testing.T) {
+	p := newPair(&Config{MSS: 1460})
+	for range 20 { // the handshake took no time
+		p.exchange(125*ms, 125*ms)
+	}
+	before := p.x.Info().Resent
+	for i := range 200 {
+		late := time.Duration(0)
+		if i%10 == 9 {
+			late = 100 * ms
+		}
+		p.exchange(125*ms, 125*ms+late)
+	}
+	if i := p.x.Info(); i.Resent > before || i.Backoff > 0 {
+		t.Errorf("%d requests of 200 were sent again; the time-out is %v at a round trip of %v",
+			i.Resent-before, i.RTO, i.RTT)
+	}
+}
+
+// exchange has x send a request and y answer it, with the delays of both directions. What x sends
+// meanwhile is lost.
+func (p *pair) exchange(there, back time.Duration) {
+	for _, way := range []struct {
+		from, to *Conn
+		delay    time.Duration
+	}{{p.x, p.y, there}, {p.y, p.x, back}} {
+		way.from.Write(make([]byte, 100))
+		type sent struct {
+			h wire.TCP
+			n int
+		}
+		var all []sent
+		for way.from.Output(&p.s, p.now) {
+			all = append(all, sent{p.s.Header, p.s.Len()})
+		}
+		p.passTime(way.delay)
+		for _, s := range all {
+			way.to.Input(&s.h, make([]byte, s.n), p.now)
+		}
+		way.to.Read(make([]byte, 1000), p.now)
+	}
+}
+
+// passTime lets time pass, with the timers of x.
+func (p *pair) passTime(d time.Duration) {
+	end := p.now.Add(d)
+	for {
+		due, ok := p.x.Deadline()
+		if !ok || due > end {
+			break
+		}
+		p.now = max(due, p.now)
+		p.x.Expire(p.now)
+		for p.x.Output(&p.s, p.now) {
+			continue
+		}
+	}
+	p.now = end
 }

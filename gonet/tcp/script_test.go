@@ -358,7 +358,8 @@ func (s *script) expect(text string) {
 	text, ect := strings.CutPrefix(text, "[ect0] ")
 	want, n, win, options := s.segment(text, ours0, theirs0)
 	if len(s.out) == 0 {
-		s.fail("nothing was sent, want %s", text)
+		due, _ := s.conn.Deadline()
+		s.fail("nothing was sent, want %s; the next timer is due in %v", text, due.Sub(s.now))
 	}
 	got := s.out[0]
 	s.out = s.out[1:]
