@@ -45,14 +45,18 @@ func (c *Conn) fromPeer(h *wire.TCP, now Time) {
 	}
 }
 
-// noteRepeated stores the timestamp of a retransmitted segment whose data has arrived before. The
-// peer whose acknowledgement was lost then measures the round trip of its retransmission, and not
-// its own time-out as well. As in fromPeer, the acknowledgement must be valid and not old.
+// noteRepeated notes that a retransmitted segment has arrived before: the next acknowledgement
+// reports it. It also stores the segment's timestamp. The peer whose acknowledgement was lost then
+// measures the round trip of its retransmission, and not its own time-out as well. As in fromPeer,
+// the acknowledgement must be valid and not old.
 func (c *Conn) noteRepeated(h *wire.TCP, n int, now Time) {
 	s, ack := &c.send, Seq(h.Ack)
 	old := Seq(h.Seq).Within(c.receive.next.Plus(-maxRepeated), maxRepeated)
-	if c.timestamps && n > 0 && old && h.Flags&wire.ACK != 0 && !ack.After(s.next) &&
-		!ack.Before(s.una) && c.notOlder(h, now) {
+	if n == 0 || !old || h.Flags&wire.ACK == 0 || ack.After(s.next) || ack.Before(s.una) {
+		return
+	}
+	c.receive.noteDuplicate(Seq(h.Seq), earlier(Seq(h.Seq).Plus(n), c.receive.next))
+	if c.timestamps && c.notOlder(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
 }

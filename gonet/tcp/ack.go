@@ -32,6 +32,7 @@ type sender struct {
 	dups          int    // duplicate acknowledgements in a row, without SACK
 	undoTimestamp uint32 // our timestamp at the first retransmission (Eifel)
 	undoable      bool
+	needless      needless
 	prr           prr
 
 	probe     bool // one segment may be sent beyond the windows
@@ -81,7 +82,8 @@ type ackInfo struct {
 	at        Time // send time of the latest segment among them that was sent only once
 	repaired  bool // a retransmission is among them: the others may have waited behind it
 	resentAt  Time // the latest send time of a retransmission among them
-	duplicate bool // a DSACK reports a segment that arrived twice (RFC 2883)
+	duplicate bool // a DSACK reports bytes that arrived twice (RFC 2883)
+	twice     wire.SACKBlock
 	// A duplicate acknowledgement (RFC 5681 section 2): una and the window have not moved, and it
 	// has neither SACK blocks nor payload.
 	duplicateACK bool
@@ -185,7 +187,7 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n ackInfo) {
 		left, right := Seq(block.Left), Seq(block.Right)
 		if i == 0 && (left.Before(ack) || h.Options.SACKCount > 1 &&
 			insideOf(block, h.Options.SACK[1])) {
-			n.duplicate = true
+			n.duplicate, n.twice = true, block
 		}
 		if left.Before(ack) || !left.Before(right) || right.After(s.next) {
 			continue // old, or not of bytes that were sent

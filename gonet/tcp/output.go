@@ -201,6 +201,9 @@ func (c *Conn) outputLost(seg *Segment, now Time) bool {
 		return false
 	}
 	s.probe = false
+	if s.recovering {
+		s.needless.bytes += n
+	}
 	s.scoreboard.resent(i, n, now)
 	f := s.scoreboard.flights[i]
 	c.noteSent(n, now)
@@ -328,8 +331,8 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 // putSACK adds SACK blocks to a segment of n bytes. It returns false if there was no room: a full
 // segment has none (RFC 6691), and the acknowledgement that is due must follow on its own.
 func (c *Conn) putSACK(h *wire.TCP, n int) bool {
-	q := &c.receive.queue
-	if !c.sack || q.len() == 0 {
+	r := &c.receive
+	if !c.sack || r.queue.len() == 0 && !r.hasDuplicate {
 		return true
 	}
 	most := 4
@@ -339,6 +342,10 @@ func (c *Conn) putSACK(h *wire.TCP, n int) bool {
 	if n > 0 {
 		most = min(most, (c.send.mss-n-4)/8)
 	}
-	q.blocks(&h.Options, most)
+	if r.hasDuplicate && most > 0 { // the first block, and in one acknowledgement only
+		h.Options.SACK[0], h.Options.SACKCount = r.duplicate, 1
+		r.hasDuplicate = false
+	}
+	r.queue.blocks(&h.Options, most)
 	return most > 0
 }

@@ -106,6 +106,17 @@ func (q *reassembly) add(seq Seq, p []byte) {
 	q.runs = append(q.runs[:from+1], q.runs[to:]...)
 }
 
+// overlap returns the first part of the bytes from left up to right that is there already. It
+// returns two equal numbers if none is.
+func (q *reassembly) overlap(left, right Seq) (Seq, Seq) {
+	for i := range q.runs {
+		if r := &q.runs[i]; r.seq.Before(right) && r.end().After(left) {
+			return later(r.seq, left), earlier(r.end(), right)
+		}
+	}
+	return left, left
+}
+
 // take removes and returns the data at next, or nil if it is missing.
 func (q *reassembly) take(next Seq) []byte {
 	for len(q.runs) > 0 && !q.runs[0].seq.After(next) {

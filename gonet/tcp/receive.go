@@ -1,6 +1,10 @@
 package tcp
 
-import "time"
+import (
+	"time"
+
+	"interleave/gonet/wire"
+)
 
 // receiver is the stream that we receive: the RCV variables of RFC 9293 section 3.3.1, and the
 // state of acknowledgements.
@@ -16,6 +20,9 @@ type receiver struct {
 	fin      bool // a FIN has arrived, at sequence number finAt
 	finAt    Seq
 	finished bool // all data before the FIN has arrived too
+
+	duplicate    wire.SACKBlock // bytes that have arrived twice: the next DSACK (RFC 2883)
+	hasDuplicate bool
 
 	ackDue     bool // an acknowledgement must be sent now
 	ackMayWait bool // it reports only new data in order, so OutputNow may hold it
@@ -105,6 +112,7 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 	r := &c.receive
 	if seq.Before(r.next) {
 		skip := seq.To(r.next)
+		r.noteDuplicate(seq, seq.Plus(min(skip, len(p))))
 		if skip >= len(p) {
 			return
 		}
@@ -121,6 +129,9 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 		p = p[:room]
 	}
 	if seq != r.next {
+		if left, right := r.queue.overlap(seq, seq.Plus(len(p))); left != right {
+			r.noteDuplicate(left, right)
+		}
 		r.queue.add(seq, p)
 		return
 	}
@@ -134,6 +145,13 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 			r.in.pushOwned(p)
 		}
 	}
+}
+
+// noteDuplicate notes that the bytes from left up to right have arrived twice, for the next
+// acknowledgement (RFC 2883).
+func (r *receiver) noteDuplicate(left, right Seq) {
+	r.duplicate = wire.SACKBlock{Left: uint32(left), Right: uint32(right)}
+	r.hasDuplicate = true
 }
 
 // deliver advances RCV.NXT over bytes that have arrived in order. They are discarded if the user

@@ -80,12 +80,14 @@ func (r *rack) detectLoss(s *sender, now Time) (found bool, next time.Duration) 
 func (c *Conn) detect(n ackInfo, now Time) (lowered bool) {
 	s := &c.send
 	lowered = s.tail.probeAcked(c, n, now)
-	if c.undo(n) {
+	if c.sack {
+		s.rack.adaptWindow(s, n.duplicate)
+	}
+	if c.undo(n, now) || c.undoNeedless(n) {
 		return lowered
 	}
 	var found bool
 	if c.sack {
-		s.rack.adaptWindow(s, n.duplicate)
 		var next time.Duration
 		found, next = s.rack.detectLoss(s, now)
 		if next > 0 {
@@ -139,6 +141,7 @@ func (c *Conn) recover(now Time) {
 	s := &c.send
 	s.recovering, s.expired, s.recover = true, false, s.next
 	s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
+	s.needless = needless{from: s.una, to: s.next, on: true}
 	s.prr = prr{recoverFS: s.flightSize()}
 	s.control.lost(s.flightSize(), now)
 	c.sendCWR()
@@ -150,7 +153,7 @@ func (c *Conn) recover(now Time) {
 
 // undo ends a spurious recovery. The acknowledgement is of the original transmission if it echoes a
 // timestamp from before the first retransmission (Eifel: RFC 3522, RFC 4015).
-func (c *Conn) undo(n ackInfo) bool {
+func (c *Conn) undo(n ackInfo, now Time) bool {
 	s := &c.send
 	if !s.recovering || !s.undoable || n.acked == 0 {
 		return false
@@ -159,8 +162,43 @@ func (c *Conn) undo(n ackInfo) bool {
 	if int32(n.echo-s.undoTimestamp) >= 0 || n.echo == 0 {
 		return false
 	}
+	if s.expired && !n.duplicate {
+		// The round trip that was longer than the time-out counts, or the next one as long would
+		// end in a time-out too (RFC 4015 section 3.2).
+		s.rtt.sample(time.Duration(c.timestamp(now)-n.echo)*time.Millisecond, 1)
+	}
+	s.restore()
+	return true
+}
+
+// needless counts what was retransmitted in a recovery, until DSACKs have reported all of it as
+// needless. Then nothing was lost, and the reduction of the window is taken back, also after the
+// recovery has ended (RFC 3708; Linux: tcp_try_undo_dsack).
+type needless struct {
+	from, to Seq  // the data that was in flight when the recovery began
+	bytes    int  // retransmitted, and not reported as needless
+	on       bool // the reduction can be taken back
+}
+
+// undoNeedless processes a DSACK. It returns whether it has ended a spurious recovery.
+func (c *Conn) undoNeedless(n ackInfo) bool {
+	s, d := &c.send, &c.send.needless
+	left, right := Seq(n.twice.Left), Seq(n.twice.Right)
+	if !n.duplicate || !d.on || d.bytes == 0 || left.Before(d.from) || right.After(d.to) ||
+		!left.Before(right) {
+		return false
+	}
+	if d.bytes -= left.To(right); d.bytes > 0 {
+		return false
+	}
+	s.restore()
+	return true
+}
+
+// restore takes back the last reduction of the window, and what was marked as lost for it.
+func (s *sender) restore() {
 	s.control.undo()
-	s.recovering, s.expired = false, false
+	s.recovering, s.expired, s.needless = false, false, needless{}
 	for i := range s.scoreboard.flights {
 		if f := &s.scoreboard.flights[i]; f.lost {
 			s.scoreboard.count(f, -1)
@@ -168,7 +206,6 @@ func (c *Conn) undo(n ackInfo) bool {
 			s.scoreboard.count(f, 1)
 		}
 	}
-	return true
 }
 
 // prr is proportional rate reduction (RFC 6937): it spreads the reduction of the window over the
@@ -220,6 +257,7 @@ func (t *tail) probeAcked(c *Conn, n ackInfo, now Time) (lowered bool) {
 	if !repaired || s.recovering {
 		return false
 	}
+	s.needless.on = false // it was another loss
 	s.control.lost(s.flightSize()+n.acked, now)
 	c.sendCWR()
 	return true

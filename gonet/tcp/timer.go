@@ -165,10 +165,11 @@ func (c *Conn) retransmit(now Time) {
 	first := !s.recovering || !s.expired
 	if first {
 		s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
+		s.needless = needless{from: s.una, to: s.next, on: true}
 	}
 	if s.window == 0 && s.flightSize() == 1 {
 		// An unacknowledged probe of a closed window says nothing of the path.
-		s.undoable = false
+		s.undoable, s.needless.on = false, false
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
 		c.sendCWR()
