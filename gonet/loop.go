@@ -6,16 +6,26 @@ import (
 	"interleave/gonet/link"
 )
 
-// loopback is the queue of frames that the stack sends to itself. The dealer empties it between
-// batches.
+// loopback is the queue of frames that the stack sends to itself. The dealer takes turns with it
+// and with the link.
 type loopback struct {
 	mu     sync.Mutex
 	frames []link.Frame
-	spare  []link.Frame // the frames that the dealer took last; their memory is used again
+	// Dealer only: the frames that it has taken, and how many of them are done. Their memory is
+	// used again.
+	taken []link.Frame
+	done  int
 }
 
 // loopbackLen bounds the queue in frames, as Linux does for a device (txqueuelen).
 const loopbackLen = 1000
+
+// A turn of the loopback ends after so many frames or bytes, about 0.2 ms. Then frames of the link,
+// claims and timers have theirs: traffic within the stack must not delay a peer's.
+const (
+	loopbackTurn      = 128
+	loopbackTurnBytes = 512 << 10
+)
 
 // sendLoopback queues a frame to the stack itself. Any goroutine.
 func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
@@ -43,22 +53,34 @@ func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
 	return nil
 }
 
-// drainLoopback runs the queued frames through the layers, until none is left.
-func (s *Stack) drainLoopback() {
+// takeLoopback takes the queued frames, if all that were taken before are done. It returns false
+// if there are none.
+func (l *loopback) takeLoopback() bool {
+	if l.done < len(l.taken) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frames, l.taken, l.done = l.taken[:0], l.frames, 0
+	return len(l.taken) > 0
+}
+
+// runLoopback runs queued frames through the layers, for one turn. If more are left, the next read
+// of the link does not block.
+func (s *Stack) runLoopback() {
 	l := &s.loopback
-	for {
-		l.mu.Lock()
-		frames := l.frames
-		l.frames, l.spare = l.spare[:0], frames
-		l.mu.Unlock()
-		if len(frames) == 0 {
-			return
-		}
+	for frames, bytes := 0, 0; l.takeLoopback(); {
 		s.now, s.fromLoopback = s.clock(), true
-		for i := range frames {
-			s.input(&frames[i])
+		for l.done < len(l.taken) && frames < loopbackTurn && bytes < loopbackTurnBytes {
+			f := &l.taken[l.done]
+			l.done, frames, bytes = l.done+1, frames+1, bytes+len(f.Data)
+			s.input(f)
 		}
 		s.fromLoopback = false
 		s.flush()
+		if frames >= loopbackTurn || bytes >= loopbackTurnBytes {
+			s.link.Interrupt()
+			return
+		}
 	}
 }

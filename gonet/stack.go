@@ -211,7 +211,7 @@ func (s *Stack) deal() {
 			c.sendHeldACK(s.now)
 			heldACKs[i] = nil
 		}
-		s.drainLoopback()
+		s.runLoopback()
 	}
 }
 
