@@ -182,6 +182,10 @@ func (r *experimentReader) checkServices(tree *Tree) {
 				r.d.fail(line, "point %q: %w", p.Name, err)
 			}
 			r.checkChain(p, s, blamed)
+			if p.Hosts != "" && (s.Hosts == Tap || s.Protocol == Program) {
+				t.fail("hosts", "means nothing for services/%s: expected a service whose servers "+
+					"and clients could be on one host", s.Name)
+			}
 		}
 	}
 }

@@ -180,12 +180,12 @@ func TestExperimentPoints(t *testing.T) {
 	closed := Load{Shape: Closed, Requests: 100, SizeBytes: 16, Pipeline: 1}
 	at := func(n int) Load { l := closed; l.Connections = n; return l }
 	want := []Point{
-		{"connections = 1", 1, "echo", at(1), nil},
-		{"connections = 4", 4, "echo", at(4), nil},
-		{"connections = 16", 16, "echo", at(16), nil},
-		{"connections = 64", 64, "echo", at(64), nil},
+		{"connections = 1", 1, "echo", at(1), nil, ""},
+		{"connections = 4", 4, "echo", at(4), nil, ""},
+		{"connections = 16", 16, "echo", at(16), nil, ""},
+		{"connections = 64", 64, "echo", at(64), nil, ""},
 		{"latency", math.NaN(), "echo", Load{Shape: Open, Connections: 150, SizeBytes: 16,
-			Pipeline: 1, Rate: 5000, Gaps: "constant"}, []string{"c-epoll", "go-goroutine"}},
+			Pipeline: 1, Rate: 5000, Gaps: "constant"}, []string{"c-epoll", "go-goroutine"}, ""},
 	}
 	if len(e.Points) != len(want) {
 		t.Fatalf("got %d points, want %d", len(e.Points), len(want))

@@ -100,6 +100,10 @@ func TestHostExperiment(t *testing.T) {
 		t.Error("a flood has no schedule")
 	}
 	for _, c := range []struct{ name, old, new, want string }{
+		{"a point's hosts", `direction   = "in"`, "direction   = \"in\"\nhosts = \"local\"",
+			`hosts: "local" is not known: expected one of netns`},
+		{"two hosts of a host", `direction   = "in"`, "direction   = \"in\"\nhosts = \"netns\"",
+			"hosts: means nothing for services/transfer"},
 		{"no size", "size     = \"56 B\"\n", "", "the load of the sweep has no size"},
 		{"a bulk's size", `direction   = "in"`, "direction   = \"in\"\nsize = \"1 B\"",
 			`size: means nothing for shape "bulk"`},
@@ -191,6 +195,21 @@ func TestSourceOfAnotherService(t *testing.T) {
 		if c.want == "" && (err != nil || len(m.Source) != 1) || c.want != "" && (err == nil ||
 			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.source, err, c.want)
+		}
+	}
+}
+
+// TestPointOverTwoHosts reads a point that asks for two hosts, beside one that does not.
+func TestPointOverTwoHosts(t *testing.T) {
+	text := strings.Replace(goodExperiment, `name   = "latency"`,
+		"name = \"latency\"\nhosts = \"netns\"", 1)
+	e, err := parseExperiment(experimentFile, []byte(text), treeOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Hosts{"latency": NetNS, "connections = 4": ""} {
+		if p, ok := e.Point(name); !ok || p.Hosts != want {
+			t.Errorf("%s: got %q, want %q", name, p.Hosts, want)
 		}
 	}
 }

@@ -96,6 +96,7 @@ type Point struct {
 	Service string
 	Load    Load
 	Models  []string // the experiment's, unless the point names its own
+	Hosts   Hosts    // NetNS: over two hosts, also in a run on one; "": as the run says
 }
 
 // Condition says which cores the two roles use.

@@ -109,6 +109,7 @@ func (r *experimentReader) readPoint(t *table, base Load) {
 		t.fail("models", "is empty: leave it out to take the experiment's")
 	}
 	r.checkModelNames(t, "models", p.Models)
+	p.Hosts = Hosts(t.word("hosts", apart))
 	t.readLoad(&p.Load)
 	t.finish()
 	_, taken := r.Point(p.Name)

@@ -14,6 +14,7 @@ var Words = []string{"process", "thread", "virtual", "goroutine", "green", "acto
 
 var (
 	hosts      = []string{string(Local), string(Tap)} // of a service
+	apart      = []string{string(NetNS)}              // of a point
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
 	tables     = []string{"process", "thread"} // of descriptors

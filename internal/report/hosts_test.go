@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"interleave/internal/manifest"
@@ -40,5 +42,23 @@ func TestHosts(t *testing.T) {
 		if got := s.hosts(e); got != c.want {
 			t.Errorf("--hosts %q: got %q, want %q", c.hosts, got, c.want)
 		}
+	}
+}
+
+// TestPointOverTwoHosts holds that a point over two hosts says so beside its load.
+func TestPointOverTwoHosts(t *testing.T) {
+	e := &experiment{Experiment: &manifest.Experiment{Points: []manifest.Point{
+		{Name: "near", X: math.NaN()},
+		{Name: "far", X: math.NaN(), Hosts: manifest.NetNS},
+	}}}
+	for _, p := range e.Points {
+		e.cells = append(e.cells, record.Cell{Point: p.Name, Load: manifest.Load{
+			Shape: manifest.Closed, Connections: 1, SizeBytes: 1, Pipeline: 1}})
+	}
+	lines := (&study{}).loads(e)
+	if len(lines) != 2 || strings.Contains(lines[0], "two hosts") ||
+		!strings.Contains(lines[1], "far: 1 connection, ") ||
+		!strings.Contains(lines[1], "over two hosts: network namespaces") {
+		t.Errorf("got %q", lines)
 	}
 }

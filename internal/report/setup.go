@@ -96,7 +96,12 @@ func (s *study) loads(e *experiment) []string {
 		switch {
 		case !found:
 		case math.IsNaN(p.X):
-			lines = append(lines, p.Name+": "+offer(l))
+			line := p.Name + ": " + offer(l)
+			if p.Hosts == manifest.NetNS {
+				line += ", over two hosts: network namespaces of this machine, joined by a " +
+					"pair of virtual Ethernet devices"
+			}
+			lines = append(lines, line)
 		default:
 			swept = append(swept, p)
 		}

@@ -82,12 +82,12 @@ func (l *Local) role(name string, c manifest.Condition) group.Options {
 	return group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL, Priority: true}
 }
 
-// hosts says where a model's server is measured.
-func (l *Local) hosts(m *manifest.Model) manifest.Hosts {
-	if hosts := cmp.Or(m.Hosts, manifest.Local); hosts != manifest.Local {
+// hosts says where a cell's server is: the model first, then the point, then the run.
+func (l *Local) hosts(s *Spec) manifest.Hosts {
+	if hosts := cmp.Or(s.Model.Hosts, manifest.Local); hosts != manifest.Local {
 		return hosts
 	}
-	return cmp.Or(l.Hosts, manifest.Local)
+	return cmp.Or(s.Point.Hosts, l.Hosts, manifest.Local)
 }
 
 // measure fills c and f. A *spoilt error is the cell's, any other the run's.
@@ -96,7 +96,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	if s.Protocol == manifest.Program {
 		return l.solve(ctx, s, window, c, f)
 	}
-	opts := serve.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
+	opts := serve.StartOptions{Hosts: l.hosts(s), Group: l.role("server", s.Condition)}
 	if s.Protocol == manifest.Sink {
 		out, err := openOutput(l.Built[s.Model], s.Point.Load)
 		if err != nil {

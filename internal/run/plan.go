@@ -65,6 +65,7 @@ type Choice struct {
 	Rounds    int                          // 0 = the depth's
 	Condition manifest.Condition           // empty = the depth's
 	Skip      func(m *manifest.Model) bool // models that cannot be measured
+	SkipPoint func(p manifest.Point) bool  // points whose hosts cannot be made
 }
 
 // Lay lays out the cells of these experiments.
@@ -93,7 +94,7 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 	}
 	for _, condition := range conditions {
 		for _, point := range e.Points {
-			if !depth.Has(point) {
+			if !depth.Has(point) || c.SkipPoint != nil && c.SkipPoint(point) {
 				continue
 			}
 			service := tree.Service(point.Service)
@@ -263,7 +264,8 @@ func (s *Spec) Estimate() time.Duration {
 	case language == "node":
 		around = 300 * time.Millisecond
 	}
-	if s.Model.Hosts == manifest.Tap || s.Model.Hosts == manifest.NetNS {
+	if s.Point.Hosts == manifest.NetNS || s.Model.Hosts == manifest.Tap ||
+		s.Model.Hosts == manifest.NetNS {
 		// namespaces and their devices, made and removed; measured likewise
 		around += 100 * time.Millisecond
 	}

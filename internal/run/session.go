@@ -52,6 +52,7 @@ var ErrOwnServer = errors.New("your server cannot be measured")
 // Run prepares everything and measures. The directory is "" if nothing was recorded; after an
 // interruption it holds what was measured.
 func (s *Session) Run(ctx context.Context) (dir string, err error) {
+	s.skipPoints()
 	if err := s.check(); err != nil {
 		return "", err
 	}

@@ -131,14 +131,20 @@ func TestCellsSayTheirStack(t *testing.T) {
 }
 
 func TestHostsOfACell(t *testing.T) {
-	for _, c := range []struct{ asked, model, want manifest.Hosts }{
-		{"", "", manifest.Local}, {"", manifest.Local, manifest.Local},
-		{manifest.NetNS, manifest.Local, manifest.NetNS}, {manifest.NetNS, "", manifest.NetNS},
-		{manifest.Local, manifest.Tap, manifest.Tap}, {manifest.NetNS, manifest.Tap, manifest.Tap},
-		{manifest.Local, manifest.NetNS, manifest.NetNS},
+	for _, c := range []struct{ asked, point, model, want manifest.Hosts }{
+		{"", "", "", manifest.Local}, {"", "", manifest.Local, manifest.Local},
+		{manifest.NetNS, "", manifest.Local, manifest.NetNS},
+		{manifest.NetNS, "", "", manifest.NetNS},
+		{manifest.Local, "", manifest.Tap, manifest.Tap},
+		{manifest.NetNS, "", manifest.Tap, manifest.Tap},
+		{manifest.Local, "", manifest.NetNS, manifest.NetNS},
+		{manifest.Local, manifest.NetNS, manifest.Local, manifest.NetNS},
+		{manifest.Local, manifest.NetNS, manifest.Tap, manifest.Tap},
 	} {
-		if got := (&Local{Hosts: c.asked}).hosts(&manifest.Model{Hosts: c.model}); got != c.want {
-			t.Errorf("asked for %q, a model of %q: got %q, want %q", c.asked, c.model, got, c.want)
+		spec := &Spec{Point: manifest.Point{Hosts: c.point}, Model: &manifest.Model{Hosts: c.model}}
+		if got := (&Local{Hosts: c.asked}).hosts(spec); got != c.want {
+			t.Errorf("asked for %q, a point over %q, a model of %q: got %q, want %q", c.asked,
+				c.point, c.model, got, c.want)
 		}
 	}
 	if got := NamesOn([]string{"a", "b-gonet"}, nil); !slices.Equal(got, []string{"a", "b-gonet"}) {
