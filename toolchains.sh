@@ -259,6 +259,10 @@ want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
 want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 want erl erlang-actor 'apt erlang-base' \
 	least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
+want mochiweb "streams' erlang-actor-mochiweb" 'apt erlang-mochiweb erlang-inets' \
+	package erl -noshell -eval 'application:load(mochiweb), {module, _} =
+	code:ensure_loaded(httpd_util), {ok, V} = application:get_key(mochiweb, vsn),
+	io:put_chars(V), halt().'
 want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
 want npm "node-prefork's counter" 'apt npm' least 9 npm --version
 want redis-server "node-prefork's counter" 'apt redis-server' least 6 redis-server --version

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +29,25 @@ func TestHeadsAlike(t *testing.T) {
 				t.Errorf("%s is not as %s's (%v): copy the one that is right", path, first, err)
 			}
 		}
+	}
+}
+
+// TestOneHeadInJava holds that the two servers in Java read heads by one class: the thread's model
+// compiles the other's file, is rebuilt when that file changes, and counts its lines.
+func TestOneHeadInJava(t *testing.T) {
+	const head = "../java-virtual/Head.java"
+	text, err := os.ReadFile(filepath.Join("java-thread", "model.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"uses", "build", "source"} {
+		line := regexp.MustCompile(`(?m)^` + key + ` .*$`).FindString(string(text))
+		if !strings.Contains(line, `"`+head+`"`) {
+			t.Errorf("java-thread/model.toml: got %q, want %s in it", line, head)
+		}
+	}
+	copies, err := filepath.Glob(filepath.Join("java-*", "Head.java"))
+	if err != nil || !slices.Equal(copies, []string{strings.TrimPrefix(head, "../")}) {
+		t.Errorf("Head.java stands in %q (%v), want it once", copies, err)
 	}
 }

@@ -96,6 +96,10 @@ var packages = map[string]keeper{
 		[]string{"/usr/bin"}, "apt-get install python3-gevent"}},
 	"cool.io": {"ruby", tool{[]string{"-e", "require 'cool.io'; puts Coolio::VERSION"},
 		[]string{"/usr/bin"}, "apt-get install ruby-cool.io"}},
+	"mochiweb": {"erl", tool{[]string{"-noshell", "-eval", "application:load(mochiweb), " +
+		"{module, _} = code:ensure_loaded(httpd_util), " +
+		"{ok, V} = application:get_key(mochiweb, vsn), io:put_chars(V), halt()."},
+		[]string{"/usr/bin"}, "apt-get install erlang-mochiweb erlang-inets"}},
 	"haskell-network": {"ghc-pkg", tool{[]string{"--simple-output", "field", "network", "version"},
 		[]string{"/usr/bin"}, "apt-get install libghc-network-dev"}},
 }

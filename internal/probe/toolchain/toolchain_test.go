@@ -27,6 +27,7 @@ func TestLookupSaysWhatToInstall(t *testing.T) {
 		{"java >= 1000", "make toolchains"},
 		{"pkg:no-such-library", "needs pkg:no-such-library: apt-get install no-such-library-dev"},
 		{"pkg:gevent >= 1000", "apt-get install python3-gevent"},
+		{"pkg:mochiweb >= 1000", "apt-get install erlang-mochiweb erlang-inets"},
 	} {
 		_, err := Lookup(fake, test.need)
 		var missing *Missing
