@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +25,14 @@
  * not be atomic: that lock is not shared. mips32 and ppc32 stop here. */
 #if ATOMIC_LLONG_LOCK_FREE != 2 || ATOMIC_INT_LOCK_FREE != 2
 #error "this machine has no 64-bit words that several processes can write"
+#endif
+
+/* Whether news and reading are as the paper has them: see multicast.c. The model
+ * c-process-flock is built so. */
+#ifdef AS_PUBLISHED
+enum { PUBLISHED = 1 };
+#else
+enum { PUBLISHED = 0 };
 #endif
 
 enum {
@@ -202,6 +211,7 @@ void	shared_raise(_Atomic uint64_t *, uint64_t);
 int	log_append(char *, size_t, const struct about *, uint64_t *, uint64_t *);
 int	log_sync(uint64_t, uint64_t);
 int	log_read(uint64_t *, uint64_t, char *, size_t, size_t *);
+int	log_read_shared(uint64_t *, uint64_t, char *, size_t, size_t *);
 void	log_close(void);
 
 /* logfile.c: the file itself; all but the first two are main's */
@@ -219,6 +229,12 @@ bool	nick_valid(const char *, size_t);
 bool	room_valid(const char *, size_t);
 void	time_text(uint64_t, char *);
 size_t	copy(char *, size_t, const char *, size_t);
+
+/* multicast.c: a signal to all processes, for those that are PUBLISHED */
+void	multicast_start(void);
+void	multicast(void);
+bool	multicast_heard(void);
+int	multicast_poll(struct pollfd *, nfds_t, int);
 
 /* message.c */
 int	message_send(int, struct message *, bool);

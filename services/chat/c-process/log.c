@@ -390,6 +390,24 @@ log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
 	return 0;
 }
 
+/* log_read as the paper's readers do it: under a shared lock, so that no process
+ * writes meanwhile, and any number of them read at once. */
+int
+log_read_shared(uint64_t *offset, uint64_t limit, char *lines, size_t size,
+    size_t *len)
+{
+	_Atomic uint32_t *word = &shared->slots[self.slot].send_lock;
+	int error;
+
+	*len = 0;
+	if ((error = file_at(offset)) != 0 ||
+	    (error = logfile_lock(log_fd, LOCK_SH, word)) != 0)
+		return error;
+	error = log_read(offset, limit, lines, size, len);
+	(void)logfile_lock(log_fd, LOCK_UN, word);
+	return error;
+}
+
 /* For main, which reads seldom: its children open the log themselves. */
 void
 log_close(void)

@@ -72,6 +72,8 @@ catch_signals(void)
 			err(1, "pipe");
 	for (i = 0; i < sizeof caught / sizeof caught[0]; i++)
 		(void)sigaction(caught[i], &action, NULL);
+	if (PUBLISHED)
+		multicast_start();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);	/* a limit is an error of write */
 }

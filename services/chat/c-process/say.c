@@ -136,7 +136,8 @@ refuse(const char *lines, size_t len, int error)
 	replies = kept;
 }
 
-/* Tells main who hears the new lines, unless this client is alone in its rooms. */
+/* Tells main who hears the new lines, unless this client is alone in its rooms. As
+ * published, every SEND looks for itself. */
 static void
 announce(uint64_t start, uint64_t end)
 {
@@ -145,9 +146,11 @@ announce(uint64_t start, uint64_t end)
 	size_t i;
 
 	for (i = 0; i < about.count; i++)
-		if ((about.targets[i] & NEWS_PERSON) != 0 ||
-		    atomic_load(&shared->audience[about.targets[i]]) > 1)
+		if ((about.targets[i] & NEWS_PERSON) != 0 || (!PUBLISHED &&
+		    atomic_load(&shared->audience[about.targets[i]]) > 1))
 			alone = false;
+	if (PUBLISHED)
+		multicast();
 	if (alone && atomic_load(&slot()->told) >= start) {
 		atomic_store(&slot()->told, end);
 		return;

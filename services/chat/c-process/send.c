@@ -133,7 +133,8 @@ step(struct send *s, uint64_t *at, uint64_t limit,
 	enum want want;
 	size_t len;
 
-	if (log_read(at, limit, s->chunk, sizeof s->chunk, &len) != 0) {
+	if ((PUBLISHED ? log_read_shared : log_read)(at, limit, s->chunk,
+	    sizeof s->chunk, &len) != 0) {
 		s->log.gated = true;	/* no message comes when it can be read again */
 		return false;
 	}
@@ -194,6 +195,7 @@ apply(struct send *s, const struct message *m)
 	switch (m->type) {
 	case M_REGISTER:
 		s->log.in = true;
+		s->log.unread = PUBLISHED;	/* news may have come before */
 		s->log.at = m->offset;
 		take_nick(s, m);
 		break;
@@ -323,7 +325,7 @@ drain(struct send *s)
 		    s->backlog.tail);
 		if (message_recv(FD_NEWS, m, false) != 0)
 			return false;
-		if (log->in && !log->unread && m->safe > log->at)
+		if (!PUBLISHED && log->in && !log->unread && m->safe > log->at)
 			log->at = m->safe;	/* nothing before that is for us */
 		if (m->type == M_KICK) {
 			atomic_store(&slot()->kicked, 0);
@@ -495,7 +497,7 @@ rest(struct send *s, int wait_ms)
 
 	if (orphan)
 		p[0].fd = p[1].fd = -1;
-	(void)poll(p, s->out.blocked ? 3 : 2, wait_ms);
+	(void)(PUBLISHED ? multicast_poll : poll)(p, s->out.blocked ? 3 : 2, wait_ms);
 	s->clock.now = os_clock_ms();
 	if (p[1].fd != -1 && p[1].revents != 0 && !ends(s))
 		cut_off(s, ENDED_SERVER, "the server is gone");
@@ -511,6 +513,8 @@ send_main(void)
 
 	s->clock.now = os_clock_ms();
 	for (;;) {
+		if (PUBLISHED && multicast_heard())
+			s->log.unread |= s->log.in;
 		limit = atomic_load(&shared->log_end);
 		if (drain(s))
 			continue;	/* what is read next is newer than this */
