@@ -249,7 +249,7 @@ want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models" 'apt libsqlite3-dev' header sqlite3.h
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \
 	least 2023 out/tools/tapip/tapip-config --version
-want lwip c-loop-lwip lwip least 2.1 out/tools/lwip/lwip-config --version
+want lwip 'c-loop-lwip and c-thread-lwip' lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
 want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
