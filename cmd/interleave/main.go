@@ -141,7 +141,8 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		runCommand(&lab), listCommand(&lab), showCommand(&lab), checkCommand(&lab),
 		benchCommand(&lab),
-		reportCommand(&lab), compareCommand(&lab), calibrateCommand(), doctorCommand(&lab),
+		reportCommand(&lab), compareCommand(&lab), findingsCommand(&lab),
+		calibrateCommand(), doctorCommand(&lab),
 	)
 	return root
 }

@@ -142,13 +142,22 @@ func compareCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN",
-		Short: "the changes between two runs",
+		Short: "the changes between two runs, or between a run and the findings of this checkout",
 		Long: `Compare sets two runs side by side: verdicts that changed first, then for each cell that both have
 the ratio of the second to the first with its interval. The rounds of two runs are not paired, so
-intervals are wider than within one run; where the machines differ it says so.`,
-		Example: "  interleave compare 20260101T120000Z last\n  interleave compare " +
-			"before after --json",
-		ValidArgsFunction: lab.completeRuns,
+intervals are wider than within one run; where the machines differ it says so.
+
+In place of a run, "findings" names the figures in docs/findings, and a path that ends with .json
+a file of such figures: of these, verdicts are compared, and each model's ratio to the baseline.
+Agree: both machines decide alike. Differ: both decide, and not alike.`,
+		Example: `  interleave compare 20260101T120000Z last
+  interleave compare before after --json
+  interleave compare last findings          this machine beside the published one`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string,
+			prefix string) ([]string, cobra.ShellCompDirective) {
+			words, directive := lab.completeRuns(cmd, args, prefix)
+			return append(words, matching([]string{committed}, prefix)...), directive
+		},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usage("compare takes two runs, as in: interleave compare " +
@@ -157,6 +166,9 @@ intervals are wider than within one run; where the machines differ it says so.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isFindings(args[0]) || isFindings(args[1]) {
+				return lab.compareFindings(cmd.OutOrStdout(), args, asJSON)
+			}
 			var both [2]report.Run
 			for i, name := range args {
 				dir, err := lab.find(name)

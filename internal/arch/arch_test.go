@@ -41,7 +41,7 @@ var rooms = []string{
 	"stats",
 	"verdict",
 	"run",
-	"report", "live",
+	"report", "findings", "live",
 	"prove",
 	"arch",
 }

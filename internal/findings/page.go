@@ -1,0 +1,318 @@
+package findings
+
+// The page of a source: each claim with its verdict, its figures, its cautions and its cause.
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"interleave/internal/manifest"
+	"interleave/internal/quantity"
+	"interleave/internal/stats"
+)
+
+// A writer makes the pages of some figures.
+type writer struct {
+	*Figures
+	whys map[string]Why
+	base string // from the pages to the checkout: "../.."
+	b    strings.Builder
+}
+
+// written is the first line of every page.
+const written = "<!-- Written by `interleave findings`. A change here is lost: paragraphs are in " +
+	"why/, figures in figures.json. -->\n"
+
+// signs stand before the words, for the eye that runs down a list.
+var signs = map[stats.Word]string{stats.Reproduced: "✔", stats.NotReproduced: "✘",
+	stats.Inconclusive: "◇", stats.NotMeasured: "…", stats.NotComparable: "≠"}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+
+// columns is the width of prose in this tree.
+const columns = 100
+
+// begins are words that would be markup at the beginning of a line.
+var begins = regexp.MustCompile(`^([-+*=|>#]|[0-9]+[.)]$)`)
+
+// prose writes a text in lines of at most a hundred columns. The mark, such as "- ", begins the
+// first line; a quotation's begins all.
+func (w *writer) prose(mark, format string, args ...any) {
+	rest := strings.Repeat(" ", len(mark))
+	if mark == "> " {
+		rest = mark
+	}
+	var units []string // words, with those that must not begin a line joined to the one before
+	for word := range strings.FieldsSeq(fmt.Sprintf(format, args...)) {
+		if len(units) > 0 && begins.MatchString(word) && !strings.HasPrefix(word, "**") {
+			units[len(units)-1] += " " + word
+			continue
+		}
+		units = append(units, word)
+	}
+	line := mark
+	for i, u := range units {
+		switch {
+		case i == 0:
+			line += u
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(u) > columns:
+			w.line("%s", line)
+			line = rest + u
+		default:
+			line += " " + u
+		}
+	}
+	w.line("%s", line)
+}
+
+// page is the text of a source's page.
+func (w *writer) page(s Source) string {
+	w.b.Reset()
+	w.line("%s", written)
+	w.line("# %s", title(s.Name))
+	w.line("")
+	w.prose("", "[All findings](README.md) · measured on %s, %s.", w.machine(),
+		w.Started.UTC().Format("2 January 2006"))
+	claims := w.of(s.Name)
+	w.line("")
+	w.prose("", "%s", tally(claims))
+	w.line("")
+	w.line("| | claim | verdict |")
+	w.line("|---|---|---|")
+	for _, c := range claims {
+		w.line("| [%s](#%s) | %s | %s |", c.ID, anchor(c.ID), cell(c.Says), verdictCell(c.Word))
+	}
+	for _, e := range s.Experiments {
+		w.experiment(e, claims)
+	}
+	return w.b.String()
+}
+
+func (w *writer) experiment(e Experiment, claims []Claim) {
+	w.line("")
+	w.line("## %s", e.Title)
+	w.line("")
+	w.prose("", "%s From %s; [the experiment](%s/experiments/%s/experiment.toml).",
+		oneLine(e.Question), oneLine(e.Source), w.base, e.Name)
+	if len(e.Setup) > 0 {
+		w.line("")
+		w.line("<details><summary>How the source measured</summary>")
+		w.line("")
+		for _, text := range e.Setup {
+			w.prose("- ", "%s", plain(text))
+		}
+		w.line("")
+		w.line("</details>")
+	}
+	for _, c := range claims {
+		if c.Experiment == e.Name {
+			w.claim(c)
+		}
+	}
+}
+
+func (w *writer) claim(c Claim) {
+	w.line("")
+	w.line("### %s", c.ID)
+	w.line("")
+	where := ""
+	if c.Where != "" {
+		where = " (" + plain(c.Where) + ")"
+	}
+	w.prose("> ", "%s%s", plain(c.Says), where)
+	w.line("")
+	w.prose("", "%s %s", signs[c.Word], said(c))
+	w.parts(c)
+	for _, text := range c.Cautions {
+		w.line("")
+		w.prose("", "*Caution:* %s.", plain(text))
+	}
+	if c.Transfer != "" {
+		w.line("")
+		w.prose("", "*Differs from the source:* %s", plain(c.Transfer))
+	}
+	w.why(c)
+}
+
+// said is the verdict: its word, and its sentence without the word that ends it.
+func said(c Claim) string {
+	word := capital(string(c.Word))
+	text := strings.TrimSpace(c.Sentence)
+	if reason, only := strings.CutPrefix(text, word+": "); only {
+		return "**" + word + ":** " + plain(reason)
+	}
+	return "**" + word + ".** " + plain(strings.TrimSuffix(text, word+"."))
+}
+
+// why is the paragraph about the cause, or the plain statement that there is none.
+func (w *writer) why(c Claim) {
+	why, found := w.whys[c.Source+" "+c.ID]
+	w.line("")
+	if !found {
+		w.line("*Why:* nobody has looked yet.")
+		return
+	}
+	if stale := w.stale(why, c); stale != "" {
+		w.prose("", "*Why* (read with care: %s):", stale)
+	} else {
+		w.line("*Why:*")
+	}
+	w.line("")
+	w.line("%s", why.Text)
+	if why.Tools != "" {
+		w.line("")
+		w.line("<sub>Looked into with %s.</sub>", plain(why.Tools))
+	}
+}
+
+// parts is the table of the comparisons that a verdict rests on.
+func (w *writer) parts(c Claim) {
+	if len(c.Parts) == 0 {
+		return
+	}
+	w.line("")
+	w.line("| comparison | here (95 %% interval) | published | reproduces the claim | rounds |")
+	w.line("|---|--:|--:|--:|--:|")
+	for _, p := range c.Parts {
+		name := cell(p.Name)
+		if p.Name == c.Weakest {
+			name += " (decides)"
+		}
+		rounds := fmt.Sprint(p.Rounds)
+		if p.Rounds+p.Void == 0 {
+			rounds = quantity.Missing // lines are counted once
+		} else if p.Void > 0 {
+			rounds += fmt.Sprintf(" (%d void)", p.Void)
+		}
+		w.line("| %s | %s | %s | %s | %s |", name, figure(p.Estimate, p.Unit),
+			publishedCell(p), region(p.Accept), rounds)
+	}
+}
+
+func publishedCell(p Part) string {
+	if p.Published == 0 {
+		return quantity.Missing
+	}
+	return plain(quantity.Significant(p.Published, 3))
+}
+
+// figure is an estimate with its interval: "0.81 (0.78–0.84)".
+func figure(s Span, unit string) string {
+	if !s.known() {
+		return quantity.Missing
+	}
+	if unit == "ratio" || unit == "slope" {
+		unit = ""
+	}
+	if !s.bounded() {
+		return plain(quantity.Short(s.Estimate, unit))
+	}
+	return plain(quantity.Estimate(s.Estimate, s.Lower, s.Upper, unit))
+}
+
+// region is what reproduces a claim: "below 0.952", "3.10 to 4.85".
+func region(accept Range) string {
+	low, high := quantity.Significant(accept[0], 3), quantity.Significant(accept[1], 3)
+	openLow, openHigh := accept[0] <= 0, math.IsInf(accept[1], 1)
+	switch {
+	case openLow && openHigh:
+		return quantity.Missing
+	case openLow:
+		return plain("below " + high)
+	case openHigh:
+		return plain("above " + low)
+	}
+	return plain(low + " to " + high)
+}
+
+// tally is the sentence that counts verdicts.
+func tally(claims []Claim) string {
+	n, ours := map[stats.Word]int{}, 0
+	for _, c := range claims {
+		n[c.Word]++
+		if c.Ours {
+			ours++
+		}
+	}
+	var parts []string
+	for _, w := range order {
+		if n[w] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[w], w))
+		}
+	}
+	text := quantity.Many(len(claims), "claim")
+	if ours > 0 {
+		text += fmt.Sprintf(", %d of them our own", ours)
+	}
+	return plain(text + ": " + strings.Join(parts, ", ") + ".")
+}
+
+// machine is the machine in a phrase.
+func (f *Figures) machine() string {
+	m := f.Machine
+	var in []string
+	for _, part := range []string{m.Virtual, m.System} {
+		if part != "" {
+			in = append(in, part)
+		}
+	}
+	if m.Kernel != "" {
+		in = append(in, "Linux "+strings.TrimPrefix(m.Kernel, "Linux "))
+	}
+	text := f.machineOf()
+	if len(in) > 0 {
+		text += " (" + strings.Join(in, ", ") + ")"
+	}
+	return plain(text)
+}
+
+// anchor is the link that a heading of a claim gets: its letters and digits in small letters.
+func anchor(id string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, id)
+}
+
+func verdictCell(w stats.Word) string {
+	return signs[w] + "&nbsp;" + strings.ReplaceAll(string(w), " ", "&nbsp;")
+}
+
+// plain is a text of a manifest or a record within a paragraph: on one line, no markup.
+func plain(text string) string {
+	return strings.NewReplacer("\n", " ", quantity.Thin, " ", "<", "&lt;", "*", `\*`, "_", `\_`,
+		"`", "'").Replace(strings.TrimSpace(text))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(plain(text)), " ") }
+
+// cell keeps a text within its column of a table.
+func cell(text string) string { return strings.ReplaceAll(oneLine(text), "|", `\|`) }
+
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// metricName is a metric as tables name it.
+func metricName(m manifest.Metric) string {
+	info := manifest.Metrics[m]
+	if info.Name == "" {
+		return string(m)
+	}
+	return info.Name
+}

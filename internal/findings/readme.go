@@ -1,0 +1,331 @@
+package findings
+
+// The page over all: the verdicts of every source, which model to take, what is still open, and the
+// machine.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+	"interleave/internal/quantity"
+	"interleave/internal/stats"
+)
+
+// readme is the text of README.md.
+func (w *writer) readme() string {
+	w.b.Reset()
+	w.line("%s", written)
+	w.line("# What we learnt")
+	w.line("")
+	w.prose("", "What one machine (%s) says of the claims of %s: %s Your own machine beside it: "+
+		"`interleave run`, then `interleave compare last findings`.", w.machine(),
+		quantity.Many(len(w.published()), "source"), tally(w.Claims))
+	w.overview()
+	w.line("")
+	w.line("## Which model should I take?")
+	w.line("")
+	w.prose("", "Models are *level* where the 95 %% interval of their ratio to the best lies "+
+		"within 10 %% of it. A model that is *not told apart* may be as good or not: this run "+
+		"does not show it. Ratios are formed within rounds, on this machine; with other loads "+
+		"the order may be another.")
+	w.services()
+	w.unfair()
+	w.open()
+	w.machineSection()
+	w.line("")
+	w.prose("", "How these pages are made, and how to write a paragraph: "+
+		"[writing-findings.md](%s/docs/writing-findings.md).", w.base)
+	return w.b.String()
+}
+
+// published are the sources that are papers.
+func (f *Figures) published() []Source {
+	return slices.DeleteFunc(slices.Clone(f.Sources),
+		func(s Source) bool { return s.Name == questions })
+}
+
+// overview counts the verdicts of each source, and lists every claim.
+func (w *writer) overview() {
+	w.line("")
+	w.line("| source | %s |", strings.Join(texts(order, func(o stats.Word) string {
+		return signs[o] + "&nbsp;" + strings.ReplaceAll(string(o), " ", "&nbsp;")
+	}), " | "))
+	w.line("|---|%s", strings.Repeat("--:|", len(order)))
+	for _, s := range w.Sources {
+		n := map[stats.Word]int{}
+		for _, c := range w.of(s.Name) {
+			n[c.Word]++
+		}
+		w.line("| [%s](%s.md) | %s |", title(s.Name), s.Name,
+			strings.Join(texts(order, func(o stats.Word) string { return fmt.Sprint(n[o]) }),
+				" | "))
+	}
+	w.line("")
+	w.line("## Every claim")
+	for _, s := range w.Sources {
+		w.line("")
+		w.line("**%s**", title(s.Name))
+		w.line("")
+		w.line("| | claim | here | published | verdict |")
+		w.line("|---|---|--:|--:|---|")
+		for _, c := range w.of(s.Name) {
+			here, published := headline(c)
+			w.line("| [%s](%s.md#%s) | %s | %s | %s | %s |", c.ID, s.Name, anchor(c.ID),
+				cell(c.Says), here, published, verdictCell(c.Word))
+		}
+	}
+}
+
+// headline is the figure that stands for a claim: of the part that decides, or of the only one.
+func headline(c Claim) (here, published string) {
+	for _, p := range c.Parts {
+		if len(c.Parts) == 1 || p.Name == c.Weakest {
+			return figure(p.Estimate, p.Unit), publishedCell(p)
+		}
+	}
+	return quantity.Missing, quantity.Missing
+}
+
+// services answers for each service which model to take.
+func (w *writer) services() {
+	if len(w.Choices) == 0 {
+		w.line("")
+		w.line("No two models of a service were measured.")
+	}
+	for i := 0; i < len(w.Choices); {
+		service := w.Choices[i].Service
+		end := i
+		for end < len(w.Choices) && w.Choices[end].Service == service {
+			end++
+		}
+		w.service(service, w.Choices[i:end])
+		i = end
+	}
+}
+
+func (w *writer) service(name string, choices []Choice) {
+	w.line("")
+	w.line("### %s", name)
+	w.line("")
+	w.line("| need | take | not told apart | where |")
+	w.line("|---|---|---|---|")
+	for _, c := range choices {
+		need := c.Need
+		if name := cell(metricName(c.Metric)); name != need {
+			need += " (" + name + ")"
+		}
+		w.line("| %s | %s | %s | %s |", need, take(c), cell(list(members(c, Open))), where(c))
+	}
+	models := map[string]bool{}
+	for _, c := range choices {
+		for _, p := range c.Models {
+			models[p.Model] = true
+		}
+	}
+	w.line("")
+	w.line("<details><summary>All models: how many times worse than the best</summary>")
+	w.line("")
+	w.line("| model | %s |", strings.Join(texts(choices,
+		func(c Choice) string { return c.Need }), " | "))
+	w.line("|---|%s", strings.Repeat("--:|", len(choices)))
+	for _, m := range slices.Sorted(maps.Keys(models)) {
+		w.line("| %s | %s |", m, strings.Join(texts(choices, func(c Choice) string {
+			for _, p := range c.Models {
+				if p.Model == m {
+					return times(c, p)
+				}
+			}
+			return quantity.Missing
+		}), " | "))
+	}
+	w.line("")
+	w.prose("", "The best, in its unit: %s.", strings.Join(texts(choices, func(c Choice) string {
+		best := c.Models[0]
+		return fmt.Sprintf("%s %s with %s", c.Need,
+			plain(quantity.Of(best.Value.Estimate, manifest.Metrics[c.Metric].Unit)), best.Model)
+	}), "; "))
+	w.line("")
+	w.line("</details>")
+}
+
+// take is the answer: "c-epoll and c-uring are level".
+func take(c Choice) string {
+	names := members(c, Level)
+	text := list(names)
+	switch {
+	case len(names) == 1 && len(members(c, Open)) == 0:
+		return "**" + text + "**"
+	case len(names) == 1:
+		return "**" + text + "**, the best as measured"
+	}
+	return "**" + text + "** are level"
+}
+
+func members(c Choice, group Standing) []string {
+	var out []string
+	for _, p := range c.Models {
+		if p.Group == group {
+			out = append(out, p.Model)
+		}
+	}
+	return out
+}
+
+func where(c Choice) string {
+	if c.Experiment == "" {
+		return "blank lines and comments left out"
+	}
+	return cell(fmt.Sprintf("%s, %s, %s cores", c.Experiment, c.Point, c.Condition))
+}
+
+// times is a model's place: 1 for the best, else its ratio with the interval.
+func times(c Choice, p Place) string {
+	text := figure(p.Times, "ratio")
+	switch {
+	case p.Model == c.Models[0].Model:
+		return "**1**"
+	case c.Metric == manifest.Lines:
+		return plain(quantity.Significant(p.Times.Estimate, 3))
+	}
+	return text
+}
+
+// list is "a", "a and b" or "a, b and c".
+func list(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+func texts[T any](list []T, text func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = text(v)
+	}
+	return out
+}
+
+// standIn says whether a claim is judged against something else than what its source measured: its
+// transfer says that one thing stands for another.
+func standIn(c Claim) bool { return strings.Contains(c.Transfer, "stands for") }
+
+// unfair lists the claims that this run could not judge as their source meant them.
+func (w *writer) unfair() {
+	w.line("")
+	w.line("## Claims still without a fair chance")
+	some := w.byReason("Not comparable on this machine",
+		func(c Claim) bool { return c.Word == stats.NotComparable },
+		func(c Claim) string { return c.Reason })
+	some = w.byReason("Not measured in this run",
+		func(c Claim) bool { return c.Word == stats.NotMeasured },
+		func(c Claim) string { return c.Reason }) || some
+	some = w.byReason("Judged against a stand-in", func(c Claim) bool {
+		return standIn(c) && c.Word != stats.NotMeasured && c.Word != stats.NotComparable
+	}, func(c Claim) string { return c.Transfer }) || some
+	if !some {
+		w.line("")
+		w.line("None: every claim was judged against what its source measured.")
+	}
+}
+
+// open lists what was measured and is not decided.
+func (w *writer) open() {
+	inconclusive := func(c Claim) bool { return c.Word == stats.Inconclusive }
+	if !slices.ContainsFunc(w.Claims, inconclusive) {
+		return
+	}
+	w.line("")
+	w.line("## Measured and not decided")
+	w.byReason("", inconclusive, func(c Claim) string { return c.Reason })
+}
+
+// byReason lists claims under a head, those of one reason together. It says whether there are any.
+func (w *writer) byReason(head string, of func(Claim) bool, why func(Claim) string) bool {
+	var reasons []string
+	links := map[string][]string{}
+	for _, c := range w.Claims {
+		if !of(c) {
+			continue
+		}
+		r := oneLine(why(c))
+		if links[r] == nil {
+			reasons = append(reasons, r)
+		}
+		links[r] = append(links[r], fmt.Sprintf("[%s](%s.md#%s)", c.ID, c.Source, anchor(c.ID)))
+	}
+	if len(reasons) == 0 {
+		return false
+	}
+	w.line("")
+	if head != "" {
+		w.line("**%s**", head)
+		w.line("")
+	}
+	for _, r := range reasons {
+		w.prose("- ", "%s: %s", strings.Join(links[r], ", "), cmp.Or(r, "no reason is recorded"))
+	}
+	return true
+}
+
+// machineSection says where, when, how long, with what, and what did not count.
+func (w *writer) machineSection() {
+	m, n := w.Machine, w.Cells
+	w.line("")
+	w.line("## The machine and the run")
+	w.line("")
+	w.line("| | |")
+	w.line("|---|---|")
+	row := func(name, value string) {
+		if value != "" {
+			w.line("| %s | %s |", name, cell(value))
+		}
+	}
+	row("machine", w.machine())
+	row("memory", quantity.Of(float64(m.MemBytes), "bytes"))
+	row("clock, cgroups, TCP", strings.Join(slices.DeleteFunc([]string{m.Clock, m.Cgroups,
+		m.Congestion}, func(s string) bool { return s == "" }), ", "))
+	row("hosts", w.Hosts)
+	row("begun", w.Started.UTC().Format("2 January 2006, 15:04 UTC"))
+	if w.Finished != nil {
+		row("ended", w.Finished.UTC().Format("2 January 2006, 15:04 UTC"))
+	} else {
+		row("ended", "it has no end: it was stopped, and can be resumed")
+	}
+	row("measuring", quantity.Duration(w.Measuring))
+	row("cells", fmt.Sprintf("%d: %d measured, %d void, %d failed", n.All, n.Measured, n.Void,
+		n.Failed))
+	for _, l := range w.Labels {
+		row("measured, but "+l.Name, quantity.Many(l.Cells, "cell"))
+	}
+	if !w.Calibrated {
+		row("calibration", "none: the instrument was not held against known truths before the run")
+	}
+	row("record", w.Run)
+	var tools []string
+	for _, name := range slices.Sorted(maps.Keys(m.ToolChains)) {
+		tools = append(tools, strings.TrimSpace(name+" "+m.ToolChains[name]))
+	}
+	row("tool chains", strings.Join(tools, ", "))
+	if len(w.Gates) > 0 {
+		w.line("")
+		w.line("Cells that no figure rests on, by the gate that they did not pass:")
+		w.line("")
+	}
+	for _, g := range w.Gates {
+		w.prose("- ", "%s: %s, the first: %s", g.Name, quantity.Many(g.Cells, "cell"),
+			oneLine(g.Example))
+	}
+	if len(w.Skipped) > 0 {
+		w.line("")
+		w.line("Servers that were not measured:")
+		w.line("")
+	}
+	for _, s := range w.Skipped {
+		w.prose("- ", "%s/%s: %s", s.Service, s.Model, oneLine(s.Reason))
+	}
+}

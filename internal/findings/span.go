@@ -1,0 +1,143 @@
+package findings
+
+// Numbers as the file of figures has them: four significant digits, null where there is none.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"interleave/internal/stats"
+)
+
+// A Span is an estimate with the ends of its 95 % interval, in JSON an array of three. An end that
+// is not bounded is infinite, an estimate that does not exist NaN; both are null in JSON.
+type Span struct{ Estimate, Lower, Upper float64 }
+
+// none is the span of what was not measured.
+var none = Span{math.NaN(), math.Inf(-1), math.Inf(1)}
+
+// spanOf keeps an interval; one of too few rounds keeps its estimate alone.
+func spanOf(iv stats.Interval) Span {
+	s := Span{digits(iv.Estimate), digits(iv.Lower), digits(iv.Upper)}
+	if math.IsNaN(iv.Estimate) || math.IsInf(iv.Estimate, 0) {
+		return none
+	}
+	if iv.Level == 0 || iv.Short() || math.IsNaN(iv.Lower) || math.IsNaN(iv.Upper) {
+		s.Lower, s.Upper = math.Inf(-1), math.Inf(1)
+	}
+	return s
+}
+
+// digits rounds to the four significant digits that the file keeps.
+func digits(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		return v // the largest numbers may round beyond what a float holds
+	}
+	return rounded
+}
+
+// known says whether there is an estimate.
+func (s Span) known() bool { return !math.IsNaN(s.Estimate) }
+
+// bounded says whether both ends of the interval are known.
+func (s Span) bounded() bool {
+	return s.known() && !math.IsInf(s.Lower, -1) && !math.IsInf(s.Upper, 1)
+}
+
+// side is +1 if the interval of a ratio lies above 1, -1 if it lies below, 0 if neither is shown.
+func (s Span) side() int {
+	switch {
+	case !s.bounded():
+		return 0
+	case s.Lower > 1:
+		return 1
+	case s.Upper < 1:
+		return -1
+	}
+	return 0
+}
+
+// MarshalJSON writes [estimate, lower, upper].
+func (s Span) MarshalJSON() ([]byte, error) {
+	return json.Marshal([3]*float64{finite(s.Estimate), finite(s.Lower), finite(s.Upper)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Span) UnmarshalJSON(data []byte) error {
+	v, err := three(data, 3)
+	if err != nil {
+		return fmt.Errorf("a span is [estimate, lower, upper]: %w", err)
+	}
+	*s = none
+	if v[0] == nil {
+		if v[1] != nil || v[2] != nil {
+			return errors.New("a span without an estimate has no interval")
+		}
+		return nil
+	}
+	s.Estimate = *v[0]
+	if v[1] != nil {
+		s.Lower = *v[1]
+	}
+	if v[2] != nil {
+		s.Upper = *v[2]
+	}
+	if s.Lower > s.Upper {
+		return fmt.Errorf("the interval %g .. %g has its ends exchanged", s.Lower, s.Upper)
+	}
+	return nil
+}
+
+// A Range is the region that reproduces a claim. A side that is open is 0 or infinite; an infinite
+// one is null in JSON.
+type Range [2]float64
+
+// MarshalJSON writes [from, to].
+func (r Range) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]*float64{finite(r[0]), finite(r[1])})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Range) UnmarshalJSON(data []byte) error {
+	v, err := three(data, 2)
+	if err != nil {
+		return fmt.Errorf("a range is [from, to]: %w", err)
+	}
+	*r = Range{math.Inf(-1), math.Inf(1)}
+	for i := range r {
+		if v[i] != nil {
+			r[i] = *v[i]
+		}
+	}
+	if r[0] > r[1] {
+		return fmt.Errorf("the range %g .. %g has its ends exchanged", r[0], r[1])
+	}
+	return nil
+}
+
+// three reads an array of n numbers or nulls.
+func three(data []byte, n int) ([]*float64, error) {
+	var v []*float64
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	if len(v) != n {
+		return nil, fmt.Errorf("expected %d numbers, found %d", n, len(v))
+	}
+	return v, nil
+}
+
+// finite is a pointer to v, or nil if JSON cannot write it.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
