@@ -47,13 +47,16 @@ type (
 		Note   string       `json:"note,omitempty"`
 	}
 	jsonVerdict struct {
-		Claim     string             `json:"claim"`
-		Word      stats.Word         `json:"word"`
-		Says      string             `json:"says"`
-		Sentence  string             `json:"sentence"`
-		Reason    string             `json:"reason,omitempty"`
-		P         *float64           `json:"p"`      // of the test that reproduces
-		Holm      *float64           `json:"p_holm"` // among the judged claims of its source
+		Claim    string     `json:"claim"`
+		Word     stats.Word `json:"word"`
+		Source   string     `json:"source"`
+		Says     string     `json:"says"`
+		Sentence string     `json:"sentence"`
+		Reason   string     `json:"reason,omitempty"`
+		P        *float64   `json:"p"`      // of the test that reproduces
+		Holm     *float64   `json:"p_holm"` // among the judged claims of its source
+		// what a decision would take
+		Takes     string             `json:"takes,omitempty"`
 		Cautions  []string           `json:"cautions,omitempty"`
 		Condition manifest.Condition `json:"condition,omitempty"`
 		Parts     []jsonPart         `json:"parts,omitempty"`
@@ -130,9 +133,12 @@ func encode(w io.Writer, v any) error {
 
 func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 	out := jsonVerdict{
-		Claim: v.Claim.ID, Word: v.Word, Says: v.Claim.Sentence, Sentence: v.Sentence,
-		Reason:   v.Reason,
+		Claim: v.Claim.ID, Word: v.Word, Source: sourceOf(e.Experiment, v.Claim),
+		Says: v.Claim.Sentence, Sentence: v.Sentence, Reason: v.Reason,
 		Cautions: v.Cautions, Condition: v.Condition,
+	}
+	if !decided(v.Word) {
+		out.Takes = takes(e, v)
 	}
 	if h, judged := s.holm[claimKey{e.Name, v.Claim.ID}]; judged {
 		out.P, out.Holm = finite(v.Finding.P), finite(h.p)

@@ -20,6 +20,8 @@ func Markdown(w io.Writer, run Run) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "## Interleave: run %s\n\n%s\n", run.Header.ID,
 		plainSpaces(strings.Join(s.abstract(), " ")))
+	groups := s.bySource()
+	markdownAnswers(b, groups)
 	for _, e := range s.experiments {
 		fmt.Fprintf(b, "\n### %s\n\n`%s`, %s\n", e.title(), e.Name, e.Source)
 		if len(e.verdicts) > 0 {
@@ -37,6 +39,7 @@ func Markdown(w io.Writer, run Run) error {
 			s.markdownTables(b, e, c)
 		}
 	}
+	markdownOpen(b, groups)
 	s.markdownLosses(b)
 	if command := command(run.Header.Command); command != "" {
 		fmt.Fprintf(b, "\nReproduce with `%s` (seed %d).\n", command, run.Header.Seed)
@@ -45,6 +48,39 @@ func Markdown(w io.Writer, run Run) error {
 		return fmt.Errorf("writing the Markdown: %w", err)
 	}
 	return nil
+}
+
+// markdownAnswers writes a table of the decided claims of each source.
+func markdownAnswers(b *bufio.Writer, groups []answerGroup) {
+	for _, g := range groups {
+		if g.Decided == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n### %s: %d of %d decided\n", g.Source, g.Decided, g.All)
+		fmt.Fprint(b, "\n| | claim | here (95 %) | claimed |\n|---|---|--:|--:|\n")
+		for _, w := range g.Words {
+			for _, a := range w.Rows {
+				fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s | %s |\n", signs[a.Word].sign,
+					strings.ReplaceAll(string(a.Word), " ", "&nbsp;"), a.Claim.ID,
+					cell(a.Claim.Sentence), cell(a.Here), cell(a.Claimed))
+			}
+		}
+	}
+}
+
+// markdownOpen lists the claims that are not decided, each with what it would take.
+func markdownOpen(b *bufio.Writer, groups []answerGroup) {
+	first := true
+	for _, g := range groups {
+		for _, a := range g.Open {
+			if first {
+				fmt.Fprint(b, "\n### Not decided, and what it would take\n\n")
+				first = false
+			}
+			fmt.Fprintf(b, "- %s **%s** (%s): %s\n", signs[a.Word].sign, a.Claim.ID, a.Word,
+				cell(a.Takes))
+		}
+	}
 }
 
 // cell keeps a text within its column of a table.

@@ -58,7 +58,13 @@ type page struct {
 	Unfinished  bool
 	Abstract    []string
 	Claims      int // of all experiments
-	Score       []score
+	Decided     int // of these
+	Undecided   int
+	Score       []score // of the decided ones
+	Answers     []answerGroup
+	Axis, Bare  template.HTML // of the answers, with the labels of its ticks and without
+	Grids       template.HTML // of all axes that rows share
+	Choices     []choice
 	Experiments []experimentView
 	Time        overTime
 	TimeJSON    template.JS
@@ -140,15 +146,12 @@ func newPage(s *study) (*page, error) {
 	}
 	p.Gates = s.gates()
 	p.Claims = len(s.verdicts())
-	n := s.tally()
-	for _, w := range order {
-		p.Score = append(p.Score, score{marks[w], string(w), n[w]})
-	}
 	styles := s.styles()
 	taken := map[string]bool{}
 	for _, e := range s.experiments {
 		p.Experiments = append(p.Experiments, s.view(e, styles, taken))
 	}
+	s.fillAnswers(p)
 	p.Time = s.overTime(styles)
 	p.numberFigures()
 	// json.Marshal escapes <, > and &, so the data cannot end the element that holds them.
@@ -175,9 +178,35 @@ func newPage(s *study) (*page, error) {
 	return p, nil
 }
 
+// fillAnswers sets what the page begins with, and the list of what is open.
+func (s *study) fillAnswers(p *page) {
+	n := s.tally()
+	for _, w := range order {
+		if decided(w) {
+			p.Score = append(p.Score, score{marks[w], string(w), n[w]})
+			p.Decided += n[w]
+		}
+	}
+	p.Undecided = p.Claims - p.Decided
+	anchors := map[claimKey]string{}
+	for _, e := range p.Experiments {
+		for _, c := range e.Claims {
+			anchors[claimKey{e.Name, c.Claim.ID}] = c.Anchor
+		}
+	}
+	groups, axis := s.answers(anchors)
+	p.Answers = groups
+	p.Axis, p.Bare = template.HTML(axis.Axis()), template.HTML(axis.Bare("claims"))
+	p.Choices = s.choices()
+	p.Grids = template.HTML(axis.Grid("claims")) + grids(p.Choices)
+}
+
 // numberFigures counts them in the order of the page.
 func (p *page) numberFigures() {
 	n := 0
+	if p.Decided > 0 {
+		n = 1 // the answers
+	}
 	number := func(list []drawn) {
 		for i := range list {
 			n++
@@ -227,7 +256,7 @@ func (s *study) view(e *experiment, styles map[string]figure.Style,
 	taken[v.Anchor] = true
 	v.Claims = s.claims(e, taken)
 	for _, c := range v.Claims {
-		if silent(c.Verdict) == 1 {
+		if silent(c.Verdict) > 0 {
 			v.Apart = append(v.Apart, c)
 		} else {
 			v.Judged = append(v.Judged, c)

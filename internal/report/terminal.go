@@ -29,59 +29,105 @@ type screen struct {
 	color bool
 }
 
-// Terminal writes verdicts and compact tables. Without colour there are no escape codes and no
-// block characters either: that form is for files and pipes.
+// Terminal writes the answers, then a section of compact tables for each experiment. Without colour
+// there are no escape codes and no block characters either: that form is for files and pipes.
 func Terminal(w io.Writer, run Run, width int, color bool) error {
-	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
-		for _, v := range e.verdicts {
-			out.verdict(v)
-		}
-		out.matrix(e)
-		out.tables(e)
-	})
-}
-
-// Summary is what stands at the end of a run: the verdicts without the tables. An experiment that
-// has no claim shows its tables, for they are its result.
-func Summary(w io.Writer, run Run, width int, color bool) error {
-	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
-		apart := map[stats.Word][]string{}
-		for _, v := range e.verdicts {
-			if v.Silent() {
-				apart[v.Word] = append(apart[v.Word], v.Claim.ID)
-			} else {
+	return onScreen(w, run, width, color, func(out *screen, s *study) {
+		for _, e := range s.experiments {
+			out.head(e)
+			for _, v := range e.verdicts {
 				out.verdict(v)
 			}
-		}
-		for _, w := range order {
-			if len(apart[w]) > 0 {
-				out.wrap("                    ", fmt.Sprintf("  %s %-14s  %s", out.sign(w), w,
-					strings.Join(apart[w], ", ")))
-			}
-		}
-		if len(e.verdicts) == 0 {
+			out.matrix(e)
 			out.tables(e)
 		}
 	})
 }
 
-// onScreen writes the abstract, a section for each experiment, and what was lost.
-func onScreen(w io.Writer, run Run, width int, color bool,
-	section func(*screen, *experiment)) error {
+// Summary is what stands at the end of a run: the answers without the tables. An experiment that
+// has no claim shows its tables, for they are its result.
+func Summary(w io.Writer, run Run, width int, color bool) error {
+	return onScreen(w, run, width, color, func(out *screen, s *study) {
+		for _, e := range s.experiments {
+			if len(e.verdicts) == 0 {
+				out.head(e)
+				out.tables(e)
+			}
+		}
+	})
+}
+
+// onScreen writes the abstract, the answers, what follows, the claims that are open, and what
+// was lost.
+func onScreen(w io.Writer, run Run, width int, color bool, rest func(*screen, *study)) error {
 	s := examine(run)
 	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
 	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
 	out.wrap("", strings.Join(s.abstract(), " "))
-	for _, e := range s.experiments {
-		out.line("")
-		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
-		section(out, e)
-	}
+	groups := s.bySource()
+	out.answers(groups)
+	rest(out, s)
+	out.open(groups)
 	out.losses(s)
 	if err := out.w.Flush(); err != nil {
 		return fmt.Errorf("writing the tables: %w", err)
 	}
 	return nil
+}
+
+// head begins the section of an experiment.
+func (s *screen) head(e *experiment) {
+	s.line("")
+	s.line(s.bold(e.title()) + "  " + s.dim(e.Name+" · "+e.Source))
+}
+
+// answers writes a line for each claim that is decided, by source: our figure, what is claimed, and
+// the claim's sentence below.
+func (s *screen) answers(groups []answerGroup) {
+	for _, g := range groups {
+		if g.Decided == 0 {
+			continue
+		}
+		s.line("")
+		s.line(s.bold(g.Source) + "  " + s.dim(fmt.Sprintf("%d of %d decided", g.Decided, g.All)))
+		for _, w := range g.Words {
+			for _, a := range w.Rows {
+				s.answer(a)
+			}
+		}
+	}
+}
+
+func (s *screen) answer(a answer) {
+	word := fmt.Sprintf("%-14s", a.Word)
+	if s.color {
+		word = s.escape(signs[a.Word].color, word)
+	}
+	id := s.bold(fmt.Sprintf("%-4s", a.Claim.ID))
+	text := fmt.Sprintf("  %s %s  %s", s.sign(a.Word), word, id)
+	if a.Here != "" {
+		text += "  " + a.Here
+		if a.Claimed != "" {
+			text += s.dim("  claimed: " + a.Claimed)
+		}
+	}
+	s.line(strings.TrimRight(text, " "))
+	s.wrap("      ", a.Claim.Sentence)
+}
+
+// open writes the claims that are not decided, each with what it would take.
+func (s *screen) open(groups []answerGroup) {
+	first := true
+	for _, g := range groups {
+		for _, a := range g.Open {
+			if first {
+				s.line("")
+				s.line(s.bold("Not decided, and what it would take"))
+				first = false
+			}
+			s.wrap("      ", fmt.Sprintf("  %s %s  %s", s.sign(a.Word), a.Claim.ID, a.Takes))
+		}
+	}
 }
 
 // tables writes the experiment's, condition after condition.
