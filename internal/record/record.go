@@ -167,4 +167,6 @@ const (
 	// the load's core was full: the server's figure is a lower bound
 	GeneratorBound = "generator-bound"
 	NotSteady      = "not-steady" // the window's last quarter differs from its first
+	// the machine was not quiet: ratios within the round count, absolute figures do not
+	Disturbed = "disturbed"
 )

@@ -270,3 +270,49 @@ func TestChoicesOfARun(t *testing.T) {
 		t.Errorf("services are %q", got)
 	}
 }
+
+// TestDisturbedFiguresAreMarked labels all cells of one model: its absolute figures bear a mark and
+// its ratios none.
+func TestDisturbedFiguresAreMarked(t *testing.T) {
+	run := runs(t)["few"]
+	s := examine(run)
+	for _, e := range s.experiments {
+		for _, m := range e.metrics() {
+			if note := footnote(e.rows(e.conditions[0], m)); note != "" {
+				t.Fatalf("%s of %s has a footnote in a quiet run", m, e.Name)
+			}
+		}
+	}
+	for i := range run.Cells {
+		if run.Cells[i].Model == "go-goroutine" {
+			run.Cells[i].Labels = append(run.Cells[i].Labels, record.Disturbed)
+		}
+	}
+	s = examine(run)
+	e := s.experiments[1] // of single points: a table with ratios
+	rows := e.rows(e.conditions[0], manifest.CPUPerRequest)
+	table := stripTable(rows, manifest.CPUPerRequest, e.Baseline)
+	if !strings.Contains(table.Caption, dagger) {
+		t.Errorf("no footnote: %q", table.Caption)
+	}
+	for _, row := range table.Rows {
+		if got := strings.Contains(row[1], dagger); got != (row[0] == "go-goroutine") {
+			t.Errorf("%s: figure %q", row[0], row[1])
+		}
+		if strings.Contains(row[2], dagger) {
+			t.Errorf("%s: the ratio %q is marked", row[0], row[2])
+		}
+	}
+	for form, write := range map[string]func(*strings.Builder) error{
+		"terminal": func(b *strings.Builder) error { return Terminal(b, run, 100, false) },
+		"markdown": func(b *strings.Builder) error { return Markdown(b, run) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(b.String(), dagger) < 4 || !strings.Contains(b.String(), "Other work ran") {
+			t.Errorf("%s: no mark or no footnote", form)
+		}
+	}
+}

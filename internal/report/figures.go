@@ -195,7 +195,7 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		caption += " Pale and wide, behind: the published curve (" + strings.Join(published, ", ") +
 			")."
 	}
-	return draw(id, caption, f, sweepTable(rows, m))
+	return draw(id, caption+footnote(rows), f, sweepTable(rows, m))
 }
 
 // published is a curve of the source; one that is relative is brought to the figures of this run.
@@ -259,7 +259,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	for _, r := range rows {
 		row := figure.StripRow{
 			Name: name(r), Style: styles[r.Model], Dots: r.Values,
-			Note:   figureOf(centre(r), f.Unit),
+			Note:   absolute(r, m),
 			Centre: centre(r).Estimate, Low: centre(r).Lower, High: centre(r).Upper, Twin: r.Twin,
 			Strong: e.about(r.Model) && !r.Twin,
 		}
@@ -284,7 +284,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		func(r figure.StripRow) bool { return strings.HasSuffix(r.Name, " *") }) {
 		caption += " * The load's core was full in most rounds: a lower bound."
 	}
-	return draw(id, caption, f, stripTable(rows, m, e.Baseline))
+	return draw(id, caption+footnote(rows), f, stripTable(rows, m, e.Baseline))
 }
 
 // ranked puts the best first; the twin stays below its baseline, what has no figure comes last.

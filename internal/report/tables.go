@@ -10,6 +10,7 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/quantity"
+	"interleave/internal/record"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -31,6 +32,31 @@ func figureOf(iv stats.Interval, unit string) string {
 		return quantity.Short(iv.Estimate, unit)
 	}
 	return quantity.Estimate(iv.Estimate, iv.Lower, iv.Upper, unit)
+}
+
+// dagger marks an absolute figure that rests on rounds in which the machine was not quiet.
+const dagger = "†"
+
+// disturbed is the mark of a row that rests on such rounds, or nothing.
+func disturbed(r verdict.Row) string {
+	if r.Labels[record.Disturbed] > 0 {
+		return dagger
+	}
+	return ""
+}
+
+// footnote explains the mark where a table has it.
+func footnote(rows []verdict.Row) string {
+	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return disturbed(r) != "" }) {
+		return " " + dagger + " Other work ran on the machine in some of these rounds: ratios " +
+			"within a round count, this figure by itself does not."
+	}
+	return ""
+}
+
+// absolute writes a row's figure in the metric's unit, marked where that is due.
+func absolute(r verdict.Row, m manifest.Metric) string {
+	return figureOf(centre(r), manifest.Metrics[m].Unit) + disturbed(r)
 }
 
 // rounds tells how many count, and how many do not.
@@ -92,28 +118,27 @@ func sweepTable(rows []verdict.Row, m manifest.Metric) table {
 				line = append(line, quantity.Missing)
 				continue
 			}
-			line = append(line, figureOf(centre(r), manifest.Metrics[m].Unit)+", n = "+
-				rounds(len(r.Values), r.Void))
+			line = append(line, absolute(r, m)+", n = "+rounds(len(r.Values), r.Void))
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	t.Caption = capital(unit(m)) + ": estimate (95 % interval), n = rounds."
+	t.Caption = capital(unit(m)) + ": estimate (95 % interval), n = rounds." + footnote(rows)
 	return t
 }
 
 // stripTable has a row for each model, with the ratio against the baseline.
 func stripTable(rows []verdict.Row, m manifest.Metric, baseline string) table {
 	t := table{
-		Caption: "Estimate (95 % interval) over the rounds; ratios within rounds.",
-		Head:    []string{"model", unit(m), "by " + baseline, "rounds", "remarks"},
+		Caption: "Estimate (95 % interval) over the rounds; ratios within rounds." +
+			footnote(rows),
+		Head: []string{"model", unit(m), "by " + baseline, "rounds", "remarks"},
 	}
 	for _, r := range rows {
 		against := figureOf(ratio(r), "")
 		if r.Model == baseline && !r.Twin {
 			against = "1"
 		}
-		t.Rows = append(t.Rows, []string{name(r), figureOf(centre(r), manifest.Metrics[m].Unit),
-			against,
+		t.Rows = append(t.Rows, []string{name(r), absolute(r, m), against,
 			rounds(len(r.Values), r.Void), labels(r.Labels)})
 	}
 	return t

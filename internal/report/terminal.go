@@ -245,6 +245,7 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)),
 				cmp.Or(e.Axis.Label, e.Axis.Over), c))
 			s.sweep(sweep, m)
+			s.note(sweep)
 		}
 		for _, rows := range byPoint(single) {
 			if !slices.ContainsFunc(rows, measured) {
@@ -255,6 +256,7 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds",
 				capital(unit(m)), rows[0].Point, c))
 			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
+			s.note(rows)
 		}
 	}
 	for _, r := range e.courses(c) {
@@ -265,6 +267,13 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 	if !shown {
 		s.wrap("  ", fmt.Sprintf("On %s cores no cell counts of %s.", c,
 			strings.Join(e.Models, ", ")))
+	}
+}
+
+// note is the footnote of a table that needs one.
+func (s *screen) note(rows []verdict.Row) {
+	if text := footnote(rows); text != "" {
+		s.wrap("  ", text)
 	}
 }
 
@@ -309,7 +318,8 @@ func sweepMatrix(rows []verdict.Row, m manifest.Metric) [][]string {
 			text := quantity.Missing
 			for _, r := range rows {
 				if name(r) == line[0] && r.Point == p {
-					text = quantity.Short(centre(r).Estimate, manifest.Metrics[m].Unit)
+					text = quantity.Short(centre(r).Estimate, manifest.Metrics[m].Unit) +
+						disturbed(r)
 				}
 			}
 			short = append(short, plainSpaces(text))
@@ -362,8 +372,7 @@ func (s *screen) strip(rows []verdict.Row, m manifest.Metric) {
 	}
 	var t [][]string
 	for _, r := range rows {
-		t = append(t, []string{name(r), plainSpaces(figureOf(centre(r), manifest.Metrics[m].Unit)),
-			rounds(len(r.Values), r.Void)})
+		t = append(t, []string{name(r), plainSpaces(absolute(r, m)), rounds(len(r.Values), r.Void)})
 	}
 	widths := columns(t)
 	room := s.width - total(widths) - 4
