@@ -362,7 +362,8 @@ func (k *chat) tick() int64 {
 		}
 	}
 	k.heldBack = still
-	if k.shared.parts > 1 && (len(k.heldBack) > 0 || k.stage == stageDrain) {
+	if k.shared.parts > 1 && (len(k.heldBack) > 0 || k.stage == stageDrain ||
+		k.stage == stageLull) {
 		return k.now + int64(otherThreads)
 	}
 	return never
@@ -391,7 +392,7 @@ func (k *chat) drained() bool {
 	if k.living < len(k.conns) {
 		return true
 	}
-	if int(k.shared.atClose.Load()) < k.shared.parts {
+	if !k.shared.quiet() {
 		return false
 	}
 	for i := range k.rooms {

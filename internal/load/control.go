@@ -146,9 +146,24 @@ func (e *Engine) Next() (Event, error) {
 }
 
 // Go lets the load begin. It is called once, after Connected.
-func (e *Engine) Go() error {
-	if _, err := e.stdin.WriteString("go\n"); err != nil {
-		return fmt.Errorf("beginning the load: %w%s", err, e.stderr.words())
+func (e *Engine) Go() error { return e.tell("beginning the load", "go\n") }
+
+// Stint lets a load of stints run for a time. Next then reports Rested.
+func (e *Engine) Stint(s Stint) error {
+	line, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return e.tell("beginning a stint", string(line)+"\n")
+}
+
+// End ends a load of stints. Next then reports Done.
+func (e *Engine) End() error { return e.tell("ending the load", endWord) }
+
+// tell writes a line to the engine.
+func (e *Engine) tell(what, line string) error {
+	if _, err := e.stdin.WriteString(line); err != nil {
+		return fmt.Errorf("%s: %w%s", what, err, e.stderr.words())
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ type shared struct {
 	emit      func(Event)
 	atOpen    atomic.Int32 // threads that have come so far
 	atClose   atomic.Int32
+	roll      *roll  // nil unless the load is of stints
+	wakes     []bell // a thread's each, of a load of stints
 	job       job
 }
 
@@ -43,7 +45,8 @@ type engine struct {
 	shared  shared
 	workers []*worker
 	stopped atomic.Bool
-	mu      sync.Mutex // over closed and the descriptor that it tells of
+	wrong   atomic.Pointer[error] // what was asked and could not be done
+	mu      sync.Mutex            // over closed and the descriptor that it tells of
 	closed  bool
 }
 
@@ -74,6 +77,12 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 		return nil, fmt.Errorf("creating an eventfd: %w", err)
 	}
 	e.shared.stopFD = fd
+	if p.Stints {
+		if err := e.takeStints(); err != nil {
+			e.close()
+			return nil, err
+		}
+	}
 	for i := range e.shared.parts {
 		w, err := newWorker(&e.shared, &e.plan, i)
 		if err != nil {
@@ -83,6 +92,48 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 		e.workers = append(e.workers, w)
 	}
 	return e, nil
+}
+
+// takeStints prepares a load of stints.
+func (e *engine) takeStints() error {
+	e.shared.roll = newRoll(e.shared.parts)
+	for range e.shared.parts {
+		b, err := newBell()
+		if err != nil {
+			return err
+		}
+		e.shared.wakes = append(e.shared.wakes, b)
+	}
+	return nil
+}
+
+// stint begins a stint. Any goroutine may call it.
+func (e *engine) stint(s Stint) error {
+	if e.shared.roll == nil {
+		return errors.New("a stint was asked of a load that has none")
+	}
+	err := e.shared.roll.ask(s)
+	if err == nil {
+		e.wakeAll()
+	}
+	return err
+}
+
+// finish ends a load of stints.
+func (e *engine) finish() {
+	e.shared.roll.ending.Store(true)
+	e.wakeAll()
+}
+
+func (e *engine) wakeAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	for _, b := range e.shared.wakes {
+		b.ring()
+	}
 }
 
 // stop ends all threads at once. Any goroutine may call it.
@@ -108,6 +159,9 @@ func (e *engine) close() {
 		}
 	}
 	unix.Close(e.shared.stopFD)
+	for _, b := range e.shared.wakes {
+		b.close()
+	}
 }
 
 var errStopped = errors.New("stopped before the load had ended")
@@ -227,6 +281,9 @@ func (e *engine) result() *Result {
 		opened, closed = min(opened, w.openedAt), max(closed, w.closedAt)
 	}
 	total.Window = time.Duration(max(0, closed-opened))
+	if e.shared.roll != nil {
+		total.Window = e.shared.roll.total()
+	}
 	e.shared.job.verify(&all)
 	total.Errors, total.FirstFail = all.kinds, all.first
 	return total

@@ -52,6 +52,14 @@ func (f *faults) add(kind string, n int64, format string, args ...any) {
 	}
 }
 
+// total is how many errors there are, of all kinds.
+func (f *faults) total() (n int64) {
+	for _, of := range f.kinds {
+		n += of
+	}
+	return n
+}
+
 func (f *faults) merge(other *faults) {
 	for kind, n := range other.kinds {
 		if f.kinds == nil {

@@ -1,8 +1,9 @@
 package load
 
 // The engine's process: a plan on the first line of standard input, the word "go" on the second,
-// and one JSON line on standard output for each stage. When standard input ends, the process that
-// started the engine has gone, and the engine ends too.
+// and one JSON line on standard output for each stage. A load of stints is asked for each by a
+// line, and ended by the word "end". When standard input ends, the process that started the engine
+// has gone, and the engine ends too.
 
 import (
 	"bufio"
@@ -70,8 +71,12 @@ func serve(stdin *bufio.Reader, emit func(Event)) (*Result, error) {
 		runtime.GOMAXPROCS(e.shared.parts + 1)
 	}
 	start := make(chan struct{})
-	go obey(stdin, start, e.stop)
-	return e.run(start)
+	go e.obey(stdin, start)
+	r, err := e.run(start)
+	if wrong := e.wrong.Load(); wrong != nil {
+		return nil, *wrong
+	}
+	return r, err
 }
 
 func readPlan(stdin *bufio.Reader) (Plan, error) {
@@ -102,20 +107,39 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// obey waits for the word to begin, then for the end of standard input, which stops the engine. It
-// closes start once and ends with the process.
-func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
+// obey waits for the word to begin, then for stints, and at last for the end of standard input,
+// which stops the engine. A line that it does not understand stops the engine too. It closes start
+// once and ends with the process.
+func (e *engine) obey(stdin *bufio.Reader, start chan<- struct{}) {
+	defer e.stop()
 	line, err := readLine(stdin)
 	if err != nil || string(line) != "go\n" {
-		stop()
+		e.stop()
 		close(start)
 		return
 	}
 	close(start)
+	for e.shared.roll != nil {
+		line, err := readLine(stdin)
+		if err != nil {
+			return
+		}
+		if string(line) == endWord {
+			e.finish()
+			break
+		}
+		s, err := parseStint(line)
+		if err == nil {
+			err = e.stint(s)
+		}
+		if err != nil {
+			e.wrong.Store(&err)
+			return
+		}
+	}
 	for err == nil {
 		_, err = stdin.ReadByte()
 	}
-	stop()
 }
 
 // pinThreads puts all threads of the process on the engine's cores, the runtime's own included:

@@ -38,6 +38,8 @@ type Plan struct {
 	// parts of the window that replies are counted in; 0 = 20
 	Slices int   `json:"slices"`
 	CPUs   []int `json:"cpus,omitempty"`
+	// the load rests, and runs when it is asked to: its window is the sum of the stints that count
+	Stints bool `json:"stints,omitempty"`
 }
 
 // An Event is one line that the engine's process prints.
@@ -45,6 +47,9 @@ type Event struct {
 	At     Stage   `json:"at"`
 	Result *Result `json:"result,omitempty"` // at Done
 	Error  string  `json:"error,omitempty"`  // at Failed
+	// at Rested: the counted stints so far, and all errors so far
+	Window time.Duration `json:"window_ns,omitempty"`
+	Errors int64         `json:"errors,omitempty"`
 }
 
 // Stage is how far the engine is.
@@ -56,6 +61,7 @@ const (
 	Connected Stage = "connected" // every connection is open (shape connect: at once)
 	Opened    Stage = "opened"    // the measuring window is open
 	Closed    Stage = "closed"    // the measuring window is closed
+	Rested    Stage = "rested"    // a stint has ended, and all that it sent is answered
 	Done      Stage = "done"
 	Failed    Stage = "failed"
 )
@@ -106,6 +112,9 @@ func (p *Plan) Validate() error {
 		return err
 	}
 	if err := p.validateShape(); err != nil {
+		return err
+	}
+	if err := p.validateStints(); err != nil {
 		return err
 	}
 	return known.validate(p)

@@ -17,6 +17,9 @@ type schedule struct {
 	n     uint64  // requests so far
 	exact float64 // due time of the next one since base, exponential
 	rng   *rand.Rand
+	begun bool
+	// when its clock was stopped last
+	paused int64
 }
 
 // newSchedule makes the part-th of parts schedules that together have rate requests a second.
@@ -31,7 +34,7 @@ func newSchedule(rate float64, gaps string, seed uint64, part, parts int) *sched
 
 // begin starts the schedule at a time; the first request is due at once, or a random gap later.
 func (s *schedule) begin(at int64) {
-	s.base, s.n, s.exact = at, 0, 0
+	s.base, s.n, s.exact, s.begun = at, 0, 0, true
 	if s.rng != nil {
 		s.exact = s.rng.ExpFloat64() * s.gap
 	}
@@ -55,6 +58,19 @@ func (s *schedule) advance() {
 }
 
 func (s *schedule) end() { s.next = never }
+
+// pause stops the clock of a schedule, and resume lets it go on: what was due so long after the
+// pause is due so long after that. A schedule that has not begun begins.
+func (s *schedule) pause(at int64) { s.paused, s.next = at, never }
+
+func (s *schedule) resume(at int64) {
+	if !s.begun {
+		s.begin(at)
+		return
+	}
+	s.base += at - s.paused
+	s.next = s.due()
+}
 
 // A ramp says how many connections may be begun by now. A listener's backlog holds 4096: burst
 // fills a quarter of it, and perSecond (a guess) is what a server that forks for each client

@@ -13,6 +13,9 @@ type stage uint8
 const (
 	stageWarm   stage = iota // load, not measured
 	stageSettle              // a finite load: what the warm-up left in flight is answered
+	stageRest                // nothing is sent until a stint is asked for
+	stageStint               // load, for the time of a stint
+	stageLull                // what the stint left in flight is answered
 	stageWindow              // load, measured
 	stageDrain               // nothing is sent; what is in flight is answered
 	stageEnding              // sink: half-closed, the servers' ends of file are awaited
@@ -30,6 +33,10 @@ func (w *worker) begin(at int64) {
 	w.now = at
 	for i := range w.conns {
 		w.conns[i].left = unlimited
+	}
+	if w.plan.Stints {
+		w.awaitStints()
+		return
 	}
 	if w.plan.WarmUp == 0 {
 		w.openAt = at
@@ -83,6 +90,14 @@ func (w *worker) advance() {
 		w.driver.expire()
 		w.openAt = w.now
 		w.openWindow()
+	case stageStint:
+		w.sendDue() // what was due before the end, if the engine is behind
+		if w.stage == stageStint {
+			w.lull()
+		}
+	case stageLull:
+		w.driver.expire()
+		w.rest()
 	case stageWindow:
 		w.sendDue() // what was due before the end, if the engine is behind
 		w.abandon()
@@ -99,7 +114,7 @@ func (w *worker) advance() {
 
 // openWindow begins to measure. A finite load, and one without warm-up, begins here.
 func (w *worker) openWindow() {
-	w.stage, w.measuring, w.sending = stageWindow, true, true
+	w.stage, w.sending = stageWindow, true
 	if w.finite {
 		w.counting = true
 		w.left = 0
@@ -116,25 +131,44 @@ func (w *worker) openWindow() {
 	}
 	w.setDeadline(w.closeAt)
 	w.openedAt = w.now
-	w.windowIn, w.windowOut = w.bytesIn, w.bytesOut-w.driver.unsent()
-	w.use = readThreadUse(w.stat, w.statBuf[:])
+	w.startCounting()
 	w.shared.pass(&w.shared.atOpen, Opened)
 	if w.finite || w.plan.WarmUp == 0 {
 		w.kick()
 	}
 }
 
-// abandon ends the load, if need be before its window has opened, and begins to drain.
+// startCounting and stopCounting are called at the two ends of a window, or of each part of one.
+func (w *worker) startCounting() {
+	w.measuring = true
+	w.windowIn -= w.bytesIn
+	w.windowOut -= w.bytesOut - w.driver.unsent()
+	w.use = w.use.minus(readThreadUse(w.stat, w.statBuf[:]))
+}
+
+func (w *worker) stopCounting() {
+	w.measuring = false
+	w.windowIn += w.bytesIn
+	w.windowOut += w.bytesOut - w.driver.unsent()
+	w.use = readThreadUse(w.stat, w.statBuf[:]).plus(w.use)
+}
+
+// abandon ends the load, if need be before its window has opened, and begins to drain. A load of
+// stints ends with its stint, and all that follow are empty.
 func (w *worker) abandon() {
-	if w.stage > stageWindow {
+	switch {
+	case w.stage > stageWindow:
+		return
+	case w.plan.Stints:
+		w.stints.spent = true
+		if w.stage == stageStint {
+			w.lull()
+		}
 		return
 	}
 	if w.measuring {
-		w.measuring = false
 		w.closedAt = w.now
-		w.use = readThreadUse(w.stat, w.statBuf[:]).minus(w.use)
-		w.windowIn = w.bytesIn - w.windowIn
-		w.windowOut = w.bytesOut - w.driver.unsent() - w.windowOut
+		w.stopCounting()
 	} else {
 		w.shared.pass(&w.shared.atOpen, Opened)
 	}

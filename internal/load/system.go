@@ -6,6 +6,7 @@ package load
 // threads never wait for us.
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -98,7 +99,52 @@ func (p *poller) wait(ns int64) (int, syscall.Errno) {
 	return 0, e
 }
 
+// longestRest is how long a worker that rests sleeps at once: it is woken by an event.
+const longestRest = time.Second
+
+// rest is wait for a worker that rests. The scheduler is told, and may give its processor away, so
+// that it sleeps without waking every 10 ms.
+func (p *poller) rest(ns int64) (int, syscall.Errno) {
+	p.timeout = unix.NsecToTimespec(max(0, min(ns, int64(longestRest))))
+	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd),
+		uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+	switch e {
+	case 0:
+		return int(n), 0
+	case unix.EINTR:
+		return 0, 0
+	}
+	return 0, e
+}
+
 func (p *poller) close() { unix.Close(int(p.fd)) }
+
+// A bell is an eventfd that wakes one worker.
+type bell struct{ fd int }
+
+func newBell() (bell, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return bell{}, fmt.Errorf("creating an eventfd: %w", err)
+	}
+	return bell{fd}, nil
+}
+
+// ring wakes the worker that watches the bell. Any goroutine may call it.
+func (b bell) ring() {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = unix.Write(b.fd, one[:])
+}
+
+// take has the bell be silent until it is rung again.
+func (b bell) take() {
+	var n [8]byte
+	_, _ = unix.Read(b.fd, n[:])
+}
+
+func (b bell) close() { unix.Close(b.fd) }
 
 // connectFrom opens a non-blocking socket and begins to connect. done tells that the connection
 // stands already, as it mostly does over loopback.
@@ -211,4 +257,8 @@ func waits(line []byte) (waited time.Duration, runs int64) {
 
 func (u threadUse) minus(v threadUse) threadUse {
 	return threadUse{u.user - v.user, u.system - v.system, u.runWait - v.runWait, u.runs - v.runs}
+}
+
+func (u threadUse) plus(v threadUse) threadUse {
+	return threadUse{u.user + v.user, u.system + v.system, u.runWait + v.runWait, u.runs + v.runs}
 }

@@ -45,6 +45,7 @@ const unlimited = 1 << 62
 const (
 	stopTag   = -1
 	driverTag = -2 // one of the driver's own
+	wakeTag   = -3 // of a load of stints: something is asked of this worker
 )
 
 // A worker is one thread. Other threads touch shared alone.
@@ -66,6 +67,7 @@ type worker struct {
 	clock
 	demand
 	tally
+	stints turn
 }
 
 // clock is a worker's place in its load: its stage, and the times of stage and window.
@@ -146,6 +148,9 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 		w.sources = append(w.sources, unix.SockaddrInet4{Addr: a.As4()})
 	}
 	w.timeline = newTimeline(int64(p.Window), p.slices())
+	if p.Stints { // closed loops last until their last reply
+		w.timeline = newTimeline(0, p.slices())
+	}
 	w.driver = s.job.driver(w)
 	w.provide()
 	if !s.apart {
@@ -182,7 +187,11 @@ func (w *worker) loop() {
 			w.advance()
 			continue
 		}
-		n, e := w.poll.wait(min(w.deadline, w.schedule.next, tickAt) - w.now)
+		wait := w.poll.wait
+		if w.stage == stageRest {
+			wait = w.poll.rest
+		}
+		n, e := wait(min(w.deadline, w.schedule.next, tickAt) - w.now)
 		if e != 0 {
 			w.faults.add(ioKind(e), 1, "waiting for events: %v", e)
 			w.stage = stageDone
@@ -194,6 +203,10 @@ func (w *worker) loop() {
 				break
 			}
 			w.now = nanotime()
+			if ev.Fd == wakeTag {
+				w.wake()
+				continue
+			}
 			if w.now >= w.schedule.next {
 				w.sendDue()
 			}
@@ -207,11 +220,14 @@ func (w *worker) loop() {
 
 // idle tells that a stage has nothing to wait for any more.
 func (w *worker) idle() bool {
-	if w.living == 0 {
+	switch {
+	case w.stage == stageRest:
+		return false
+	case w.living == 0:
 		return true
 	}
 	switch w.stage {
-	case stageDrain:
+	case stageDrain, stageLull:
 		return w.inFlight == 0 && w.driver.drained()
 	case stageSettle, stageEnding:
 		return w.inFlight == 0
@@ -230,12 +246,20 @@ func (w *worker) count(n int64) {
 	}
 }
 
+// lasted is how long the worker has measured.
+func (w *worker) lasted() int64 {
+	if w.plan.Stints {
+		return w.stints.active
+	}
+	return w.closedAt - w.openedAt
+}
+
 // outcome returns the counts of the worker.
 func (w *worker) outcome() *Result {
 	return &Result{
-		Window: time.Duration(w.closedAt - w.openedAt), Part: w.driver.part(),
+		Window: time.Duration(w.lasted()), Part: w.driver.part(),
 		Errors: w.faults.kinds, FirstFail: w.faults.first,
-		Slices: w.timeline.cut(w.closedAt-w.openedAt, w.plan.slices()),
+		Slices: w.timeline.cut(w.lasted(), w.plan.slices()),
 		User:   w.use.user, System: w.use.system, RunWait: w.use.runWait, Runs: w.use.runs,
 		Threads: 1,
 	}
