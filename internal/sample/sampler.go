@@ -114,20 +114,30 @@ func (s *Sampler) sample() {
 	}
 }
 
-// look takes one sample. The costly layers of the mark that opens the window are read before the
-// clock, those of all others after it, so that they cost the window nothing.
+// look takes one sample and keeps it.
 func (s *Sampler) look(mark string) Sample {
-	if mark == MarkOpen {
+	now, ok := s.take(mark, mark == MarkOpen, mark != "")
+	if ok {
+		s.series.Samples = append(s.series.Samples, now)
+	}
+	return now
+}
+
+// take takes one sample. The costly layers are read before the clock if something begins there, as
+// at the mark that opens the window, else after it, so that they cost the window nothing. Unless
+// they must be read, they are if they are due.
+func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
+	if first {
 		if s.group.Look(&s.usage) == nil {
-			s.deep(mark)
+			s.deep(mark, must)
 		}
 	}
 	now, ok := s.shallow()
 	if !ok {
-		return Sample{Mark: mark}
+		return Sample{Mark: mark}, false
 	}
-	if mark != MarkOpen {
-		s.deep(mark)
+	if !first {
+		s.deep(mark, must)
 	}
 	s.table.fill(&s.last)
 	now.RSS, now.PSS = s.last.RSS, s.last.PSS
@@ -138,8 +148,7 @@ func (s *Sampler) look(mark string) Sample {
 	now.Mark = mark
 	now.Kernel, now.Ran = s.last.Kernel, s.last.Ran
 	s.last.PSS, s.last.Kernel, s.last.Ran = 0, 0, nil
-	s.series.Samples = append(s.series.Samples, now)
-	return now
+	return now, true
 }
 
 // shallowTries bounds how often the first layer is read again because the sampler lost its core
@@ -166,15 +175,15 @@ func (s *Sampler) shallow() (now Sample, ok bool) {
 	return now, true
 }
 
-// deep reads the figures of processes and threads, each layer if it is due or if this is a mark.
-func (s *Sampler) deep(mark string) {
-	marked := mark != ""
-	s.process.run(marked, func() { s.table.processes(&s.reader, s.usage.PIDs) })
-	s.detail.run(marked, func() {
+// deep reads the figures of processes and threads, each layer if it is due or must be read, and at
+// a mark those of memory.
+func (s *Sampler) deep(mark string, must bool) {
+	s.process.run(must, func() { s.table.processes(&s.reader, s.usage.PIDs) })
+	s.detail.run(must, func() {
 		s.table.threads(&s.reader, mark)
 		s.last.Ran = s.table.trace()
 	})
-	if marked {
+	if mark != "" {
 		s.last.PSS = s.table.pss(&s.reader)
 		s.last.Kernel, _ = proc.ParseKernelMemory(s.reader.Path("/proc/meminfo"))
 	}
