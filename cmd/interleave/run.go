@@ -255,10 +255,10 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "experiment\tpoint\tcondition\tcells a round\trounds")
+	fmt.Fprintln(t, "experiment\tpoint\tcondition\tcells a round\trounds\tmeasured")
 	for _, b := range plan.Blocks {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", b.Experiment.Name, b.Point.Name, b.Condition,
-			len(b.Specs), plan.Rounds[b.Experiment.Name])
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", b.Experiment.Name, b.Point.Name, b.Condition,
+			len(b.Specs), plan.Rounds[b.Experiment.Name], measured(s, b))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -276,6 +276,19 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 		"%d cells, about %.1f minutes besides building and 5 s of calibration\n", plan.Cells(),
 		plan.Estimate().Minutes())
 	return err
+}
+
+// measured says how the cells of a block are measured.
+func measured(s *run.Session, b *run.Block) string {
+	can, why := run.Duets(b)
+	switch {
+	case s.Choice.Cells:
+		return "in cells"
+	case can:
+		return "as a duet"
+	}
+	kind, _, _ := strings.Cut(why, ":")
+	return "in cells: " + kind
 }
 
 // measure runs a session with live progress and reports the recorded cells, complete or not.

@@ -282,7 +282,7 @@ func (e *engine) result() *Result {
 	}
 	total.Window = time.Duration(max(0, closed-opened))
 	if e.shared.roll != nil {
-		total.Window = e.shared.roll.total()
+		total.Window, total.Lull = e.shared.roll.total()
 	}
 	e.shared.job.verify(&all)
 	total.Errors, total.FirstFail = all.kinds, all.first

@@ -28,6 +28,8 @@ type Result struct {
 	RunWait time.Duration `json:"run_wait_ns"` // the engine's wait for a core in the window
 	Runs    int64         `json:"runs"`        // how often it was given one
 	Threads int           `json:"threads"`
+	// of a load of stints: the time after each in which nothing was sent and replies were awaited
+	Lull time.Duration `json:"lull_ns,omitempty"`
 }
 
 // A Part is what the loads of one family count. Every type of part embeds plain, and has more

@@ -75,6 +75,7 @@ type roll struct {
 	began   int64        // this stint, of the first thread
 	ended   int64        // this stint, of the last thread to have all replies
 	window  int64        // counted stints so far, in ns
+	lull    int64        // of them, what passed between the last send and the last reply
 	errors  int64        // of all threads so far
 }
 
@@ -122,6 +123,9 @@ func (r *roll) rest(at, faults int64, scheduled bool) (last bool, window, errors
 	if r.resting < r.parts {
 		return false, 0, 0
 	}
+	if r.stint.Counted {
+		r.lull += max(0, r.ended-r.began-int64(r.stint.For))
+	}
 	switch {
 	case !r.stint.Counted:
 	case scheduled:
@@ -132,11 +136,11 @@ func (r *roll) rest(at, faults int64, scheduled bool) (last bool, window, errors
 	return true, r.window, r.errors
 }
 
-// total is the time of all counted stints.
-func (r *roll) total() time.Duration {
+// total is the time of all counted stints, and of their lulls.
+func (r *roll) total() (window, lull time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Duration(r.window)
+	return time.Duration(r.window), time.Duration(r.lull)
 }
 
 // quiet tells whether no thread of the load sends any more, in this stint or at all.

@@ -377,7 +377,7 @@ func TestRoll(t *testing.T) {
 		parts := 1 + rng.IntN(4)
 		r := newRoll(parts)
 		scheduled := rng.IntN(2) == 0
-		var want, faults, at int64
+		var want, wantLull, faults, at int64
 		for range 1 + rng.IntN(10) {
 			s := Stint{For: time.Duration(1 + rng.IntN(1000)), Counted: rng.IntN(3) > 0}
 			if err := r.ask(s); err != nil {
@@ -406,13 +406,18 @@ func TestRoll(t *testing.T) {
 				if !last {
 					continue
 				}
+				if s.Counted {
+					wantLull += max(0, latest-first-int64(s.For))
+				}
 				switch {
 				case s.Counted && scheduled:
 					want += int64(s.For)
 				case s.Counted:
 					want += latest - first
 				}
-				if window != want || errors != faults || r.total() != time.Duration(want) {
+				total, lull := r.total()
+				if window != want || errors != faults || total != time.Duration(want) ||
+					lull != time.Duration(wantLull) {
 					t.Fatalf("a window of %d and %d errors, want %d and %d", window, errors, want,
 						faults)
 				}

@@ -55,6 +55,7 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		Expect:   t.need("expect", "what is expected before it is run"),
 		Service:  t.need("service", "the folder in services/ that is measured"),
 		Asked:    t.flag("only_when_named"),
+		Cells:    t.flag("cells"),
 		Setup:    t.texts("setup", false),
 		Here:     t.texts("here", false),
 	}}

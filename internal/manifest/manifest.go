@@ -139,6 +139,7 @@ type Experiment struct {
 	Question string
 	Expect   string
 	Asked    bool // it runs only when it is named: it takes more of a machine than most have
+	Cells    bool // its points are never measured as duets
 	// the source's machine, versions and durations: the differences a verdict lists; none if
 	// nothing is published
 	Setup   []string

@@ -12,7 +12,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, output, members, senders, ask, reads, chain)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
-		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, setup, here, baseline, metrics, load, sweep, point, depth, curve, claim, profiles, models)`},
+		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, cells, setup, here, baseline, metrics, load, sweep, point, depth, curve, claim, profiles, models)`},
 	{"unknown claim key", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		"sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` +

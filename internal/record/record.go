@@ -127,6 +127,8 @@ type Cell struct {
 	Condition manifest.Condition `json:"condition"`
 	Round     int                `json:"round"` // from 1
 	Order     int                `json:"order"` // place in the round, from 1
+	// measured in stints, side by side with the other cells of its point and round
+	Duet bool `json:"duet,omitempty"`
 	// from 1; a cell that the machine spoilt is tried twice
 	Attempt int           `json:"attempt"`
 	Started time.Time     `json:"started"`

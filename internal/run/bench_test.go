@@ -45,6 +45,7 @@ func made(name string, values ...float64) *manifest.Experiment {
 type fakeBench struct {
 	now    time.Time
 	asked  []string
+	duets  int
 	answer func(s *Spec, c *record.Cell, nth int) error // nth from 1, over all cells
 }
 
@@ -61,6 +62,23 @@ func (b *fakeBench) Measure(ctx context.Context, s *Spec, _ uint64,
 		}
 	}
 	return c, ctx.Err()
+}
+
+// Round answers for the cells of a block, one after the other.
+func (b *fakeBench) Round(ctx context.Context, specs []*Spec, seed uint64,
+	window func(bool)) (cells []*record.Cell, err error) {
+	b.duets++
+	for _, s := range specs {
+		c, err := b.Measure(ctx, s, seed, func(bool) {})
+		if err != nil {
+			return nil, err
+		}
+		c.Duet = true
+		cells = append(cells, c)
+	}
+	window(true)
+	window(false)
+	return cells, nil
 }
 
 // spelt names a spec: "first/connections = 1/a'", the twin with a dash.

@@ -41,23 +41,34 @@ func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64,
 	window func(open bool)) (*record.Cell, error) {
 	runtime.GC() // now, so that the controller has nothing to collect while the window is open
 	c := &record.Cell{Load: s.Point.Load, Status: record.Measured}
-	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)),
-		Pinned: s.Condition == manifest.Own, Window: s.Window}
-	if facts.LoadCores == 0 {
-		facts.LoadCores = 1 // one engine thread on any core
-	}
+	facts := l.facts(s)
 	err := l.measure(ctx, s, seed, window, c, &facts)
 	var bad *spoilt
 	switch {
 	case errors.As(err, &bad):
-		c.Status, c.Tail = record.Broken, bad.tail
-		c.Reasons = append(c.Reasons, record.Reason{Gate: bad.gate, Text: bad.err.Error()})
+		breaks(c, bad)
 		return c, nil
 	case err != nil:
 		return nil, err
 	}
 	Judge(c, facts)
 	return c, nil
+}
+
+// facts are what is known of a cell before it is measured.
+func (l *Local) facts(s *Spec) Facts {
+	f := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)),
+		Pinned: s.Condition == manifest.Own, Window: s.Window}
+	if f.LoadCores == 0 {
+		f.LoadCores = 1 // one engine thread on any core
+	}
+	return f
+}
+
+// breaks makes a cell a failed one.
+func breaks(c *record.Cell, why *spoilt) {
+	c.Status, c.Tail = record.Broken, why.tail
+	c.Reasons = append(c.Reasons, record.Reason{Gate: why.gate, Text: why.err.Error()})
 }
 
 // spoilt is an error that ends a cell but not the run.
@@ -138,6 +149,11 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	if loadErr != nil {
 		return &spoilt{"load", loadErr, server.Tail()}
 	}
+	return s.ends(chain, c, f)
+}
+
+// ends stops the servers of a cell, and notes what they do wrong.
+func (s *Spec) ends(chain serve.Chain, c *record.Cell, f *Facts) error {
 	var failure *serve.Failure
 	switch err := forgiven(s.Model, chain.Stop()); {
 	case errors.As(err, &failure) && failure.Cause == serve.Died:

@@ -29,6 +29,14 @@ const (
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
+	// In a duet, what disturbs one model disturbs all: ratios still count up to these shares of the
+	// machine, absolute figures up to the limits above.
+	maxDuetSteal   = .20
+	maxDuetForeign = .50
+	// of the machine's time, by the servers that rest in a duet
+	maxResting = .02
+	// of a duet's window, in which a load with a schedule waited for what was due in it
+	maxLull = .10
 	// of the window that was asked for: else the load was not let run when it opened
 	minWindow     = .90
 	maxUnsteady   = .10                   // difference of the window's last quarter from its first
@@ -46,8 +54,17 @@ type Facts struct {
 	ClockStep time.Duration // wall clock against the monotonic one, over the cell
 	// "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
 	Stranger string
-	Died     string // how the server ended before it was told to; empty if it did not
-	Dirty    string // what the server did wrong when it was told to end; empty if nothing
+	Died     string     // how the server ended before it was told to; empty if it did not
+	Dirty    string     // what the server did wrong when it was told to end; empty if nothing
+	Duet     *DuetFacts // nil unless the cell is one of a duet
+}
+
+// DuetFacts are the times of a whole duet, for /proc counts the machine's in ticks of 10 ms.
+type DuetFacts struct {
+	Wall    time.Duration // from the first stint to the last
+	Steal   time.Duration // by the hypervisor
+	Foreign time.Duration // CPU of what is neither server, load nor laboratory
+	Resting time.Duration // CPU of the other models' servers while they rested
 }
 
 // A gate looks at a cell and says why it cannot count, or nothing.
@@ -57,7 +74,8 @@ type gate func(c *record.Cell, f Facts) *record.Reason
 // gates of the load's family come between the two lists.
 var (
 	basic = []gate{died, stranger, wrongReplies, errorsSeen, window, cut}
-	gates = []gate{late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
+	gates = []gate{late, achieved, overloaded, busyLoad, loadWait, littlesLaw, steal, foreign,
+		resting, clock, dirty}
 )
 
 // ofFamily are the gates of a load's family.
@@ -93,6 +111,18 @@ func Judge(c *record.Cell, f Facts) {
 	if family.Even() && unsteady(c.Result) {
 		c.Labels = append(c.Labels, record.NotSteady)
 	}
+	if d := f.Duet; d != nil && (d.share(d.Steal, f) > maxSteal ||
+		d.share(d.Foreign, f) > maxForeign) {
+		c.Labels = append(c.Labels, record.Disturbed)
+	}
+}
+
+// share is a time as a share of the machine's over the duet.
+func (d *DuetFacts) share(t time.Duration, f Facts) float64 {
+	if d.Wall <= 0 {
+		return 0
+	}
+	return float64(t) / float64(d.Wall) / float64(f.Cores)
 }
 
 func void(gate string, value, limit float64, format string, args ...any) *record.Reason {
@@ -247,6 +277,9 @@ func littlesLaw(c *record.Cell, _ Facts) *record.Reason {
 	n := float64(inFlight)
 	xr := float64(r.Served()) / float64(r.Window) * took.Mean()
 	allowed := maxLittle + float64(took.Max())/float64(r.Window)
+	if c.Duet { // each stint begins and ends with nothing in flight
+		allowed = maxLittle + float64(r.Lull)/float64(r.Window)
+	}
 	if off := math.Abs(n-xr) / n; off > allowed {
 		return void("littles-law", off, allowed,
 			"%.0f in flight, but rate times service time is %.1f: the figures contradict each "+
@@ -267,7 +300,46 @@ func marks(c *record.Cell) (ends [2]sample.Sample, ok bool) {
 	return ends, ok0 && ok1 && ends[1].At > ends[0].At
 }
 
+// overloaded finds a load whose schedule the server cannot keep. A queue that grows in each stint,
+// and is worked off after it, shows a part of the delays that it would come to.
+func overloaded(c *record.Cell, _ Facts) *record.Reason {
+	r := c.Result
+	if !c.Duet || interval(c) == 0 || r.Window <= 0 {
+		return nil
+	}
+	share := float64(r.Lull) / float64(r.Window)
+	if share <= maxLull {
+		return nil
+	}
+	return void("overloaded", share, maxLull,
+		"the server answered what was due in its stints for another %.0f %% of their time, at most "+
+			"%.0f %% leave latencies what they are without pauses", 100*share, 100*maxLull)
+}
+
+// resting finds servers that work while they rest.
+func resting(_ *record.Cell, f Facts) *record.Reason {
+	if f.Duet == nil {
+		return nil
+	}
+	share := f.Duet.share(f.Duet.Resting, f)
+	if share <= maxResting {
+		return nil
+	}
+	return void("rest-cpu", share, maxResting,
+		"the servers that rested used %.1f %% of the cores, at most %.0f %% is allowed", 100*share,
+		100*maxResting)
+}
+
 func steal(c *record.Cell, f Facts) *record.Reason {
+	if d := f.Duet; d != nil {
+		share := d.share(d.Steal, f)
+		if share <= maxDuetSteal {
+			return nil
+		}
+		return void("steal", share, maxDuetSteal,
+			"the hypervisor took %.0f %% of the machine's time, at most %.0f %% leave ratios what "+
+				"they are", 100*share, 100*maxDuetSteal)
+	}
 	ends, ok := marks(c)
 	if !ok {
 		return nil
@@ -284,6 +356,15 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 }
 
 func foreign(c *record.Cell, f Facts) *record.Reason {
+	if d := f.Duet; d != nil {
+		share := d.share(d.Foreign, f)
+		if share <= maxDuetForeign {
+			return nil
+		}
+		return void("foreign-cpu", share, maxDuetForeign,
+			"other processes used %.0f %% of the cores, at most %.0f %% leave ratios what they are",
+			100*share, 100*maxDuetForeign)
+	}
 	ends, ok := marks(c)
 	if !ok {
 		return nil

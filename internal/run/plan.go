@@ -64,6 +64,7 @@ type Choice struct {
 	Models    []string                     // empty = all
 	Rounds    int                          // 0 = the depth's
 	Condition manifest.Condition           // empty = the depth's
+	Cells     bool                         // nothing is measured as duets
 	Skip      func(m *manifest.Model) bool // models that cannot be measured
 	SkipPoint func(p manifest.Point) bool  // points whose hosts cannot be made
 }

@@ -28,16 +28,20 @@ type Runner struct {
 	Bench  Bench
 	Watch  Watcher
 	Now    func() time.Time
+	Duets  bool // blocks that can be are measured as duets
 
 	done  map[Key]int // attempts recorded
 	spent time.Duration
 	guess time.Duration // what the spent cells were estimated at
 }
 
-// A Bench measures one cell on a fresh server. It returns an error only when nothing can be
-// measured any more, or when ctx is done; what goes wrong with one server is the cell's status.
+// A Bench measures one cell on a fresh server, or the cells of a round of a block side by side, in
+// the order of the specs. It returns an error only when nothing can be measured any more, or when
+// ctx is done; what goes wrong with one server is the cell's status.
 type Bench interface {
 	Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error)
+	Round(ctx context.Context, specs []*Spec, seed uint64, window func(open bool)) ([]*record.Cell,
+		error)
 }
 
 // Run measures what the plan asks for and is not recorded yet, and marks the record as finished.
@@ -73,7 +77,7 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) note(c *record.Cell) {
 	k := Key{c.Experiment, c.Point, c.Model, c.Twin, c.Condition, c.Round}
 	r.done[k]++
-	if !again(c) {
+	if c.Duet || !again(c) {
 		r.done[k] = maxAttempts
 	}
 }
@@ -157,12 +161,24 @@ func (r *Runner) before(round int) []record.Cell {
 func (r *Runner) round(ctx context.Context, round int, blocks []*Block) error {
 	order := 0
 	for _, b := range blocks {
-		for _, s := range b.Specs {
-			order++
-			for r.done[s.key(round)] < maxAttempts {
-				if err := r.cell(ctx, s, round, order); err != nil {
-					return err
-				}
+		if err := r.block(ctx, round, b, &order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block measures what is left of one block in a round. Order is the place of its last cell.
+func (r *Runner) block(ctx context.Context, round int, b *Block, order *int) error {
+	if can, _ := Duets(b); can && r.Duets {
+		*order += len(b.Specs)
+		return r.duet(ctx, b, round, *order-len(b.Specs))
+	}
+	for _, s := range b.Specs {
+		*order++
+		for r.done[s.key(round)] < maxAttempts {
+			if err := r.cell(ctx, s, round, *order); err != nil {
+				return err
 			}
 		}
 	}
@@ -175,26 +191,36 @@ func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	r.Watch.Watch(Event{Kind: CellStarts, Spec: s, Round: round, Rounds: r.rounds(),
 		Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
 	began := r.Now()
-	c, err := r.Bench.Measure(ctx, s, seedOf(r.Record.Header().Seed, k), func(open bool) {
-		kind := WindowCloses
-		if open {
-			kind = WindowOpens
-		}
-		r.Watch.Watch(Event{Kind: kind, Spec: s, Round: round})
-	})
+	c, err := r.Bench.Measure(ctx, s, seedOf(r.Record.Header().Seed, k), r.window(s, round))
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w in round %d; what was measured is recorded", ErrStopped, round)
 	}
 	if err != nil {
 		return err
 	}
+	c.Started, c.Took = began.UTC(), r.Now().Sub(began)
+	return r.keep(s, c, round, order)
+}
+
+// window tells the watcher of a window.
+func (r *Runner) window(s *Spec, round int) func(open bool) {
+	return func(open bool) {
+		kind := WindowCloses
+		if open {
+			kind = WindowOpens
+		}
+		r.Watch.Watch(Event{Kind: kind, Spec: s, Round: round})
+	}
+}
+
+// keep records a cell that has been measured.
+func (r *Runner) keep(s *Spec, c *record.Cell, round, order int) error {
 	c.Experiment, c.Point, c.Service = s.Experiment.Name, s.Point.Name, s.Point.Service
 	c.Model, c.Twin, c.Condition = s.Model.Name, s.Twin, s.Condition
 	if s.Model.Stack != manifest.Kernel {
 		c.Stack = s.Model.Stack
 	}
-	c.Round, c.Order, c.Attempt = round, order, r.done[k]+1
-	c.Started, c.Took = began.UTC(), r.Now().Sub(began)
+	c.Round, c.Order, c.Attempt = round, order, r.done[s.key(round)]+1
 	if err := r.Record.Append(c); err != nil {
 		return err
 	}

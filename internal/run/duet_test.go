@@ -1,0 +1,264 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/probe/toolchain"
+	"interleave/internal/record"
+	"interleave/internal/sample"
+)
+
+// TestMain lets the test binary be the engine and the servers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "load":
+			os.Exit(load.Main(os.Stdin, os.Stdout))
+		case "duet-server":
+			os.Exit(duetServer(os.Args[2], os.Args[3]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// duetServer is an echo server that does something besides: "good" nothing, "slow" computes .2 ms
+// for each request, "mortal" ends when it has rested for a moment, "restless" computes while it
+// rests, "dumb" stops answering after a while, "rude" ignores that it is told to end.
+func duetServer(kind, port string) int {
+	l, err := net.Listen("tcp4", "127.0.0.1:"+port)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	var last atomic.Int64
+	var served atomic.Int64
+	began := time.Now()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go duetClient(c, kind, began, &last, &served)
+		}
+	}()
+	go func() {
+		for {
+			rests := last.Load() > 0 && time.Since(began)-time.Duration(last.Load()) > 2*time.Millisecond
+			switch {
+			case kind == "mortal" && rests && served.Load() > 500:
+				os.Exit(3)
+			case kind == "restless" && rests:
+				spin(time.Millisecond)
+			default:
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	fmt.Fprintln(os.Stderr, "ready")
+	<-stop
+	return map[string]int{"rude": 9}[kind]
+}
+
+func spin(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+	}
+}
+
+func duetClient(c net.Conn, kind string, began time.Time, last, served *atomic.Int64) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		if kind == "slow" {
+			spin(200 * time.Microsecond)
+		}
+		if kind == "dumb" && served.Load() > 200 {
+			continue
+		}
+		if _, err := c.Write(buf[:n]); err != nil {
+			return
+		}
+		served.Add(1)
+		last.Store(int64(time.Since(began)))
+	}
+}
+
+// aDuet makes a bench, and a block of servers of these kinds.
+func aDuet(t *testing.T, l manifest.Load, kinds ...string) (*Local, []*Spec) {
+	t.Helper()
+	bench := &Local{Exe: []string{os.Args[0], "load"}, Built: map[*manifest.Model]*toolchain.Built{}}
+	l.SizeBytes, l.Pipeline = 16, 1
+	var specs []*Spec
+	for _, kind := range kinds {
+		m := &manifest.Model{Name: kind, Service: "echo", Language: "go", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine, Run: []string{os.Args[0], "duet-server", kind, "{port}"}}
+		bench.Built[m] = &toolchain.Built{Model: m, Env: os.Environ(), Out: t.TempDir()}
+		specs = append(specs, &Spec{Point: manifest.Point{Name: "p", X: math.NaN(), Load: l},
+			Protocol: "echo", Model: m, Condition: manifest.Shared, WarmUp: 20 * time.Millisecond,
+			Window: 200 * time.Millisecond, Sample: 50 * time.Millisecond})
+	}
+	return bench, specs
+}
+
+// playDuet measures a duet and gives the cells by their model.
+func playDuet(t *testing.T, bench *Local, specs []*Spec) map[string]*record.Cell {
+	t.Helper()
+	var events []bool
+	cells, err := bench.Round(t.Context(), specs, 7, func(open bool) { events = append(events, open) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(events, []bool{true, false}) || len(cells) != len(specs) {
+		t.Fatalf("got windows %v and %d cells", events, len(cells))
+	}
+	of := map[string]*record.Cell{}
+	for i, c := range cells {
+		if !c.Duet {
+			t.Errorf("the cell of %s does not say that it is of a duet", specs[i].Model.Name)
+		}
+		of[specs[i].Model.Name] = c
+	}
+	return of
+}
+
+// instrument leaves out the reasons that a busy machine gives a cell.
+func instrument(c *record.Cell) (gates []string) {
+	for _, r := range c.Reasons {
+		if !slices.Contains(machineGates, r.Gate) && r.Gate != "rest-cpu" && r.Gate != "overloaded" &&
+			!slices.Contains(consequences, r.Gate) {
+			gates = append(gates, r.Gate+": "+r.Text)
+		}
+	}
+	return gates
+}
+
+func TestDuet(t *testing.T) {
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good", "slow",
+		"restless")
+	cells := playDuet(t, bench, specs)
+	for name, c := range cells {
+		if bad := instrument(c); len(bad) > 0 || c.Status == record.Broken {
+			t.Errorf("%s: %s %q", name, c.Status, bad)
+		}
+		if c.Result.Window < 200*time.Millisecond || c.StartUp <= 0 {
+			t.Errorf("%s: a window of %v, started in %v", name, c.Result.Window, c.StartUp)
+		}
+		ends, ok := marks(c)
+		if !ok || ends[1].At-ends[0].At != c.Result.Window {
+			t.Errorf("%s: the samples are of %v, the window is %v", name, ends[1].At-ends[0].At,
+				c.Result.Window)
+		}
+		if _, ok := c.Server.Mark(sample.MarkIdle); !ok {
+			t.Errorf("%s: there is no sample of the idle server", name)
+		}
+	}
+	// .2 ms of a core for each request, whatever else runs
+	cpu, ok := cells["slow"].Raw(manifest.CPUPerRequest)
+	if !ok || cpu < 150 || cpu > 400 {
+		t.Errorf("the slow server is said to use %v µs for each request, want 200 and some", cpu)
+	}
+	good, _ := cells["good"].Raw(manifest.CPUPerRequest)
+	if ratio := cpu / good; !(ratio > 3) {
+		t.Errorf("the slow server uses %.2f times the CPU of the good one for each request", ratio)
+	}
+	restless, _ := cells["restless"].Raw(manifest.CPUPerRequest)
+	if ratio := restless / good; !(ratio < 3) {
+		t.Errorf("what a server uses at rest counts for its requests: %.2f times the good one's",
+			ratio)
+	}
+}
+
+// TestRestCPU: a server that works while it rests voids the cells of the others, and not its own.
+func TestRestCPU(t *testing.T) {
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Open, Connections: 2, Rate: 500}, "good",
+		"restless")
+	cells := playDuet(t, bench, specs)
+	found := func(name string) bool {
+		return slices.ContainsFunc(cells[name].Reasons,
+			func(r record.Reason) bool { return r.Gate == "rest-cpu" })
+	}
+	if !found("good") || found("restless") {
+		t.Errorf("the gates say %v of the server beside a restless one, and %v of that",
+			cells["good"].Reasons, cells["restless"].Reasons)
+	}
+}
+
+// TestDeathInADuet: servers that die at rest, or stop answering, or do not end as they should, lose
+// their own cells and no other.
+func TestDeathInADuet(t *testing.T) {
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good", "mortal",
+		"dumb", "rude")
+	cells := playDuet(t, bench, specs)
+	if bad := instrument(cells["good"]); len(bad) > 0 || cells["good"].Status == record.Broken {
+		t.Errorf("the good server: %s %q", cells["good"].Status, bad)
+	}
+	for name, want := range map[string]string{"mortal": "died", "dumb": "errors",
+		"rude": "unclean-end"} {
+		c := cells[name]
+		has := slices.ContainsFunc(c.Reasons, func(r record.Reason) bool { return r.Gate == want })
+		if !has || c.Status == record.Measured {
+			t.Errorf("%s: %s %v, want the gate %s", name, c.Status, c.Reasons, want)
+		}
+	}
+	if text := cells["mortal"].Reasons[0].Text; !strings.Contains(text, "ended with") {
+		t.Errorf("a server that died: %q", text)
+	}
+}
+
+// TestServersThatDoNotStart and a load that is not there: no cell is lost but theirs.
+func TestServersThatDoNotStart(t *testing.T) {
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 1}, "good", "none",
+		"good too")
+	bench.Built[specs[1].Model].Model.Run = []string{"/bin/false"}
+	cells := playDuet(t, bench, specs)
+	if c := cells["none"]; c.Status != record.Broken {
+		t.Errorf("a server that does not start: %s %v", c.Status, c.Reasons)
+	}
+	for _, name := range []string{"good", "good too"} {
+		if bad := instrument(cells[name]); len(bad) > 0 || cells[name].Status == record.Broken {
+			t.Errorf("%s: %s %q", name, cells[name].Status, bad)
+		}
+	}
+	bench.Exe = []string{"/bin/false"}
+	for name, c := range playDuet(t, bench, specs) {
+		if c.Status != record.Broken {
+			t.Errorf("%s without a load: %s %v", name, c.Status, c.Reasons)
+		}
+	}
+}
+
+// TestDuetIsInterrupted ends in time, and leaves no process.
+func TestDuetIsInterrupted(t *testing.T) {
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 2}, "good", "slow")
+	for _, s := range specs {
+		s.Window = time.Hour
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := bench.Round(ctx, specs, 1, func(open bool) {
+		if open {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the interruption", err)
+	}
+}
