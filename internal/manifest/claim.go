@@ -68,6 +68,7 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		Sentence:   t.need("sentence", "the claim in our own words"),
 		Where:      t.prose("where"),
 		Ours:       t.flag("ours"),
+		Headline:   t.flag("headline"),
 		Metric:     Metric(t.needWord("metric", metrics)),
 		Of:         t.term("of"),
 		Against:    t.term("against"),
@@ -89,6 +90,7 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		c.Order = append(c.Order, t.asTerm("order", i, s))
 	}
 	t.checkPlace(&c)
+	t.checkHeadline(&c)
 	t.checkID(c.ID)
 	t.checkWants(&c)
 	t.finish()
@@ -112,6 +114,17 @@ func (t *table) checkPlace(c *Claim) {
 		c.Where = "a hypothesis of our own"
 	case !t.has("where"):
 		t.missing("where", "its place in the source, or ours = true")
+	}
+}
+
+// checkHeadline refuses a headline that no source has, or that no machine can judge.
+func (t *table) checkHeadline(c *Claim) {
+	switch {
+	case !c.Headline:
+	case c.Ours:
+		t.fail("headline", "is of a source: a claim of our own has none")
+	case c.Comparable != "":
+		t.fail("headline", "no machine of today can judge this claim: choose another")
 	}
 }
 

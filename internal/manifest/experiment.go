@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // LoadExperiment reads one experiment.toml. The file is named relative to root. Whether its
@@ -229,6 +230,12 @@ func (d Depth) Has(p Point) bool {
 		return len(d.Points) == 0 && !d.NoPoints || slices.Contains(d.Points, p.Name)
 	}
 	return len(d.Values) == 0 && !d.NoValues || slices.Contains(d.Values, p.X)
+}
+
+// Paper is the document that an experiment's question is from: the first words of its source.
+func (e *Experiment) Paper() string {
+	name, _, _ := strings.Cut(e.Source, ",")
+	return strings.TrimSpace(name)
 }
 
 // Point returns the point of this name.

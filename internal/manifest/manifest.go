@@ -185,6 +185,7 @@ type Claim struct {
 	Sentence string // the claim in our own words
 	Where    string // its place in the source
 	Ours     bool   // no source says it: a hypothesis of the experiment's
+	Headline bool   // the one claim of its source that a budget is spent on first
 	Metric   Metric
 	Of       Term
 	Against  Term // direction, magnitude, equality, non-inferiority, crossover, widens

@@ -189,3 +189,29 @@ func TestWordsAreExplained(t *testing.T) {
 		t.Errorf("docs/models.md explains %s, the words are %s", got, want)
 	}
 }
+
+// TestEachSourceHasAHeadline holds that a budget knows which claim of each source comes first.
+func TestEachSourceHasAHeadline(t *testing.T) {
+	tree, err := LoadTree("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headlines := map[string][]string{}
+	for _, e := range tree.Experiments {
+		for _, c := range e.Claims {
+			if c.Headline {
+				headlines[e.Paper()] = append(headlines[e.Paper()], c.ID)
+			}
+		}
+	}
+	for _, source := range []string{"papayachat.txt", "go-c10k.txt", "eve.txt", "gonet.txt",
+		"threads-fibers.txt"} {
+		if n := len(headlines[source]); n != 1 {
+			t.Errorf("%s has the headlines %q, want one", source, headlines[source])
+		}
+		delete(headlines, source)
+	}
+	for source, claims := range headlines {
+		t.Errorf("%s, which is no source, has the headlines %q", source, claims)
+	}
+}

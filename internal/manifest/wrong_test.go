@@ -8,6 +8,11 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		"57: [[claim]]: where is missing: expected its place in the source, or ours = true"},
 	{"a claim of our own from a source", "ours     = true", "ours = true\nwhere = \"section 1\"",
 		"115: where: means nothing in a claim of our own"},
+	{"a headline of our own", "ours     = true", "ours = true\nheadline = true",
+		"115: headline: is of a source: a claim of our own has none"},
+	{"a headline that nothing can judge", "comparable = \"it is another machine\"",
+		"comparable = \"it is another machine\"\nheadline = true",
+		"131: headline: no machine of today can judge this claim: choose another"},
 	{"unknown key in load", "connections = 150", "conections = 150",
 		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, output, members, senders, ask, reads, chain)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
@@ -17,7 +22,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		"sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` +
 			"\n" +
-			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, metric, of, against, best, sense, at, from, to, published, margin, portable, shape, after, condition, comparable, transfer, order)`},
+			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, headline, metric, of, against, best, sense, at, from, to, published, margin, portable, shape, after, condition, comparable, transfer, order)`},
 	{"no title", "title    = \"Growth\"\n", "",
 		" title is missing: expected a heading"},
 	{"blank question", `"How does it grow?"`, `" "`,
