@@ -16,23 +16,28 @@ import (
 func reportCommand(lab *laboratory) *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
-		Use:   "report RUN",
+		Use:   "report RUN...",
 		Short: "show a recorded run: terminal, HTML, Markdown, benchstat, JSON",
 		Long: `Report reads a run's record and shows it. RUN is an ID, the beginning of one, a folder, or "last".
 The figures come from the run's own copy of manifests and sources, so an old record shows its
-own versions.`,
+own versions. Several runs are shown as one, if they are of the same machine and of the same servers.`,
 		Example: `  interleave report last                       tables in the terminal, and a new page
   interleave report last --format=markdown     to paste elsewhere
   interleave report 20260101 --format=benchstat > old.txt
+  interleave report 20260101 20260102          two runs of one machine as one
   interleave report last --format=html --output=page.html`,
-		Args:              oneArgument("RUN"),
+		Args:              someRuns,
 		ValidArgsFunction: lab.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := lab.find(args[0])
-			if err != nil {
-				return err
+			var dirs []string
+			for _, name := range args {
+				dir, err := lab.find(name)
+				if err != nil {
+					return err
+				}
+				dirs = append(dirs, dir)
 			}
-			return showReport(cmd.OutOrStdout(), dir, format, file)
+			return showReport(cmd.OutOrStdout(), dirs, format, file)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "terminal",
@@ -45,14 +50,22 @@ own versions.`,
 	return cmd
 }
 
+// someRuns asks for at least one run.
+func someRuns(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("report takes a run, as in: interleave report last")
+	}
+	return nil
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err) // a flag that was just defined is missing: a mistake in this program
 	}
 }
 
-func showReport(stdout io.Writer, dir, format, file string) error {
-	r, err := openRun(dir)
+func showReport(stdout io.Writer, dirs []string, format, file string) error {
+	r, err := openRuns(dirs)
 	if err != nil {
 		return err
 	}
@@ -78,7 +91,11 @@ func showReport(stdout io.Writer, dir, format, file string) error {
 	if format != "terminal" {
 		return nil
 	}
-	path := filepath.Join(dir, "report.html")
+	page := "report.html"
+	if len(dirs) > 1 {
+		page = "report-merged.html"
+	}
+	path := filepath.Join(dirs[0], page)
 	if err := toFile(path, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
 		return err
 	}
@@ -92,6 +109,46 @@ func openRun(dir string) (report.Run, error) {
 	if err != nil {
 		return report.Run{}, err
 	}
+	return withTree(r, dir)
+}
+
+// openRuns reads several runs as one.
+func openRuns(dirs []string) (report.Run, error) {
+	if len(dirs) == 1 {
+		return openRun(dirs[0])
+	}
+	var all []*record.Run
+	for _, dir := range dirs {
+		r, err := record.Read(dir)
+		if err != nil {
+			return report.Run{}, err
+		}
+		all = append(all, r)
+	}
+	merged, err := record.Merge(all)
+	if err != nil {
+		return report.Run{}, &failure{exitUsage, err}
+	}
+	out, err := withTree(merged, dirs[0])
+	for _, dir := range dirs[1:] {
+		if err != nil {
+			break
+		}
+		var other report.Run
+		if other, err = openRun(dir); err != nil {
+			break
+		}
+		for _, e := range other.Tree.Experiments { // that only this run measured
+			if out.Tree.Experiment(e.Name) == nil {
+				out.Tree.Experiments = append(out.Tree.Experiments, e)
+			}
+		}
+	}
+	return out, err
+}
+
+// withTree adds to a record the manifests that lie in a run's directory.
+func withTree(r *record.Run, dir string) (report.Run, error) {
 	tree, err := manifest.LoadTree(filepath.Join(dir, record.TreeDir))
 	if err != nil {
 		return report.Run{}, fmt.Errorf("read the run's own manifests: %w", err)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ import (
 // runFlags are the flags of `interleave run`.
 type runFlags struct {
 	quick, full bool
+	budget      budget
 	models      []string
 	rounds      int
 	seed        uint64
@@ -43,17 +45,25 @@ func runCommand(lab *laboratory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [experiment...]",
 		Short: "measure, and judge the claims",
-		Long: `Run builds every model that the experiments need, plays its service's transcripts to each,
-calibrates the instrument, measures in shuffled rounds, and ends with the path of a report.
+		Long: `Run builds every model that is needed, plays its service's transcripts to each, calibrates the
+instrument, measures in shuffled rounds, and ends with the path of a report.
 
-Without --quick or --full an experiment runs at its normal depth: 12 rounds, more if an interval
-stays too wide. Ctrl-C stops the current cell and keeps the recorded ones; --resume goes on.`,
-		Example: `  interleave run --quick                       everything, eight minutes
+With --for the time is spent on claims: the headline of each source first, then the claims that are
+decided soonest for what they cost, then figures. A claim that is decided is not measured again. Claims
+that do not fit are left out, and named. Building and calibration come before, and are not counted.
+
+Without --for every experiment runs for the rounds of its depth: 12 rounds, more if an interval stays
+too wide; --quick and --full are other depths. Ctrl-C stops the current cell and keeps the recorded
+ones; --resume goes on.`,
+		Example: `  interleave run --for 10m                     ten minutes of measuring
+  interleave run --for overnight eve-echo      eight hours for one experiment
+  interleave run --for 1h --dry-run            what an hour would decide
+  interleave run --resume=last --for 1h        an hour more for the newest run
+  interleave run --resume=last                 finish an interrupted run
+  interleave run --quick                       everything at quick depth, eight minutes
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
-  interleave run --dry-run                     the cells and minutes of a run
-  interleave run --resume=last                 finish an interrupted run
   interleave run --cpus server=0-2,load=3      cores of the two roles
   interleave run --hosts netns                 two network namespaces instead of loopback
   interleave run eve-echo --stack kernel,gonet Go servers on the stack of this project, beside the kernel's`,
@@ -63,6 +73,7 @@ stays too wide. Ctrl-C stops the current cell and keeps the recorded ones; --res
 		},
 	}
 	flags := cmd.Flags()
+	flags.Var(&f.budget, "for", "spend so much time on claims: 10m, 1h, overnight (8h)")
 	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: eight minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
@@ -70,7 +81,7 @@ stays too wide. Ctrl-C stops the current cell and keeps the recorded ones; --res
 	flags.Uint64Var(&f.seed, "seed", 0,
 		"the seed of shuffles and schedules (default: drawn and recorded)")
 	flags.StringVar(&f.resume, "resume", "", "finish this run: its ID, a path, or last")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and the minutes, measure nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured and for how long, measure nothing")
 	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
 	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
 	flags.StringVar(&f.hosts, "hosts", "local",
@@ -93,6 +104,9 @@ func (f *runFlags) check(args []string) error {
 	switch {
 	case f.quick && f.full:
 		return usage("--quick and --full exclude each other")
+	case f.budget > 0 && (f.quick || f.full || f.rounds != 0):
+		return usage("--for decides by itself how many rounds there are: no --quick, --full or " +
+			"--rounds beside it")
 	case f.rounds != 0 && f.rounds < 6:
 		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
 	case f.hosts != "local" && f.hosts != "netns":
@@ -130,6 +144,8 @@ func stacks(words []string) (list []manifest.Stack) {
 
 func (f *runFlags) depth() string {
 	switch {
+	case f.budget > 0:
+		return f.budget.depth()
 	case f.quick:
 		return "quick"
 	case f.full:
@@ -158,6 +174,9 @@ func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error
 		return err
 	}
 	if f.dryRun {
+		if s.Choice.Budget {
+			return forecast(cmd.OutOrStdout(), s)
+		}
 		return dryRun(cmd.OutOrStdout(), tree, s)
 	}
 	return measure(cmd, s, f.asJSON)
@@ -167,9 +186,9 @@ func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error
 func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, error) {
 	s := &run.Session{
 		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
-		Trust: f.trust,
+		Trust: f.trust, For: time.Duration(f.budget),
 		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds,
-			Condition: manifest.Condition(f.condition)},
+			Condition: manifest.Condition(f.condition), Budget: f.budget > 0},
 	}
 	var err error
 	if s.Exe, err = os.Executable(); err != nil {
@@ -208,13 +227,20 @@ func goOn(s *run.Session) error {
 		return err
 	}
 	h := old.Header
-	if h.Finished != nil {
+	switch {
+	case s.For > 0 && len(h.Budgets) == 0:
+		return usage("run %s has the rounds of a depth, and no budget that --for could add to: "+
+			"start a run with --for", h.ID)
+	case h.Finished != nil && s.For == 0 && len(h.Budgets) > 0:
+		return usage("run %s is finished: `interleave report %s` shows it, and --for 1h gives it "+
+			"an hour more", h.ID, h.ID)
+	case h.Finished != nil && s.For == 0:
 		return usage("run %s is finished: `interleave report %s` shows it", h.ID, h.ID)
 	}
 	s.Seed, s.Hosts, s.CPUs = h.Seed, h.Hosts, h.CPUs
 	s.Trust = s.Trust || len(h.Calibration) == 0
 	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds,
-		Condition: h.Condition}
+		Condition: h.Condition, Budget: len(h.Budgets) > 0}
 	if h.Own == nil {
 		s.Experiments, err = experiments(s.Tree, h.Experiments)
 		s.Stacks = h.Stacks
@@ -302,6 +328,8 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 	switch {
 	case errors.Is(runErr, run.ErrRefused):
 		return &failure{exitRefused, runErr}
+	case errors.Is(runErr, run.ErrBudget):
+		return &failure{exitUsage, runErr}
 	case errors.Is(runErr, run.ErrOwnServer):
 		return &failure{exitNonconform, runErr}
 	}
@@ -317,6 +345,9 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 		return interrupted(ctx, errors.Join(runErr, err))
 	}
 	if !asJSON {
+		if err := tellUndecided(cmd.OutOrStdout(), dir); err != nil {
+			return interrupted(ctx, errors.Join(runErr, err))
+		}
 		fmt.Fprintf(cmd.OutOrStdout(), "\ntables: interleave report %s\nreport: %s\n",
 			filepath.Base(dir), path)
 	}

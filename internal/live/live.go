@@ -32,26 +32,30 @@ func New(w io.Writer, stop func()) View {
 		os.Getenv("TERM") != "dumb" {
 		return newScreen(f, stop)
 	}
-	return &lines{w: w, told: map[string]stats.Word{}}
+	return &lines{w: w}
 }
 
-// lines prints a line for each note and each broken cell. At the end of a round it prints how many
-// cells the gates voided, the claims that have been decided since the last round, and how far the
-// run is.
+// statusEvery is how much of a budget is spent between two lines that tell how far the run is.
+const statusEvery = 30 * time.Second
+
+// lines prints a line for each note, each broken cell and each claim that is decided. At the end of
+// a round, or every half minute of a budget, it prints how many cells the gates voided, and how far
+// the run is.
 type lines struct {
 	w     io.Writer
 	voids []voided
-	told  map[string]stats.Word // what was printed of a claim, by its experiment and name
+	news  news
+	next  time.Duration // of a budget: spent, when the next status is due
 }
 
-// A voided is the cells of a round that the same gates have voided.
+// A voided is the cells since the last status that the same gates have voided.
 type voided struct {
 	gates string
 	first *record.Cell
 	cells int
 }
 
-func (l *lines) Close() { l.tellVoids() }
+func (l *lines) Close() { l.tellVoids("") }
 
 // Watch prints an event if it is worth a line. A writer that fails is no reason to stop measuring.
 func (l *lines) Watch(e run.Event) {
@@ -65,9 +69,15 @@ func (l *lines) Watch(e run.Event) {
 		case record.Void:
 			l.void(e.Cell)
 		}
+	case run.Begins, run.Ends:
+		l.tellNews(e.Verdicts)
 	case run.RoundEnds:
-		l.tellVoids()
-		l.tellVerdicts(e.Verdicts)
+		if e.Turn != nil {
+			l.turnEnds(e)
+			return
+		}
+		l.tellVoids(fmt.Sprintf("of round %d", e.Round))
+		l.tellNews(e.Verdicts)
 		fmt.Fprintf(l.w, "round %d of %d: %d of %d cells, %s left; %s\n", e.Round, e.Rounds, e.Done,
 			e.Total, spell(e.Left), tally(e.Verdicts))
 	}
@@ -85,29 +95,44 @@ func (l *lines) void(c *record.Cell) {
 	l.voids = append(l.voids, voided{gates, c, 1})
 }
 
-// tellVoids prints the void cells of a round, a line for the same gates.
-func (l *lines) tellVoids() {
+// turnEnds tells of a turn of a budget what is new, and now and then how far the run is.
+func (l *lines) turnEnds(e run.Event) {
+	l.tellNews(e.Verdicts)
+	if e.Spent < l.next {
+		return
+	}
+	l.next = e.Spent + statusEvery
+	l.tellVoids("")
+	fmt.Fprintf(l.w, "%s, %s left; measured %s\n", standing(e.Verdicts), spell(e.Left),
+		purpose(e.Turn))
+}
+
+// purpose is what a turn is for: "eve-echo, shared cores, for E1a E1b".
+func purpose(t *run.Turn) string {
+	if len(t.Claims) == 0 {
+		return fmt.Sprintf("%s, %s cores, for its figures", t.Experiment, t.Condition)
+	}
+	return fmt.Sprintf("%s, %s cores, for %s", t.Experiment, t.Condition,
+		strings.Join(t.Claims, " "))
+}
+
+// tellVoids prints the void cells since the last status, a line for the same gates.
+func (l *lines) tellVoids(since string) {
 	for _, v := range l.voids {
 		if v.cells == 1 {
 			fmt.Fprintln(l.w, fault(v.first))
 			continue
 		}
-		fmt.Fprintf(l.w, "void: %d cells of round %d: %s\n", v.cells, v.first.Round, v.gates)
+		fmt.Fprintln(l.w, strings.Join(strings.Fields(fmt.Sprintf("void: %d cells %s", v.cells,
+			since)), " ")+": "+v.gates)
 	}
 	l.voids = nil
 }
 
-// tellVerdicts prints each claim that is decided, or decided otherwise than before.
-func (l *lines) tellVerdicts(all []verdict.Verdict) {
-	for _, v := range all {
-		name := v.Experiment + " " + v.Claim.ID
-		before := l.told[name]
-		decided := v.Word == stats.Reproduced || v.Word == stats.NotReproduced
-		if v.Word == before || !decided && before == "" {
-			continue
-		}
-		l.told[name] = v.Word
-		fmt.Fprintf(l.w, "%s %s: %s\n", v.Claim.ID, v.Word, v.Claim.Sentence)
+// tellNews prints each claim that is decided, or decided otherwise than before.
+func (l *lines) tellNews(all []verdict.Verdict) {
+	for _, v := range l.news.of(all) {
+		fmt.Fprintln(l.w, answer(&v))
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 	"interleave/internal/run"
-	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
 
@@ -110,7 +111,7 @@ type model struct {
 	faults   map[string]int // gate -> cells that it voided
 	failed   int
 	verdicts []verdict.Verdict
-	latest   string // the verdict that changed last
+	news     news
 }
 
 func (m *model) Init() tea.Cmd { return nil }
@@ -141,8 +142,8 @@ func (m *model) take(e run.Event) tea.Cmd {
 	case run.CellEnds:
 		m.event = e
 		return m.count(e.Cell)
-	case run.RoundEnds:
-		m.change(e.Verdicts)
+	case run.Begins, run.RoundEnds, run.Ends:
+		return m.change(e.Verdicts)
 	}
 	return nil
 }
@@ -176,18 +177,20 @@ func (m *model) gates() string {
 	return strings.Join(out, ", ")
 }
 
-// change finds the verdict whose word has changed.
-func (m *model) change(now []verdict.Verdict) {
-	before := map[string]stats.Word{}
-	for _, v := range m.verdicts {
-		before[v.Experiment+v.Claim.ID] = v.Word
-	}
-	for _, v := range now {
-		if v.Word != before[v.Experiment+v.Claim.ID] && !v.Silent() {
-			m.latest = fmt.Sprintf("%s %s: %s", v.Claim.ID, v.Word, v.Claim.Sentence)
-		}
-	}
+// change takes the verdicts as they stand, and prints those that are new: claims fall into place
+// above the lines that are repainted.
+func (m *model) change(now []verdict.Verdict) tea.Cmd {
 	m.verdicts = now
+	var print []tea.Cmd
+	for _, v := range m.news.of(now) {
+		print = append(print, tea.Println(m.cut(answer(&v))))
+	}
+	return tea.Sequence(print...)
+}
+
+// cut keeps a line from wrapping.
+func (m *model) cut(line string) string {
+	return lipgloss.NewStyle().MaxWidth(max(m.width, 40)).Render(line)
 }
 
 // colours from the 16 of every terminal, so that the user's theme decides on their look.
@@ -208,18 +211,27 @@ func (m *model) View() tea.View {
 	}
 	width := min(max(m.width, 40), 110)
 	e := m.event
-	head := fmt.Sprintf("%s · round %d of %d · %s · %s, %s cores",
-		e.Spec.Experiment.Name, e.Round, e.Rounds, e.Spec.Point.Name, e.Spec.Model.Name,
-		e.Spec.Condition)
+	head := fmt.Sprintf("%s · %s · %s, %s cores", e.Spec.Experiment.Name, e.Spec.Point.Name,
+		e.Spec.Model.Name, e.Spec.Condition)
 	state := fmt.Sprintf("%d of %d cells", e.Done, e.Total)
+	done, total := e.Done, e.Total
+	if e.Turn != nil {
+		state = standing(m.verdicts)
+		done, total = int(e.Spent/time.Second), int((e.Spent+e.Left)/time.Second)
+		if len(e.Turn.Claims) > 0 {
+			head += " · for " + strings.Join(e.Turn.Claims, " ")
+		}
+	} else {
+		head += fmt.Sprintf(" · round %d of %d", e.Round, e.Rounds)
+	}
 	if m.failed > 0 {
-		state += fmt.Sprintf(", %d do not count", m.failed)
+		state += fmt.Sprintf(", %s void or failed", quantity.Many(m.failed, "cell"))
 	}
 	state += ", " + spell(e.Left) + " left"
 	if m.stopping {
 		state = "stopping the current cell; finished cells are recorded"
 	}
-	rows := []string{head, bar(e.Done, e.Total, max(10, width-lipgloss.Width(state)-2)) + "  " +
+	rows := []string{head, bar(done, total, max(10, width-lipgloss.Width(state)-2)) + "  " +
 		state}
 	if m.last != "" {
 		rows = append(rows, style(faint).Render("last   "+m.last))
@@ -227,12 +239,11 @@ func (m *model) View() tea.View {
 	if len(m.faults) > 0 {
 		rows = append(rows, style(warm).Render("void   "+m.gates()))
 	}
-	if m.latest != "" {
-		rows = append(rows, style(cool).Render("claims "+tally(m.verdicts)),
-			style(faint).Render("       "+m.latest))
+	if len(m.verdicts) > 0 {
+		rows = append(rows, style(cool).Render("claims "+tally(m.verdicts)))
 	}
 	for i, r := range rows {
-		rows[i] = lipgloss.NewStyle().MaxWidth(max(m.width, 40)).Render(r)
+		rows[i] = m.cut(r)
 	}
 	return tea.NewView(strings.Join(rows, "\n") + "\n")
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// UsualWarmUp is the warm-up of a model that asks for none.
+const UsualWarmUp = time.Second
+
 // need is a tool chain: a program, or a library by its pkg-config name, with its least version.
 var need = regexp.MustCompile(`^(pkg:)?[A-Za-z][A-Za-z0-9_.+-]*( *>= *[0-9]+(\.[0-9]+)*)?$`)
 
@@ -150,7 +153,7 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		Build:    t.commands("build"),
 		Run:      t.texts("run", false),
 		Env:      t.strings("env"),
-		WarmUp:   t.duration("warmup", 0, time.Second),
+		WarmUp:   t.duration("warmup", 0, UsualWarmUp),
 		StartUp:  t.duration("startup", 0, 0),
 		Ready:    Ready(t.word("ready", readies)),
 		Tables:   t.word("files", tables) == "thread",

@@ -37,6 +37,42 @@ type Header struct {
 	// a user's own server among the models
 	Own      *Own      `json:"own,omitempty"`
 	Profiles []Profile `json:"profiles,omitempty"`
+	// the time that the run was given; empty: the depth says how many rounds it has
+	Budgets []Budget `json:"budgets,omitempty"`
+	Turn    *Turn    `json:"turn,omitempty"` // of a budget: the one that was begun last
+	// of a budget: the claims that it did not decide, and why
+	Undecided []Undecided `json:"undecided,omitempty"`
+}
+
+// A Budget is time for measuring.
+type Budget struct {
+	For   time.Duration `json:"for_ns"`
+	After time.Duration `json:"after_ns"` // measured by the run before it
+}
+
+// A Turn is what a budget is spent on next: one round of some points, for some claims.
+type Turn struct {
+	Experiment string             `json:"experiment"`
+	Condition  manifest.Condition `json:"condition"`
+	Round      int                `json:"round"`
+	Claims     []string           `json:"claims,omitempty"` // none: figures
+	Blocks     []TurnBlock        `json:"blocks"`
+	Spent      time.Duration      `json:"spent_ns"` // by the run before this turn
+}
+
+// A TurnBlock is the models of a turn at one point, in the order in which they are measured.
+type TurnBlock struct {
+	Point  string   `json:"point"`
+	Models []string `json:"models"`
+	Twin   int      `json:"twin,omitempty"` // which of them is the baseline's second cell, from 1
+}
+
+// An Undecided claim is one that a budget left open.
+type Undecided struct {
+	Experiment string        `json:"experiment"`
+	Claim      string        `json:"claim"`
+	Reason     string        `json:"reason"`
+	Takes      time.Duration `json:"takes_ns,omitempty"` // about so much more; 0: time would not help
 }
 
 // An Own is the server of `interleave bench`: it has no folder among the services.

@@ -117,7 +117,7 @@ func aRunner(t *testing.T, tree *manifest.Tree, dir string, b *fakeBench) (*Runn
 		b.now = time.Unix(1_000_000, 0)
 	}
 	events := &watched{}
-	r := &Runner{Tree: tree, Plan: plan, Bench: b, Watch: events,
+	r := &Runner{Tree: tree, Plan: plan, Bench: b, Watch: events, Experiments: tree.Experiments,
 		Now: func() time.Time { return b.now }}
 	if dir == "" {
 		r.Record, err = record.Create(t.TempDir(), record.Header{ID: "made", Seed: 42}, nil)

@@ -21,8 +21,12 @@ func (s *Session) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	models, err := s.chosen(plan)
+	if err != nil {
+		return err
+	}
 	s.built = map[*manifest.Model]*toolchain.Built{}
-	if err := s.readyAll(ctx, plan.models()); err != nil {
+	if err := s.readyAll(ctx, models); err != nil {
 		return err
 	}
 	for _, m := range plan.Missing {

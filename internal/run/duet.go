@@ -136,7 +136,7 @@ func (d *duet) one(p *player, do func(p *player) error) error {
 // start starts a player's server.
 func (d *duet) start(p *player) error {
 	s, l := p.spec, d.bench
-	opts := serve.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
+	opts := serve.StartOptions{Hosts: l.hosts(s), Group: l.role("server", s.Condition)}
 	if s.Protocol == manifest.Sink {
 		out, err := openOutput(l.Built[s.Model], s.Point.Load)
 		if err != nil {
@@ -435,8 +435,7 @@ func (r *Runner) duet(ctx context.Context, b *Block, round, order int) error {
 		if len(left) == 0 {
 			return nil
 		}
-		r.Watch.Watch(Event{Kind: CellStarts, Spec: left[0], Round: round, Rounds: r.rounds(),
-			Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+		r.Watch.Watch(r.progress(Event{Kind: CellStarts, Spec: left[0], Round: round}))
 		began := r.Now()
 		cells, err := r.Bench.Round(ctx, left, seedOf(r.Record.Header().Seed, left[0].key(round)),
 			r.window(left[0], round))

@@ -17,8 +17,10 @@ type Event struct {
 	Rounds   int               // planned now; precision may add some
 	Done     int               // cells recorded, earlier sessions of the run included
 	Total    int               // cells planned now
+	Spent    time.Duration     // of a budget
 	Left     time.Duration     // until the end, by what cells took so far
-	Verdicts []verdict.Verdict // RoundEnds: as they stand
+	Verdicts []verdict.Verdict // Begins, RoundEnds, Ends: as they stand
+	Turn     *Turn             // of a budget: what is measured, and for which claims
 	Text     string            // Note
 }
 
@@ -27,7 +29,8 @@ type Kind int
 
 // The kinds, in the order in which a run meets them.
 const (
-	Note Kind = iota // a step before the rounds, or something the user should know
+	Note   Kind = iota // a step before the rounds, or something the user should know
+	Begins             // of a budget: the verdicts that need no cell, or stand already
 	CellStarts
 	WindowOpens
 	WindowCloses

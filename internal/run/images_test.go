@@ -21,7 +21,7 @@ func TestColdSpecs(t *testing.T) {
 		requests, want int64
 	}{{0, 1000}, {100, 100}, {manifest.AllInWindow, 1000}} {
 		d := manifest.Depth{WarmUp: time.Second, Window: 2 * time.Second, Requests: test.requests}
-		s := specs(e, d, "normal", point, &manifest.Service{Protocol: manifest.Images}, model,
+		s := specs(e, d, 5*time.Second, point, &manifest.Service{Protocol: manifest.Images}, model,
 			manifest.Shared)[0]
 		if s.WarmUp != 0 || s.Window != 0 || s.Point.Load.Requests != test.want {
 			t.Errorf("requests = %d: got %v of warm-up, a window of %v, %d requests", test.requests,

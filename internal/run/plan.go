@@ -60,11 +60,13 @@ type Missing struct{ Experiment, Service, Model, Why string }
 
 // Choice narrows a plan.
 type Choice struct {
-	Depth     string                       // quick, normal or full
-	Models    []string                     // empty = all
-	Rounds    int                          // 0 = the depth's
-	Condition manifest.Condition           // empty = the depth's
-	Cells     bool                         // nothing is measured as duets
+	Depth     string             // quick, normal or full
+	Models    []string           // empty = all
+	Rounds    int                // 0 = the depth's
+	Condition manifest.Condition // empty = the depth's
+	Cells     bool               // nothing is measured as duets
+	// every point and model that a budget may be spent on; the depth gives warm-ups and windows
+	Budget    bool
 	Skip      func(m *manifest.Model) bool // models that cannot be measured
 	SkipPoint func(p manifest.Point) bool  // points whose hosts cannot be made
 }
@@ -90,12 +92,18 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 		p.Rounds[e.Name], p.MaxRounds[e.Name] = c.Rounds, c.Rounds
 	}
 	conditions := depth.Conditions
-	if c.Condition != "" {
+	if c.Budget {
+		conditions = budgetConditions(e, c)
+	} else if c.Condition != "" {
 		conditions = []manifest.Condition{c.Condition}
 	}
 	for _, condition := range conditions {
 		for _, point := range e.Points {
-			if !depth.Has(point) || c.SkipPoint != nil && c.SkipPoint(point) {
+			depth, measured := depth, depth.Has(point)
+			if c.Budget {
+				depth, measured = paceAt(e, c.Depth, point)
+			}
+			if !measured || c.SkipPoint != nil && c.SkipPoint(point) {
 				continue
 			}
 			service := tree.Service(point.Service)
@@ -112,8 +120,8 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 				if c.Skip != nil && c.Skip(model) {
 					continue
 				}
-				b.Specs = append(b.Specs, specs(e, depth, c.Depth, point, service, model,
-					condition)...)
+				b.Specs = append(b.Specs, specs(e, depth, c.warmUp(depth, model), point, service,
+					model, condition)...)
 			}
 			if len(b.Specs) > 0 {
 				p.Blocks = append(p.Blocks, b)
@@ -160,14 +168,23 @@ func modelsOf(e *manifest.Experiment, depth manifest.Depth, point manifest.Point
 	return out
 }
 
-// specs are the cells of one model at a point: one, or two for the baseline.
-func specs(e *manifest.Experiment, depth manifest.Depth, name string, point manifest.Point,
-	service *manifest.Service, m *manifest.Model, c manifest.Condition) []*Spec {
-	warm := max(depth.WarmUp, m.WarmUp)
-	if name == "quick" {
-		// what it says of a JVM is of its first seconds
-		warm = max(depth.WarmUp, m.WarmUp/quickWarmUp)
+// warmUp is how long a model warms up at a depth. A budget keeps to what a JVM asks for, since it
+// decides claims; quick does not, and what it says of a JVM is of its first seconds.
+func (c Choice) warmUp(depth manifest.Depth, m *manifest.Model) time.Duration {
+	switch {
+	case c.Depth != "quick":
+		return max(depth.WarmUp, m.WarmUp)
+	case !c.Budget:
+		return max(depth.WarmUp, m.WarmUp/quickWarmUp)
+	case m.WarmUp > manifest.UsualWarmUp:
+		return m.WarmUp
 	}
+	return depth.WarmUp
+}
+
+// specs are the cells of one model at a point: one, or two for the baseline.
+func specs(e *manifest.Experiment, depth manifest.Depth, warm time.Duration, point manifest.Point,
+	service *manifest.Service, m *manifest.Model, c manifest.Condition) []*Spec {
 	window := time.Duration(0)
 	switch {
 	case point.Load.Shape == manifest.Cold: // its requests end it, and nothing goes before them

@@ -33,6 +33,11 @@ func (r *Runner) profiles(ctx context.Context) error {
 				!slices.Contains(b.Experiment.Profiles, b.Point.Name) || r.profiled(s) {
 				continue
 			}
+			if r.Planner != nil && r.used+s.Estimate() > r.end {
+				r.Watch.Watch(Event{Kind: Note, Text: "no time is left for profiles"})
+				return nil
+			}
+			began := r.Now()
 			r.Watch.Watch(Event{Kind: Note,
 				Text: fmt.Sprintf("taking a profile of %s at %s, apart from what is measured",
 					s.Model.Name, b.Point.Name)})
@@ -46,6 +51,7 @@ func (r *Runner) profiles(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			r.used += r.Now().Sub(began)
 			p.Experiment, p.Point, p.Model, p.Condition = b.Experiment.Name, b.Point.Name,
 				s.Model.Name, s.Condition
 			if p.Samples == nil {

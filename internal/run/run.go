@@ -29,10 +29,18 @@ type Runner struct {
 	Watch  Watcher
 	Now    func() time.Time
 	Duets  bool // blocks that can be are measured as duets
+	// whose claims are judged while the run goes on
+	Experiments []*manifest.Experiment
+	Planner     *Planner // nil: the plan has a fixed number of rounds
 
 	done  map[Key]int // attempts recorded
 	spent time.Duration
 	guess time.Duration // what the spent cells were estimated at
+
+	// of a budget
+	turn *Turn
+	used time.Duration // measured so far
+	end  time.Duration // used, when it is spent
 }
 
 // A Bench measures one cell on a fresh server, or the cells of a round of a block side by side, in
@@ -51,19 +59,22 @@ func (r *Runner) Run(ctx context.Context) error {
 		r.note(&r.Cells[i])
 		r.Cells[i] = lean(r.Cells[i])
 	}
-	for round := 1; ; round++ {
-		wanted := r.wanted(round)
-		if len(wanted) == 0 {
-			break
-		}
-		if err := r.round(ctx, round, wanted); err != nil {
-			return err
-		}
-		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells),
-			Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
+	work := r.allRounds
+	if r.Planner != nil {
+		work = r.spend
+	}
+	if err := work(ctx); err != nil {
+		return err
 	}
 	if err := r.profiles(ctx); err != nil {
 		return err
+	}
+	if r.Planner != nil {
+		if err := r.Record.Update(func(h *record.Header) {
+			h.Undecided = open(r.Planner.Standings(r.Cells))
+		}); err != nil {
+			return err
+		}
 	}
 	if err := r.Record.Finish(r.Now()); err != nil {
 		return err
@@ -71,6 +82,21 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.Watch.Watch(Event{Kind: Ends, Done: len(r.Cells), Total: len(r.Cells),
 		Verdicts: r.verdicts()})
 	return nil
+}
+
+// allRounds measures the rounds of a fixed plan.
+func (r *Runner) allRounds(ctx context.Context) error {
+	for round := 1; ; round++ {
+		wanted := r.wanted(round)
+		if len(wanted) == 0 {
+			return nil
+		}
+		if err := r.round(ctx, round, wanted); err != nil {
+			return err
+		}
+		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells),
+			Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
+	}
 }
 
 // note counts a recorded cell as an attempt.
@@ -188,8 +214,7 @@ func (r *Runner) block(ctx context.Context, round int, b *Block, order *int) err
 // cell measures and records one cell.
 func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	k := s.key(round)
-	r.Watch.Watch(Event{Kind: CellStarts, Spec: s, Round: round, Rounds: r.rounds(),
-		Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	r.Watch.Watch(r.progress(Event{Kind: CellStarts, Spec: s, Round: round}))
 	began := r.Now()
 	c, err := r.Bench.Measure(ctx, s, seedOf(r.Record.Header().Seed, k), r.window(s, round))
 	if ctx.Err() != nil {
@@ -227,9 +252,19 @@ func (r *Runner) keep(s *Spec, c *record.Cell, round, order int) error {
 	r.Cells = append(r.Cells, lean(*c))
 	r.spent, r.guess = r.spent+c.Took, r.guess+s.Estimate()
 	r.note(c)
-	r.Watch.Watch(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round, Rounds: r.rounds(),
-		Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	r.Watch.Watch(r.progress(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round}))
 	return nil
+}
+
+// progress adds to an event how far the run is.
+func (r *Runner) progress(e Event) Event {
+	e.Done, e.Left = len(r.Cells), r.left(e.Round)
+	if r.Planner != nil {
+		e.Turn, e.Spent = r.turn, r.used
+		return e
+	}
+	e.Rounds, e.Total = r.rounds(), r.total()
+	return e
 }
 
 // rounds is the largest number of rounds that any experiment has planned.
@@ -262,8 +297,12 @@ func (r *Runner) lacking(from int, visit func(*Spec)) {
 	}
 }
 
-// left estimates the time to the end from what cells took against their estimates so far.
+// left estimates the time to the end from what cells took against their estimates so far. Of a
+// budget it is what is not spent.
 func (r *Runner) left(from int) time.Duration {
+	if r.Planner != nil {
+		return max(0, r.end-r.used)
+	}
 	var rest time.Duration
 	r.lacking(from, func(s *Spec) { rest += s.Estimate() })
 	if r.guess > 0 {
@@ -275,23 +314,4 @@ func (r *Runner) left(from int) time.Duration {
 // models is what the record knows of models besides their cells.
 func (r *Runner) models() verdict.Models {
 	return verdict.ModelsOf(r.Tree, r.Record.Header().Skipped)
-}
-
-// verdicts are those of all experiments as the cells stand.
-func (r *Runner) verdicts() []verdict.Verdict {
-	var out []verdict.Verdict
-	for _, e := range r.experiments() {
-		out = append(out, verdict.Judge(e, r.Cells, r.models())...)
-	}
-	return out
-}
-
-func (r *Runner) experiments() []*manifest.Experiment {
-	var out []*manifest.Experiment
-	for _, b := range r.Plan.Blocks {
-		if !slices.Contains(out, b.Experiment) {
-			out = append(out, b.Experiment)
-		}
-	}
-	return out
 }

@@ -32,6 +32,7 @@ type Session struct {
 	Seed    uint64
 	Command []string
 	Resume  string          // a run's directory; empty = a new run
+	For     time.Duration   // time for measuring; 0 = the rounds of a depth, or the time that is left
 	Own     *manifest.Model // a user's own server among the models; nil = none
 	// do not calibrate; the record then has no calibration, and the report says so
 	Trust bool
@@ -41,6 +42,7 @@ type Session struct {
 	skipped []record.Skip
 	checks  []record.Check
 	builds  []record.Build
+	before  *Planner // of a budget, before it is known which models can be measured
 }
 
 // ErrRefused is a run that did not start because the instrument is not true here.
@@ -91,7 +93,12 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 		Tree: s.Tree, Plan: plan, Record: writer, Cells: cells, Watch: s.Watch, Now: time.Now,
 		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs,
 			Hosts: manifest.Hosts(s.Hosts)},
-		Duets: !s.Choice.Cells,
+		Duets:       !s.Choice.Cells,
+		Experiments: s.Experiments,
+	}
+	if s.Choice.Budget {
+		r.Planner = s.planner(plan, writer.Header().Skipped)
+		r.Planner.Later(s.before)
 	}
 	return writer.Dir, r.Run(ctx)
 }
@@ -121,6 +128,9 @@ func (s *Session) check() error {
 		return err
 	}
 	plan, err := Lay(s.Tree, s.Experiments, s.Choice)
+	if err == nil && s.Choice.Budget {
+		err = s.afford(plan)
+	}
 	if err != nil || s.Resume == "" {
 		return err
 	}
@@ -225,7 +235,10 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := w.Update(s.skippedToo); err != nil {
+		if err := w.Update(func(h *record.Header) {
+			s.skippedToo(h)
+			s.grant(h, old.Cells)
+		}); err != nil {
 			return nil, nil, errors.Join(err, w.Close())
 		}
 		return w, old.Cells, nil
@@ -245,6 +258,7 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	for _, e := range s.Experiments {
 		h.Experiments = append(h.Experiments, e.Name)
 	}
+	s.grant(&h, nil)
 	w, err := record.Create(filepath.Join(s.Out, "runs"), h, func(dir string) error {
 		return snapshot(s.Tree, s.Experiments, dir)
 	})

@@ -1,0 +1,82 @@
+package run
+
+// The warm-up and the window of the cells of a budget, and the conditions that it measures.
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// leastIntervals is how many samples of CPU a window must hold for a coefficient of variation.
+const leastIntervals = 8
+
+// leastSettling is the shortest window in which it can be seen that a server's memory settles: the
+// one of 10,000 streams on Go takes 3 s.
+const leastSettling = 5 * time.Second
+
+// paceAt is the depth whose warm-up and window a budget takes at a point. It is the depth that the
+// budget names. If that depth cannot end the point's load, it is the next deeper one that can.
+func paceAt(e *manifest.Experiment, word string, p manifest.Point) (manifest.Depth, bool) {
+	order := []string{"quick", "normal", "full"}
+	for _, name := range order[max(0, slices.Index(order, word)):] {
+		if d, err := e.Depth(name); err == nil && ends(d, p.Load) {
+			d.Models = nil
+			return d, true
+		}
+	}
+	return manifest.Depth{}, false
+}
+
+// ends says whether a load comes to its end at a depth, with all that it measures.
+func ends(d manifest.Depth, l manifest.Load) bool {
+	switch {
+	case l.Shape == manifest.Cold: // each of its responses is a figure
+		return d.Requests == 0 || d.Requests >= l.Requests
+	case l.Requests == 0 || d.Requests == manifest.AllInWindow:
+		return d.Window > 0
+	}
+	return true
+}
+
+// tooShort says why a window cannot show a metric, or nothing.
+func (s *Spec) tooShort(m manifest.Metric) string {
+	switch {
+	case s.Window == 0:
+	case m == manifest.CPUVariation && s.Window < leastIntervals*s.Sample:
+		return fmt.Sprintf("its windows of %v hold fewer than %d samples of CPU", s.Window,
+			leastIntervals)
+	case m == manifest.Settling && s.Window < leastSettling:
+		return fmt.Sprintf("memory needs windows of %v to settle, and these have %v",
+			leastSettling, s.Window)
+	}
+	return ""
+}
+
+// judgedIn is the condition in which a claim is judged: its own, or the depth's first. False, if
+// only another condition is measured.
+func judgedIn(e *manifest.Experiment, c manifest.Claim, choice Choice) (manifest.Condition, bool) {
+	if only := choice.Condition; only != "" {
+		return only, c.Condition == "" || c.Condition == only
+	}
+	if c.Condition != "" {
+		return c.Condition, true
+	}
+	d, err := e.Depth(choice.Depth)
+	if err != nil || len(d.Conditions) == 0 {
+		return "", false
+	}
+	return d.Conditions[0], true
+}
+
+// budgetConditions are the depth's first condition, for figures, and those that claims are about.
+func budgetConditions(e *manifest.Experiment, choice Choice) (out []manifest.Condition) {
+	for _, c := range append([]manifest.Claim{{}}, e.Claims...) {
+		if condition, ok := judgedIn(e, c, choice); ok && !slices.Contains(out, condition) {
+			out = append(out, condition)
+		}
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+package run
+
+// The choice of the next turn: which claims fit into the time that is left, and which of them are
+// decided soonest for what they cost.
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"interleave/internal/record"
+	"interleave/internal/stats"
+)
+
+// hand is how many sets of claims are measured in turn. With one alone, all rounds of a claim would
+// be of one minute, and of one mood of the machine. With many, nothing would be decided early.
+const hand = 5
+
+// figureRounds are the rounds of a point that no claim is about: as many as a normal run has.
+const figureRounds = 12
+
+// A Turn is one round of some points: those of some claims, or one point for its figures.
+type Turn struct {
+	record.Turn
+	blocks []*Block
+	takes  time.Duration
+}
+
+// A bundle is claims of one setting that are measured together, the first for its own sake, the
+// others because they cost little beside it; or one block for its figures.
+type bundle struct {
+	claims []*Standing
+	block  *Block
+	costs  time.Duration // of all rounds until the decisions
+	latest int           // the place in the record of its last cell
+}
+
+// each is what a bundle costs for each claim.
+func (b *bundle) each() time.Duration { return b.costs / time.Duration(max(1, len(b.claims))) }
+
+// Next is what is measured next after these cells with so much time left, or nil if nothing that is
+// left to measure fits.
+func (p *Planner) Next(cells []record.Cell, left time.Duration) *Turn {
+	v := p.look(cells)
+	all := p.standings(v)
+	bundles := p.choose(v, all, left)
+	if len(bundles) == 0 {
+		bundles = p.figures(v, all, left)
+	}
+	if len(bundles) == 0 {
+		return nil
+	}
+	next := slices.MinFunc(bundles[:min(hand, len(bundles))], func(a, b *bundle) int {
+		return cmp.Compare(a.latest, b.latest) // of equal ones the first
+	})
+	return p.turn(v, next)
+}
+
+// choose takes sets of open claims until the time is full, the headlines first, and of the others
+// the one that costs least for each claim.
+func (p *Planner) choose(v *view, all []Standing, left time.Duration) []*bundle {
+	open := map[setting][]*Standing{}
+	var order []setting
+	for i := range all {
+		if s := &all[i]; s.State == Open {
+			if at := s.goal.setting; open[at] == nil {
+				order = append(order, at)
+			}
+			open[s.goal.setting] = append(open[s.goal.setting], s)
+		}
+	}
+	var out []*bundle
+	for _, headlines := range []bool{true, false} {
+		found := map[setting]*bundle{}
+		for {
+			var best *bundle
+			for _, at := range order {
+				b, ok := found[at]
+				if !ok || b != nil && b.costs > left {
+					b = p.bundle(v, open[at], headlines, left)
+					found[at] = b
+				}
+				if b != nil && (best == nil || b.each() < best.each()) {
+					best = b
+				}
+			}
+			if best == nil {
+				break
+			}
+			at := best.claims[0].goal.setting
+			open[at] = slices.DeleteFunc(slices.Clone(open[at]),
+				func(s *Standing) bool { return slices.Contains(best.claims, s) })
+			delete(found, at)
+			left -= best.costs
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+// bundle finds the set of these claims that costs least for each of them and fits.
+func (p *Planner) bundle(v *view, open []*Standing, headlines bool, left time.Duration) *bundle {
+	var best *bundle
+	for _, seed := range open {
+		if headlines && !seed.Claim.Headline || seed.Takes > left {
+			continue
+		}
+		b := p.grow(v, seed, open, left)
+		if best == nil || b.each() < best.each() {
+			best = b
+		}
+	}
+	return best
+}
+
+// grow adds claims to a first one, as long as each costs no more than those before it did. A claim
+// counts with those that come with it for nothing.
+func (p *Planner) grow(v *view, seed *Standing, open []*Standing, left time.Duration) *bundle {
+	b := &bundle{claims: []*Standing{seed}, costs: seed.Takes}
+	for _, s := range seed.goal.needs {
+		b.latest = max(b.latest, v.tries[s.at].latest)
+	}
+	rounds := seed.raise(make([]int, len(p.series)))
+	rest := slices.DeleteFunc(slices.Clone(open), func(s *Standing) bool { return s == seed })
+	for len(rest) > 0 {
+		var best *Standing
+		var costs, each time.Duration
+		for _, s := range rest {
+			more := v.more(s, rounds)
+			if b.costs+more > left {
+				continue
+			}
+			per := more
+			if more > 0 {
+				after := s.raise(slices.Clone(rounds))
+				free := 0
+				for _, other := range rest {
+					if v.more(other, after) == 0 { // s itself is one of them
+						free++
+					}
+				}
+				per /= time.Duration(free)
+			}
+			if best == nil || per < each {
+				best, costs, each = s, more, per
+			}
+		}
+		if best == nil || each > b.each() {
+			break
+		}
+		best.raise(rounds)
+		b.claims, b.costs = append(b.claims, best), b.costs+costs
+		rest = slices.DeleteFunc(rest, func(s *Standing) bool { return s == best })
+	}
+	return b
+}
+
+// raise gives each series that a claim needs the rounds that the claim lacks.
+func (s *Standing) raise(rounds []int) []int {
+	for _, n := range s.goal.needs {
+		rounds[n.at] = max(rounds[n.at], s.Need)
+	}
+	return rounds
+}
+
+// more is what a claim costs beside series that have so many rounds anyway.
+func (v *view) more(s *Standing, rounds []int) time.Duration {
+	var d time.Duration
+	for _, n := range s.goal.needs {
+		if lacks := s.Need - rounds[n.at]; lacks > 0 {
+			d += v.prices.of(n.spec) * time.Duration(lacks)
+		}
+	}
+	return d
+}
+
+// figures are the points that may be measured when no claim is left that fits: not those of open
+// claims, which would be judged at a part of what they need. First come those that no claim is
+// about and that were begun.
+func (p *Planner) figures(v *view, all []Standing, left time.Duration) []*bundle {
+	wanted, claimed := map[*Block]bool{}, map[*Block]bool{}
+	for _, s := range all {
+		for _, n := range s.goal.needs {
+			claimed[n.block] = true
+			wanted[n.block] = wanted[n.block] || s.State == Open
+		}
+	}
+	var out []*bundle
+	rounds := map[*bundle]int{}
+	for _, b := range p.plan.Blocks {
+		if wanted[b] {
+			continue
+		}
+		f := &bundle{block: b}
+		var needs []*series
+		for _, s := range p.series {
+			if s.block == b {
+				needs = append(needs, s)
+				f.latest = max(f.latest, v.tries[s.at].latest)
+			}
+		}
+		done := v.joint(needs)
+		if done >= figureRounds {
+			continue
+		}
+		least := max(1, stats.MinRounds-done)
+		for _, s := range b.Specs {
+			f.costs += v.prices.of(s) * time.Duration(least)
+		}
+		rounds[f], out = done, append(out, f)
+	}
+	rank := func(b *bundle) int {
+		switch done := rounds[b]; {
+		case done > 0 && done < stats.MinRounds:
+			return 0
+		case done >= stats.MinRounds:
+			return 3
+		case !claimed[b.block]:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(out, func(a, b *bundle) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.costs, b.costs))
+	})
+	return slices.DeleteFunc(out, func(b *bundle) bool {
+		if b.costs > left {
+			return true
+		}
+		left -= b.costs
+		return false
+	})
+}
+
+// turn is a round of a bundle: its points in an order drawn anew, and at each the models that its
+// claims need.
+func (p *Planner) turn(v *view, b *bundle) *Turn {
+	t := &Turn{}
+	if b.block != nil {
+		t.Experiment, t.Condition = b.block.Experiment.Name, b.block.Condition
+		whole := *b.block
+		whole.Specs = slices.Clone(whole.Specs)
+		t.blocks = []*Block{&whole}
+	} else {
+		at := b.claims[0].goal.setting
+		t.Experiment, t.Condition = at.experiment, at.condition
+		for _, s := range b.claims {
+			t.Claims = append(t.Claims, s.Claim.ID)
+			for _, n := range s.goal.needs {
+				t.add(n)
+			}
+		}
+	}
+	t.Round = v.last[t.Experiment] + 1
+	seed := seedOf(p.seed, Key{Experiment: t.Experiment, Condition: t.Condition, Round: t.Round})
+	rng := rand.New(rand.NewPCG(p.seed, seed))
+	rng.Shuffle(len(t.blocks), func(i, j int) { t.blocks[i], t.blocks[j] = t.blocks[j], t.blocks[i] })
+	for _, b := range t.blocks {
+		rng.Shuffle(len(b.Specs), func(i, j int) { b.Specs[i], b.Specs[j] = b.Specs[j], b.Specs[i] })
+		told := record.TurnBlock{Point: b.Point.Name}
+		for _, s := range b.Specs {
+			t.takes += v.prices.of(s)
+			told.Models = append(told.Models, s.Model.Name)
+			if s.Twin {
+				told.Twin = len(told.Models)
+			}
+		}
+		t.Blocks = append(t.Blocks, told)
+	}
+	return t
+}
+
+// add puts a series into the block of its point.
+func (t *Turn) add(n *series) {
+	i := slices.IndexFunc(t.blocks, func(b *Block) bool { return b.Point.Name == n.spec.Point.Name })
+	if i < 0 {
+		b := *n.block
+		b.Specs = nil
+		i, t.blocks = len(t.blocks), append(t.blocks, &b)
+	}
+	if !slices.Contains(t.blocks[i].Specs, n.spec) {
+		t.blocks[i].Specs = append(t.blocks[i].Specs, n.spec)
+	}
+}
+
+// Begun is a turn of the record again, to be finished; models that are no longer here are left out.
+func (p *Planner) Begun(old *record.Turn) *Turn {
+	t := &Turn{Turn: *old}
+	for _, told := range old.Blocks {
+		for _, b := range p.plan.Blocks {
+			if b.Experiment.Name != old.Experiment || b.Condition != old.Condition ||
+				b.Point.Name != told.Point {
+				continue
+			}
+			part := *b
+			part.Specs = nil
+			for i, name := range told.Models {
+				for _, s := range b.Specs {
+					if s.Model.Name == name && s.Twin == (told.Twin == i+1) {
+						part.Specs = append(part.Specs, s)
+					}
+				}
+			}
+			t.blocks = append(t.blocks, &part)
+		}
+	}
+	return t
+}
