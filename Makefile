@@ -10,7 +10,7 @@ DEADCODE  := v0.52.0
 CYCLONEDX := v1.9.0
 BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME  ?= 20s
-RUN       ?= --quick
+RUN       ?= --for 10m
 SOAK      ?= 10m
 SOAKED    ?= 100000
 BESIEGERS ?= 10000
@@ -32,7 +32,7 @@ help: ## print this list
 	@printf '\nThe rings of tests (internal/prove/rings.toml; tests that have passed and have not changed are not run again):\n'
 	@sed -nE 's/^name +. "(.*)"$$/\1/p; s/^about = "(.*)"$$/\1/p' internal/prove/rings.toml | paste - - | expand -t 14
 
-run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the path of the report
+run: toolchains $(BIN) $(EVE) ## set up, measure for ten minutes (RUN=--for 10m), end with the path of the report
 	$(BIN) run $(RUN)
 
 test:     RINGS = core

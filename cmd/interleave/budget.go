@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -88,7 +89,7 @@ func forecast(w io.Writer, s *run.Session) error {
 	if err != nil {
 		return err
 	}
-	from := "no earlier run of this machine and these servers: costs are estimates, and a claim " +
+	from := "no earlier run of this machine and these servers:\ncosts are estimates, and a claim " +
 		"is taken to need 7 rounds"
 	if f.From != "" {
 		from = "costs and rounds are those of run " + f.From
@@ -164,23 +165,33 @@ func tellUndecided(w io.Writer, dir string) error {
 	return tellOpen(w, r.Header.Undecided, r.Header.ID)
 }
 
-// tellOpen prints undecided claims by what they would take: a line for those that need time, and
-// one for each that time does not help.
+// tellOpen prints undecided claims: first those that time does not help, by their reason, then the
+// others with what each would take.
 func tellOpen(w io.Writer, list []record.Undecided, id string) error {
 	var open []record.Undecided
+	var reasons []string
+	why := map[string][]string{}
 	for _, u := range list {
-		if u.Takes > 0 {
+		switch {
+		case u.Takes > 0:
 			open = append(open, u)
-			continue
+		case why[u.Reason] == nil:
+			reasons = append(reasons, u.Reason)
+			fallthrough
+		default:
+			why[u.Reason] = append(why[u.Reason], u.Claim)
 		}
-		if _, err := fmt.Fprintln(w, u.Claim+": "+u.Reason); err != nil {
-			return err
-		}
+	}
+	for _, r := range reasons {
+		words := append(strings.Fields(strings.Join(why[r], ", ")+":"), strings.Fields(r)...)
+		fmt.Fprintln(w, strings.Join(wrap(words, 96), "\n  "))
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(open, func(a, b record.Undecided) int { return int(a.Takes - b.Takes) })
+	slices.SortStableFunc(open, func(a, b record.Undecided) int {
+		return cmp.Compare(a.Takes, b.Takes)
+	})
 	var words []string
 	for _, u := range open {
 		words = append(words, fmt.Sprintf("%s (%s)", u.Claim, roughly(u.Takes)))

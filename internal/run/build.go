@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 )
 
@@ -42,6 +44,11 @@ func (s *Session) build(ctx context.Context) error {
 
 // readyAll builds and checks models, as many at once as there are cores: nothing is measured yet.
 func (s *Session) readyAll(ctx context.Context, models []*manifest.Model) error {
+	if len(models) > 0 {
+		s.say("building and checking %s; what has not changed since is known",
+			quantity.Many(len(models), "model"))
+	}
+	began := time.Now()
 	outcomes := make([]readied, len(models))
 	done := make(chan int)
 	slots := make(chan struct{}, max(2, runtime.NumCPU()))
@@ -53,18 +60,25 @@ func (s *Session) readyAll(ctx context.Context, models []*manifest.Model) error 
 			done <- i
 		}()
 	}
-	for range models {
+	known := 0
+	for n := range models {
 		i := <-done
 		switch o := outcomes[i]; {
 		case ctx.Err() != nil: // said once, below
 		case o.skip != "":
 			s.say("SKIP %s/%s: %s", models[i].Service, models[i].Name, o.skip)
-		case !o.known:
-			s.say("%s/%s conforms", models[i].Service, models[i].Name)
+		case o.known:
+			known++
+		default:
+			s.say("%d of %d: %s/%s conforms", n+1, len(models), models[i].Service, models[i].Name)
 		}
 	}
 	if ctx.Err() != nil {
 		return ErrStopped
+	}
+	if took := time.Since(began); known < len(models) {
+		s.say("built and checked in %s; %d of %d were known", quantity.Setting(took.Round(
+			time.Second)), known, len(models))
 	}
 	for i, m := range models {
 		if o := outcomes[i]; o.skip != "" {

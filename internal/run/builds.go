@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/record"
 )
 
@@ -41,7 +42,9 @@ func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 		if len(s.Choice.Models) > 0 && !slices.Contains(s.Choice.Models, e.Models[0]) {
 			continue
 		}
-		s.say("%s: building for each system that a compiler here reaches", e.Name)
+		s.say("%s: building for each system that a compiler here reaches, and playing transcripts",
+			e.Name)
+		began := time.Now()
 		rows, err := builds(ctx, s.Tree.Root, e, s.Choice.Depth)
 		if ctx.Err() != nil {
 			return ErrStopped
@@ -51,6 +54,8 @@ func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 			s.skipped = append(s.skipped, record.Skip{Service: e.Service, Model: e.Models[0],
 				Reason: "not all of its builds could be tried: " + clean(err.Error(), maxNote)})
 		}
+		s.say("%s: %s tried in %s", e.Name, quantity.Many(len(rows), "system"),
+			quantity.Setting(time.Since(began).Round(time.Second)))
 		s.builds = append(s.builds, rows...)
 	}
 	return nil

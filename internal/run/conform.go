@@ -2,12 +2,8 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,20 +14,15 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
-// conformsFile, in a model's build folder, holds the stamp under which it conformed.
-const conformsFile = "conforms"
-
 // Conforms plays a service's conformance to a model, unless this very build passed this very
 // conformance before. It returns the first check that failed, in words, or nothing.
 func Conforms(ctx context.Context, service *manifest.Service,
 	built *toolchain.Built) (failed string, known bool, err error) {
-	stamp, err := conformStamp(service, built)
-	if err != nil {
-		return "", false, err
-	}
-	file := filepath.Join(built.Out, conformsFile)
-	if old, err := os.ReadFile(file); err == nil && string(old) == stamp && !own(built.Model) {
-		return "", true, nil
+	if !own(built.Model) {
+		known, err := conform.Passed(service, built)
+		if known || err != nil {
+			return "", known, err
+		}
 	}
 	checks, err := conform.Checks(service, built.Model)
 	if err != nil {
@@ -67,7 +58,7 @@ func Conforms(ctx context.Context, service *manifest.Service,
 		// a user's own server: what it is made of is not known, so it is checked each time
 		return "", false, nil
 	}
-	return "", false, os.WriteFile(file, []byte(stamp), 0o644)
+	return "", false, conform.Pass(service, built)
 }
 
 // own says whether a model is a user's own server.
@@ -82,24 +73,4 @@ func forgiven(m *manifest.Model, err error) error {
 		return nil
 	}
 	return err
-}
-
-// conformStamp changes with the build and with every transcript.
-func conformStamp(service *manifest.Service, built *toolchain.Built) (string, error) {
-	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*"))
-	if err != nil {
-		return "", err
-	}
-	slices.Sort(files)
-	h := sha256.New()
-	fmt.Fprintln(h, built.Hash)
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			return "", fmt.Errorf("read a transcript: %w", err)
-		}
-		fmt.Fprintln(h, filepath.Base(f), len(data))
-		h.Write(data)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

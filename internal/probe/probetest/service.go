@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,16 +50,35 @@ func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 // at once.
 func Waiting(t *testing.T) { each(t, together, "*") }
 
-// each calls test for all models whose names match one of the patterns.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []conform.Check),
+// each calls test for all models whose names match one of the patterns. Test returns how many
+// checks it made.
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []conform.Check) int,
 	patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model, checks := look(t, root, service, name, manifest.Kernel)
-			test(t, root, model, checks)
+			made := 0
+			t.Cleanup(func() { // after the servers have ended; go test -run may leave checks out
+				if made == len(checks) && !t.Failed() && *sanitize == "" {
+					remember(t, root, service, model)
+				}
+			})
+			made = test(t, root, model, checks)
 		})
+	}
+}
+
+// remember notes that a model has passed all checks, so that a run does not make them again.
+func remember(t *testing.T, root string, service *manifest.Service, model *manifest.Model) {
+	built, err := toolchain.Build(context.Background(), model, toolchain.BuildOptions{
+		OutRoot: filepath.Join(root, "out")})
+	if err == nil {
+		err = conform.Pass(service, built)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -165,8 +185,8 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 	return model, checks
 }
 
-// test builds a model and makes its checks one after the other.
-func test(t *testing.T, root string, model *manifest.Model, checks []conform.Check) {
+// test builds a model and makes its checks one after the other. It returns how many it made.
+func test(t *testing.T, root string, model *manifest.Model, checks []conform.Check) (made int) {
 	session := conform.NewSession(build(t, root, model), serve.Unhurried)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
@@ -174,22 +194,31 @@ func test(t *testing.T, root string, model *manifest.Model, checks []conform.Che
 		}
 	})
 	for _, check := range checks {
-		play(t, check, session.Play)
+		if play(t, check, session.Play) {
+			made++
+		}
 	}
+	return made
 }
 
 // together builds a model and makes its checks at once.
-func together(t *testing.T, root string, model *manifest.Model, checks []conform.Check) {
+func together(t *testing.T, root string, model *manifest.Model, checks []conform.Check) int {
 	built := build(t, root, model)
 	var wait sync.WaitGroup
-	defer wait.Wait()
+	var made atomic.Int32
 	for _, check := range checks {
 		alone := func(ctx context.Context,
 			c conform.Check) error {
 			return c.Play(ctx, built, serve.Unhurried)
 		}
-		wait.Go(func() { play(t, check, alone) })
+		wait.Go(func() {
+			if play(t, check, alone) {
+				made.Add(1)
+			}
+		})
 	}
+	wait.Wait()
+	return int(made.Load())
 }
 
 // build builds a model, or skips the test if that is not possible here.
@@ -206,9 +235,11 @@ func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
 	return built
 }
 
-// play makes one check as a subtest.
-func play(t *testing.T, check conform.Check, by func(context.Context, conform.Check) error) {
+// play makes one check as a subtest. It returns false if go test -run leaves the check out.
+func play(t *testing.T, check conform.Check, by func(context.Context, conform.Check) error) bool {
+	made := false
 	t.Run(check.Name, func(t *testing.T) {
+		made = true
 		err := by(t.Context(), check)
 		if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
 			t.Skip("SKIP:", missing)
@@ -217,6 +248,7 @@ func play(t *testing.T, check conform.Check, by func(context.Context, conform.Ch
 			t.Error(err)
 		}
 	})
+	return made
 }
 
 // place finds the checkout and the service from the folder in which go test runs.
