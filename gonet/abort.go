@@ -1,47 +1,102 @@
 package gonet
 
 import (
+	"context"
 	"time"
 
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// Abort ends the stack as Close does, and resets its connections. A program should call it before
-// it exits: the kernel closes its own sockets when a program ends, but no one does so for a stack
-// behind a tap. Connections that the user has closed get abortGrace to deliver their last bytes;
-// then they are reset, as all others are at once.
-func (s *Stack) Abort() error {
-	var left []*Conn
+// Close ends the stack and closes the link, as Shutdown does with a bound of closeGrace. Bytes that
+// are not acknowledged by then are lost, which is no error.
+func (s *Stack) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	_ = s.flushConns(ctx) // the bound is not the caller's
+	return s.abort()
+}
+
+// Shutdown ends the stack in order, as the kernel does with the sockets of a program that ends. It
+// closes the listeners and all connections, and waits until their peers have acknowledged what was
+// written. Then it resets connections that peers keep open, and closes the link. When the context
+// ends first, the rest is reset at once, and Shutdown returns the context's error.
+func (s *Stack) Shutdown(ctx context.Context) error {
+	flushed := s.flushConns(ctx)
+	if err := s.abort(); err != nil {
+		return err
+	}
+	return flushed
+}
+
+// Abort ends the stack and closes the link, and resets all connections at once, those too that the
+// user has closed. Bytes that are not acknowledged are lost.
+func (s *Stack) Abort() error { return s.abort() }
+
+// closeGrace is how long Close waits for acknowledgements. A guess: many round trips and a
+// retransmission, and little of the seconds in which a program must end.
+const closeGrace = time.Second
+
+// flushPoll is the pause between two checks of the connections. A guess.
+const flushPoll = 5 * time.Millisecond
+
+// flushConns closes all listeners and connections, and waits until nothing that was written is
+// unacknowledged, or until the context or the stack ends.
+func (s *Stack) flushConns(ctx context.Context) error {
+	var listeners []*Listener
 	err := s.claim(func() {
-		for _, c := range s.conns {
-			left = append(left, c)
+		for _, l := range s.listeners {
+			listeners = append(listeners, l)
 		}
 	})
 	if err != nil {
-		return s.Close()
+		return nil // the stack has ended: nothing can be flushed
 	}
-	var closed []*Conn
-	for _, c := range left {
-		first := c.firstReset()
-		if c.Abort() == nil {
-			first()
-		} else {
-			closed = append(closed, c)
+	for _, l := range listeners {
+		_ = l.Close() // it may be closed already
+	}
+	conns := s.allConns()
+	for _, c := range conns {
+		_ = c.Close() // it may be closed already
+	}
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	for anyBusy(conns) {
+		poll.Reset(flushPoll)
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return nil
 		}
 	}
-	until := time.Now().Add(abortGrace)
-	for anyBusy(closed) && time.Now().Before(until) {
-		time.Sleep(abortPoll)
-	}
+	return nil
+}
+
+// allConns returns the connections of the table.
+func (s *Stack) allConns() (all []*Conn) {
+	_ = s.claim(func() { // a stack that has ended has no table
+		for _, c := range s.conns {
+			all = append(all, c)
+		}
+	})
+	return all
+}
+
+// abort resets all connections, and ends the stack.
+func (s *Stack) abort() error {
 	_ = s.claim(func() { // fails if the dealer has ended
-		for _, c := range closed {
+		for _, c := range s.conns {
 			first := c.firstReset()
 			s.discard(c)
+			s.flush()
 			first()
 		}
 	})
-	return s.Close()
+	err := s.link.Close()
+	<-s.done
+	return err
 }
 
 // firstReset returns a function that sends a reset at the oldest unacknowledged sequence number.
@@ -63,14 +118,6 @@ func (c *Conn) firstReset() func() {
 		_ = c.stack.sendBare(c, wire.TCP{Seq: seq, Flags: wire.RST})
 	}
 }
-
-const (
-	// abortGrace is how long Abort waits for connections that the user has closed. A guess: many
-	// round trips of a local network, and little of the seconds in which a program must end.
-	abortGrace = 300 * time.Millisecond
-	// abortPoll is the pause between two checks of those connections. A guess.
-	abortPoll = 5 * time.Millisecond
-)
 
 func (c *Conn) busy() bool {
 	c.mu.Lock()

@@ -23,7 +23,7 @@ const packetCounters = 256
 // each connection instead. Any goroutine.
 func (s *Stack) packetID(src, dst netip.Addr) uint16 {
 	from, to := src.As4(), dst.As4()
-	word := binary.BigEndian.Uint32
-	h := s.sip.sum(uint64(word(from[:]))<<32|uint64(word(to[:])), forPacketID)
+	pair := uint64(binary.BigEndian.Uint32(from[:]))<<32 | uint64(binary.BigEndian.Uint32(to[:]))
+	h := s.sip.sum(pair, forPacketID)
 	return uint16(h>>32) + uint16(s.packetIDs[h%packetCounters].Add(1))
 }

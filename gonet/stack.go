@@ -160,14 +160,6 @@ func (s *Stack) check() error {
 // minMTU is the smallest MTU that IPv4 allows, in bytes (RFC 791 section 3.2).
 const minMTU = 68
 
-// Close ends the stack and closes the link. Open connections fail with an error; their peers are
-// not told (see Abort).
-func (s *Stack) Close() error {
-	err := s.link.Close()
-	<-s.done
-	return err
-}
-
 // MAC returns the address that the stack has on its link.
 func (s *Stack) MAC() wire.MAC { return s.mac }
 

@@ -35,11 +35,11 @@ func Listen(network, address string) (net.Listener, error) {
 	return s.Listen(network, address)
 }
 
-// Close resets the connections of the stack and ends it, as the kernel does when a program ends. A
-// program must call it last. On the kernel's stack it does nothing.
+// Close ends the stack, as the kernel ends sockets when a program ends: what was written is still
+// delivered (gonet.Stack.Close). A program must call it last. On the kernel's stack it does nothing.
 func Close() error {
 	if s, err := stack(); s != nil && err == nil {
-		return s.Abort()
+		return s.Close()
 	}
 	return nil
 }
