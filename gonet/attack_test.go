@@ -40,6 +40,7 @@ func newAttacker(t *testing.T, end link.Link, victim *Stack) *attacker {
 func newLoneAttacker(t *testing.T, change ...func(*Config)) *attacker {
 	t.Helper()
 	end, other := link.Pair()
+	t.Cleanup(func() { _ = end.Close() }) // never fails
 	o := newAttacker(t, end, nil)
 	go func() {
 		batch := make([]link.Frame, 32)

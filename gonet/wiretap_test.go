@@ -26,6 +26,7 @@ type wireTap struct {
 func newWireTap(t *testing.T, change ...func(*Config)) *wireTap {
 	t.Helper()
 	end, other := link.Pair()
+	t.Cleanup(func() { _ = end.Close() }) // never fails
 	w := &wireTap{t: t, end: end, mac: wire.MAC{2, 5: 9}, sent: make(chan []byte, 1<<16)}
 	go func() {
 		batch := make([]link.Frame, 1)

@@ -182,7 +182,7 @@ func with(t *testing.T, f func(t *testing.T, l link.Link, s *serverHost)) {
 			count: map[Type]int{}}
 		go s.run()
 		f(t, a, s)
-		_ = a.Close()
+		_, _ = a.Close(), b.Close() // never fail
 	})
 }
 

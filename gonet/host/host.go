@@ -36,7 +36,8 @@ func Listen(network, address string) (net.Listener, error) {
 }
 
 // Close ends the stack, as the kernel ends sockets when a program ends: what was written is still
-// delivered (gonet.Stack.Close). A program must call it last. On the kernel's stack it does nothing.
+// delivered (gonet.Stack.Close). A program must call it last. On the kernel's stack it does
+// nothing.
 func Close() error {
 	if s, err := stack(); s != nil && err == nil {
 		return s.Close()

@@ -1,9 +1,12 @@
 package link
 
+import "sync/atomic"
+
 // End is one end of a link in memory.
 type End struct {
 	in, out  *queue
 	features Features
+	closed   atomic.Bool
 }
 
 // Option configures a link in memory.
@@ -18,14 +21,15 @@ func Offload() Option {
 	return func(f *Features) { f.Partial, f.TCPv4, f.TCPv6, f.MaxSuper = true, true, true, 65535 }
 }
 
-// Pair makes a link with two ends: what is written to one is read from the other.
+// Pair makes a link with two ends: what is written to one is read from the other. An end may be
+// closed alone. What the other end writes is then lost, as on a wire whose station has gone.
 func Pair(options ...Option) (*End, *End) {
 	f := Features{MTU: 1500}
 	for _, o := range options {
 		o(&f)
 	}
 	a, b := newQueue(), newQueue()
-	return &End{a, b, f}, &End{b, a, f}
+	return &End{in: a, out: b, features: f}, &End{in: b, out: a, features: f}
 }
 
 // Loopback makes one end that reads what is written to it.
@@ -35,7 +39,7 @@ func Loopback(options ...Option) *End {
 		o(&f)
 	}
 	q := newQueue()
-	return &End{q, q, f}
+	return &End{in: q, out: q, features: f}
 }
 
 // Read implements Link.
@@ -52,17 +56,22 @@ func (e *End) Read(batch []Frame) (int, error) {
 func (e *End) Interrupt() { e.in.interrupt() }
 
 // Write implements Link.
-func (e *End) Write(gso GSO, pieces ...[]byte) error { return e.out.put(gso, pieces) }
+func (e *End) Write(gso GSO, pieces ...[]byte) error {
+	if e.closed.Load() {
+		return ErrClosed
+	}
+	return e.out.put(gso, pieces)
+}
 
 // Features implements Link.
 func (e *End) Features() Features { return e.features }
 
-// Close closes both directions, for the other end too.
+// Close closes this end. The other end stays open.
 func (e *End) Close() error {
+	e.closed.Store(true)
 	e.in.close()
-	e.out.close()
 	return nil
 }
 
-// Dropped returns the number of frames that found the queue of this end full.
+// Dropped returns the number of frames that found the queue of this end full or closed.
 func (e *End) Dropped() uint64 { return e.in.dropped.Load() }

@@ -33,14 +33,12 @@ func (q *queue) wakeReader() {
 	}
 }
 
-// put appends a copy of the pieces as one frame, or drops it if the queue is full.
+// put appends a copy of the pieces as one frame, or drops it if the queue is full or closed.
+// It returns nil, as a link's Write does.
 func (q *queue) put(gso GSO, pieces [][]byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.closed:
-		return ErrClosed
-	case len(q.frames) >= queueLen:
+	if q.closed || len(q.frames) >= queueLen {
 		q.dropped.Add(1)
 		return nil
 	}
