@@ -21,6 +21,21 @@ struct mailbox {
 
 static pthread_mutex_t protection;
 
+#ifdef __SANITIZE_THREAD__
+/*
+ * lwIP reads two fields of a netconn without its lock. netconn_write looks at a
+ * flag that never changes here, while others beside it do. netconn_recv looks
+ * whether the connection was reset meanwhile; either answer is right.
+ */
+const char	*__tsan_default_suppressions(void);
+
+const char *
+__tsan_default_suppressions(void)
+{
+	return "race:netconn_write_vectors_partly\nrace:err_tcp\n";
+}
+#endif
+
 u32_t
 sys_now(void)
 {
