@@ -316,3 +316,22 @@ func TestDisturbedFiguresAreMarked(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesAreDrawn(t *testing.T) {
+	run := runs(t)["few"]
+	s := examine(run)
+	e := s.experiments[0]
+	got := s.linesFigure(e, s.styles())
+	if len(got) != 1 || len(got[0].Table.Rows) != len(e.Models) {
+		t.Fatalf("figures %d, want one of %d models", len(got), len(e.Models))
+	}
+	for _, row := range got[0].Table.Rows {
+		if row[1] != "4" || row[2] != "1.00" {
+			t.Errorf("%s: %s lines, %s of the baseline's; want 4 and 1.00", row[0], row[1], row[2])
+		}
+	}
+	e.Models = e.Models[:1]
+	if got := s.linesFigure(e, s.styles()); got != nil {
+		t.Errorf("a figure of one model")
+	}
+}

@@ -23,9 +23,9 @@ var needs = []struct {
 	Head    string
 	metrics []manifest.Metric
 }{
-	{"through\u00adput", []manifest.Metric{manifest.Throughput, manifest.Deliveries,
-		manifest.BitRate, manifest.SolveTime}},
-	{"CPU", []manifest.Metric{manifest.CPUPerRequest, manifest.CPUPerDelivery, manifest.CPUPerGB,
+	{"through\u00adput", []manifest.Metric{manifest.Deliveries, manifest.BitRate,
+		manifest.Throughput, manifest.SolveTime}},
+	{"CPU", []manifest.Metric{manifest.CPUPerDelivery, manifest.CPUPerGB, manifest.CPUPerRequest,
 		manifest.CPU}},
 	{"p99", []manifest.Metric{manifest.LatencyP99, manifest.ResponseP99, manifest.AckP99}},
 	{"memory", []manifest.Metric{manifest.ClientMemory, manifest.PSS}},
@@ -236,6 +236,9 @@ func (c *choiceCell) tell(base, more bool) {
 	default:
 		half := (iv.Upper - iv.Lower) / 2 / iv.Estimate
 		c.Spread = "±" + quantity.Percent(half)
+		if half > 1 {
+			c.Spread = "wide"
+		}
 	}
 	switch higher := iv.Lower > 1; {
 	case iv.Lower <= 1 && iv.Upper >= 1:
@@ -273,7 +276,7 @@ func choiceAxis(all []choice, column int) *figure.Forest {
 			rows = append(rows, r.Cells[column].row())
 		}
 	}
-	return figure.NewForest(rows)
+	return figure.NewForest(rows, 4)
 }
 
 func choiceGrid(column int) string { return fmt.Sprintf("need-%d", column) }

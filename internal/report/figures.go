@@ -97,6 +97,9 @@ func (s *study) measured(e *experiment, c manifest.Condition,
 			out = append(out, s.stripFigure(e, c, m, rows, styles))
 		}
 	}
+	if c == e.conditions[0] && slices.Contains(e.Metrics, manifest.Lines) {
+		out = append(out, s.linesFigure(e, styles)...)
+	}
 	out = append(out, s.ofImages(e, c, styles)...)
 	out = append(out, s.ofStreams(e, c)...)
 	out = append(out, s.ofProfiles(e, c, styles)...)

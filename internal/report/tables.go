@@ -48,8 +48,8 @@ func disturbed(r verdict.Row) string {
 // footnote explains the mark where a table has it.
 func footnote(rows []verdict.Row) string {
 	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return disturbed(r) != "" }) {
-		return " " + dagger + " Other work ran on the machine in some of these rounds: ratios " +
-			"within a round count, this figure by itself does not."
+		return " " + dagger + " Other work ran on the machine meanwhile: compare ratios within " +
+			"a round, not this figure."
 	}
 	return ""
 }

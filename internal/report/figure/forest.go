@@ -44,8 +44,9 @@ type Forest struct {
 	ticks []float64
 }
 
-// NewForest is an axis that holds all estimates, published figures and ends of margins.
-func NewForest(rows []ForestRow) *Forest {
+// NewForest is an axis that holds all estimates, published figures and ends of margins, with so many
+// ticks at most.
+func NewForest(rows []ForestRow, ticks int) *Forest {
 	e := newExtent(true)
 	e.add(.6, 1.7) // an axis without room around 1 makes small effects look large
 	for _, r := range rows {
@@ -58,7 +59,7 @@ func NewForest(rows []ForestRow) *Forest {
 	f := &Forest{x: e.scale(.04, 0, 100)}
 	for _, mantissas := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
 		f.ticks = logTicks(f.x.low, f.x.high, mantissas, 1)
-		if len(f.ticks) <= 8 {
+		if len(f.ticks) <= ticks {
 			break
 		}
 	}
