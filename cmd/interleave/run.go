@@ -49,8 +49,9 @@ func runCommand(lab *laboratory) *cobra.Command {
 instrument, measures in shuffled rounds, and ends with the path of a report.
 
 With --for the time is spent on claims: the headline of each source first, then the claims that are
-decided soonest for what they cost, then figures. A claim that is decided is not measured again. Claims
-that do not fit are left out, and named. Building and calibration come before, and are not counted.
+decided soonest for what they cost, then figures. A claim that is decided is not measured again.
+Claims that do not fit are left out, and named. Building and calibration come before, and are not
+counted.
 
 Without --for every experiment runs for the rounds of its depth: 12 rounds, more if an interval stays
 too wide; --quick and --full are other depths. Ctrl-C stops the current cell and keeps the recorded
@@ -81,7 +82,8 @@ ones; --resume goes on.`,
 	flags.Uint64Var(&f.seed, "seed", 0,
 		"the seed of shuffles and schedules (default: drawn and recorded)")
 	flags.StringVar(&f.resume, "resume", "", "finish this run: its ID, a path, or last")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured and for how long, measure nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false,
+		"print what would be measured and for how long, measure nothing")
 	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
 	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
 	flags.StringVar(&f.hosts, "hosts", "local",

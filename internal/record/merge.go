@@ -113,8 +113,9 @@ func otherTree(from, a, b *Run) (why string, err error) {
 		if err != nil {
 			return err
 		}
-		if e, ok := strings.CutPrefix(filepath.Dir(rel), "experiments"+string(filepath.Separator)); ok &&
-			!(slices.Contains(a.Header.Experiments, e) && slices.Contains(b.Header.Experiments, e)) {
+		if e, ok := strings.CutPrefix(filepath.ToSlash(filepath.Dir(rel)), "experiments/"); ok &&
+			!(slices.Contains(a.Header.Experiments, e) &&
+				slices.Contains(b.Header.Experiments, e)) {
 			return nil
 		}
 		same, err := alike(filepath.Join(a.Dir, TreeDir, rel), filepath.Join(b.Dir, TreeDir, rel))

@@ -69,10 +69,11 @@ type TurnBlock struct {
 
 // An Undecided claim is one that a budget left open.
 type Undecided struct {
-	Experiment string        `json:"experiment"`
-	Claim      string        `json:"claim"`
-	Reason     string        `json:"reason"`
-	Takes      time.Duration `json:"takes_ns,omitempty"` // about so much more; 0: time would not help
+	Experiment string `json:"experiment"`
+	Claim      string `json:"claim"`
+	Reason     string `json:"reason"`
+	// about so much more; 0: time would not help
+	Takes time.Duration `json:"takes_ns,omitempty"`
 }
 
 // An Own is the server of `interleave bench`: it has no folder among the services.

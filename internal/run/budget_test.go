@@ -349,7 +349,8 @@ func TestAClaimWithoutItsModel(t *testing.T) {
 	}
 }
 
-// TestRoundsOfAClaimAreApart: with several claims open, no claim has two rounds one after the other.
+// TestRoundsOfAClaimAreApart: with several claims open, no claim has two rounds one after the
+// other.
 func TestRoundsOfAClaimAreApart(t *testing.T) {
 	tree := madeTree()
 	tree.Experiments[0].Claims = []manifest.Claim{less("D1", "connections = 1")}
@@ -361,5 +362,145 @@ func TestRoundsOfAClaimAreApart(t *testing.T) {
 			t.Errorf("cell %d: %s is measured twice without the other in between", i, last)
 		}
 		last = r.Cells[i].Experiment
+	}
+}
+
+// TestTenMinutesDecideMuch holds this checkout against what `make run` promises: with the usual
+// seven rounds for a claim and every model here, ten minutes decide more than half of all claims,
+// an hour all but a few, and the headline of each source is among the first.
+func TestTenMinutesDecideMuch(t *testing.T) {
+	tree, err := manifest.LoadTree("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := slices.DeleteFunc(slices.Clone(tree.Experiments),
+		func(e *manifest.Experiment) bool { return e.Asked })
+	choice := Choice{Depth: "quick", Budget: true}
+	plan, err := Lay(tree, set, choice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPlanner(plan, set, choice, 1, verdict.ModelsOf(tree, nil))
+	measurable := 0
+	for _, s := range p.Standings(nil) {
+		if s.State == Open {
+			measurable++
+		}
+	}
+	for _, tt := range []struct {
+		budget time.Duration
+		least  float64 // share of the claims that can be measured at all
+	}{{10 * time.Minute, .6}, {time.Hour, .95}} {
+		var f Forecast
+		p.forecast(&f, nil, tt.budget)
+		var spent time.Duration
+		var first []string
+		claims := 0
+		for i, s := range f.Sets {
+			spent += s.Takes
+			claims += len(s.Claims)
+			if i < 5 {
+				first = append(first, s.Claims...)
+			}
+		}
+		if spent > tt.budget || float64(claims) < tt.least*float64(measurable) {
+			t.Errorf("%v: %d of %d claims in %v, want at least %.0f %%", tt.budget, claims,
+				measurable, spent, 100*tt.least)
+		}
+		for _, e := range set {
+			for _, c := range e.Claims {
+				if c.Headline && !slices.Contains(first, c.ID) {
+					t.Errorf("%v: the headline %s is not among the first, which are %q", tt.budget,
+						c.ID, first)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryPointOfABudgetEnds: each point has a window or a number of requests, at both of the
+// depths whose windows a budget can have, and shows all responses that claims are about.
+func TestEveryPointOfABudgetEnds(t *testing.T) {
+	tree, err := manifest.LoadTree("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, depth := range []string{"quick", "normal"} {
+		plan, err := Lay(tree, tree.Experiments, Choice{Depth: depth, Budget: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := map[string]bool{}
+		for _, b := range plan.Blocks {
+			points[b.Experiment.Name+"/"+b.Point.Name] = true
+			for _, s := range b.Specs {
+				if s.Window == 0 && s.Point.Load.Requests == 0 {
+					t.Errorf("%s: %s never ends", depth, spelt(s))
+				}
+				if s.Point.Load.Shape == manifest.Cold &&
+					s.Point.Load.Requests != b.Point.Load.Requests {
+					t.Errorf("%s: %s has %d responses of %d", depth, spelt(s),
+						s.Point.Load.Requests, b.Point.Load.Requests)
+				}
+				if s.Model.WarmUp > manifest.UsualWarmUp && s.WarmUp < s.Model.WarmUp &&
+					s.Point.Load.Shape != manifest.Cold {
+					t.Errorf("%s: %s warms up for %v, and asks for %v", depth, spelt(s), s.WarmUp,
+						s.Model.WarmUp)
+				}
+			}
+		}
+		for _, e := range tree.Experiments {
+			for _, p := range e.Points {
+				if !points[e.Name+"/"+p.Name] {
+					t.Errorf("%s: no cell of %s/%s", depth, e.Name, p.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestADepthThatCannotEndAPointIsPassedOver takes the next one.
+func TestADepthThatCannotEndAPointIsPassedOver(t *testing.T) {
+	cold := manifest.Load{Shape: manifest.Cold, Requests: 1000}
+	counted := manifest.Load{Shape: manifest.Closed, Requests: 10}
+	timed := manifest.Load{Shape: manifest.Closed}
+	for _, tt := range []struct {
+		name   string
+		quick  manifest.Depth
+		load   manifest.Load
+		passed bool
+	}{
+		{"a window", manifest.Depth{Window: time.Second}, timed, false},
+		{"no window", manifest.Depth{Requests: 100}, timed, true},
+		{"a number of requests", manifest.Depth{}, counted, false},
+		{"a window in their place", manifest.Depth{Requests: manifest.AllInWindow,
+			Window: time.Second}, counted, false},
+		{"no window in their place", manifest.Depth{Requests: manifest.AllInWindow}, counted, true},
+		{"fewer cold responses", manifest.Depth{Requests: 100}, cold, true},
+		{"all cold responses", manifest.Depth{}, cold, false},
+	} {
+		e := &manifest.Experiment{Quick: tt.quick,
+			Normal: manifest.Depth{Rounds: 99, Window: time.Second}}
+		d, ok := paceAt(e, "quick", manifest.Point{Load: tt.load})
+		if !ok || (d.Rounds == 99) != tt.passed {
+			t.Errorf("%s: got %+v, %v; passed over is %v", tt.name, d, ok, tt.passed)
+		}
+	}
+	if d, ok := paceAt(&manifest.Experiment{}, "quick", manifest.Point{Load: timed}); ok {
+		t.Errorf("without any window: got %+v", d)
+	}
+}
+
+// TestAWindowThatIsTooShort names what it cannot show.
+func TestAWindowThatIsTooShort(t *testing.T) {
+	s := &Spec{Window: 400 * time.Millisecond, Sample: 100 * time.Millisecond}
+	if got := s.tooShort(manifest.CPUVariation); !strings.Contains(got, "fewer than 8 samples") {
+		t.Errorf("variation of CPU: got %q", got)
+	}
+	if got := s.tooShort(manifest.Settling); !strings.Contains(got, "5s to settle") {
+		t.Errorf("settling: got %q", got)
+	}
+	if got := s.tooShort(manifest.Throughput); got != "" {
+		t.Errorf("throughput: got %q", got)
 	}
 }

@@ -56,7 +56,8 @@ func (s *Session) Forecast(here record.Machine, missing func(*manifest.Model) st
 	for _, service := range s.Tree.Services {
 		for _, m := range service.Models {
 			if why := missing(m); why != "" {
-				skipped = append(skipped, record.Skip{Service: m.Service, Model: m.Name, Reason: why})
+				skipped = append(skipped, record.Skip{Service: m.Service, Model: m.Name,
+					Reason: why})
 			}
 		}
 	}

@@ -36,6 +36,9 @@ func (p *Planner) pricesOf(cells []record.Cell) prices {
 			continue
 		}
 		guess := s.Estimate()
+		if c.Attempt > 1 { // what is measured twice in a round costs twice as much
+			guess = 0
+		}
 		of := out.took[modelKey(s)]
 		of.took, of.guess = of.took+c.Took, of.guess+guess
 		out.took[modelKey(s)] = of

@@ -31,9 +31,10 @@ type Session struct {
 	Stacks  []manifest.Stack
 	Seed    uint64
 	Command []string
-	Resume  string          // a run's directory; empty = a new run
-	For     time.Duration   // time for measuring; 0 = the rounds of a depth, or the time that is left
-	Own     *manifest.Model // a user's own server among the models; nil = none
+	Resume  string // a run's directory; empty = a new run
+	// time for measuring; 0 = the rounds of a depth, or the time that is left
+	For time.Duration
+	Own *manifest.Model // a user's own server among the models; nil = none
 	// do not calibrate; the record then has no calibration, and the report says so
 	Trust bool
 	Watch Watcher

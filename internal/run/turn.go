@@ -255,9 +255,9 @@ func (p *Planner) turn(v *view, b *bundle) *Turn {
 	t.Round = v.last[t.Experiment] + 1
 	seed := seedOf(p.seed, Key{Experiment: t.Experiment, Condition: t.Condition, Round: t.Round})
 	rng := rand.New(rand.NewPCG(p.seed, seed))
-	rng.Shuffle(len(t.blocks), func(i, j int) { t.blocks[i], t.blocks[j] = t.blocks[j], t.blocks[i] })
+	shuffle(rng, t.blocks)
 	for _, b := range t.blocks {
-		rng.Shuffle(len(b.Specs), func(i, j int) { b.Specs[i], b.Specs[j] = b.Specs[j], b.Specs[i] })
+		shuffle(rng, b.Specs)
 		told := record.TurnBlock{Point: b.Point.Name}
 		for _, s := range b.Specs {
 			t.takes += v.prices.of(s)
@@ -271,9 +271,15 @@ func (p *Planner) turn(v *view, b *bundle) *Turn {
 	return t
 }
 
+func shuffle[T any](rng *rand.Rand, list []T) {
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
 // add puts a series into the block of its point.
 func (t *Turn) add(n *series) {
-	i := slices.IndexFunc(t.blocks, func(b *Block) bool { return b.Point.Name == n.spec.Point.Name })
+	i := slices.IndexFunc(t.blocks, func(b *Block) bool {
+		return b.Point.Name == n.spec.Point.Name
+	})
 	if i < 0 {
 		b := *n.block
 		b.Specs = nil

@@ -1,0 +1,124 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mergeable is a run on disk with a tree of one service and its experiments.
+func mergeable(t *testing.T, id string, change func(h *Header), experiments ...string) *Run {
+	t.Helper()
+	h := Header{ID: id, Depth: "quick", Hosts: "local", Experiments: experiments,
+		Machine: Machine{Cores: 2, CPU: "a processor", MemBytes: 8 << 30},
+		Budgets: []Budget{{For: time.Minute}}}
+	if change != nil {
+		change(&h)
+	}
+	r := &Run{Dir: t.TempDir(), Header: h}
+	tree(t, r, "services/echo/c-epoll/echo.c", "int main;")
+	for _, e := range experiments {
+		tree(t, r, "experiments/"+e+"/experiment.toml", e)
+		for round := 1; round <= 2; round++ {
+			r.Cells = append(r.Cells, Cell{Experiment: e, Round: round, Status: Measured})
+		}
+	}
+	return r
+}
+
+func tree(t *testing.T, r *Run, name, text string) {
+	t.Helper()
+	file := filepath.Join(r.Dir, TreeDir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	first := mergeable(t, "A", func(h *Header) {
+		h.Finished = &now
+		h.Skipped = []Skip{{Service: "echo", Model: "gone"}, {Service: "echo", Model: "late"}}
+		h.Builds = []Build{{Experiment: "p", Target: "x"}}
+	}, "one", "two")
+	second := mergeable(t, "B", func(h *Header) {
+		h.Skipped = []Skip{{Service: "echo", Model: "gone"}}
+		h.Builds = []Build{{Experiment: "p", Target: "x"}, {Experiment: "p", Target: "y"}}
+	}, "two", "three")
+	m, err := Merge([]*Run{first, second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range m.Cells {
+		got = append(got, c.Experiment+string(rune('0'+c.Round)))
+	}
+	if s := strings.Join(got, " "); s != "one1 one2 two1 two2 two3 two4 three1 three2" {
+		t.Errorf("the cells are %s", s)
+	}
+	h := m.Header
+	if h.ID != "A+B" || strings.Join(h.Experiments, " ") != "one two three" || h.Finished != nil ||
+		len(h.Skipped) != 1 || h.Skipped[0].Model != "gone" || len(h.Builds) != 2 ||
+		len(h.Budgets) != 2 {
+		t.Errorf("the header is %+v", h)
+	}
+	if len(first.Cells) != 4 || first.Cells[3].Round != 2 || second.Cells[0].Round != 1 ||
+		len(first.Header.Experiments) != 2 {
+		t.Error("the merged runs have changed")
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		change     func(h *Header)
+		file, text string
+	}{
+		{name: "another processor", want: "their machines differ: one has a processor, the other B",
+			change: func(h *Header) { h.Machine.CPU = "B" }},
+		{name: "more cores", want: "one has 2 cores, the other 4",
+			change: func(h *Header) { h.Machine.Cores = 4 }},
+		{name: "more memory", want: "one has 8192 MiB of memory, the other 9216",
+			change: func(h *Header) { h.Machine.MemBytes = 9 << 30 }},
+		{name: "other windows", want: "the other a budget with the windows of normal",
+			change: func(h *Header) { h.Depth = "normal" }},
+		{name: "a depth", want: "the other the depth quick",
+			change: func(h *Header) { h.Budgets = nil }},
+		{name: "other hosts", want: "one has --hosts local, the other netns",
+			change: func(h *Header) { h.Hosts = "netns" }},
+		{name: "other cores of the roles", want: "the cores map[], the other map[server:[0]]",
+			change: func(h *Header) { h.CPUs = map[string][]int{"server": {0}} }},
+		{name: "a server of one's own", want: "in runs of its own",
+			change: func(h *Header) { h.Own = &Own{} }},
+		{name: "another source", want: "their trees differ in services/echo/c-epoll/echo.c",
+			file: "services/echo/c-epoll/echo.c", text: "int other;"},
+		{name: "another claim", want: "their trees differ in experiments/one/experiment.toml",
+			file: "experiments/one/experiment.toml", text: "other"},
+		{name: "one model more", want: "their trees differ in services/echo/c-new/model.toml",
+			file: "services/echo/c-new/model.toml", text: "new"},
+		{name: "the same run", want: "run B is there twice",
+			change: func(h *Header) { h.ID = "B" }},
+	} {
+		a := mergeable(t, "A", nil, "one")
+		if tt.name == "the same run" {
+			a.Header.ID = "B"
+		}
+		b := mergeable(t, "B", tt.change, "one")
+		if tt.file != "" {
+			tree(t, b, tt.file, tt.text)
+		}
+		if _, err := Merge([]*Run{a, b}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	a := mergeable(t, "A", nil, "one")
+	b := mergeable(t, "B", func(h *Header) { h.Machine.MemBytes -= 1 << 20 }, "one")
+	if _, err := Merge([]*Run{a, b}); err != nil {
+		t.Errorf("a kernel that keeps a little more for itself makes another machine: %v", err)
+	}
+}
