@@ -118,7 +118,7 @@ func (p *Planner) wanted(left time.Duration) (out []*manifest.Model) {
 	for _, b := range p.choose(v, all, left) {
 		left -= b.costs
 		for _, s := range b.claims {
-			for _, n := range s.goal.needs {
+			for _, n := range s.needs {
 				add(n.spec)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"interleave/internal/manifest"
 	"interleave/internal/record"
 	"interleave/internal/stats"
-	"interleave/internal/verdict"
 )
 
 // A Forecast is what a budget would be spent on.
@@ -128,9 +127,6 @@ func (p *Planner) Learn(experiments []*manifest.Experiment, earlier *record.Run)
 	}
 	p.known = map[string]judged{}
 }
-
-// decidedAfter is how many rounds a verdict took.
-func decidedAfter(v *verdict.Verdict) int { return v.Finding.Rounds }
 
 // earlier is the newest run with a budget, of this machine and these servers, or nil. A run that
 // cannot be read teaches nothing.

@@ -139,37 +139,6 @@ func (p *Planner) find(e *manifest.Experiment, point string, c manifest.Conditio
 	return nil
 }
 
-// claimNeeds are the models that a claim compares, at each of its points. Of "all others" they are
-// those that this machine can measure.
-func claimNeeds(e *manifest.Experiment, c manifest.Claim, models verdict.Models) []verdict.Series {
-	var out []verdict.Series
-	add := func(point, model string) {
-		if s := (verdict.Series{Point: point, Model: model}); !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	others := slices.Contains(c.Best, manifest.Others)
-	for _, p := range e.ClaimPoints(c) {
-		if p.X <= 0 && (c.Shape == "linear" || c.Shape == "widens" || c.Kind == "crossover") {
-			continue // logarithmic axes have no place for it
-		}
-		for _, t := range append([]manifest.Term{c.Of, c.Against}, c.Order...) {
-			switch {
-			case t.Model != "" && t.Point != "":
-				add(t.Point, t.Model)
-			case t.Model != "":
-				add(p.Name, t.Model)
-			}
-		}
-		for _, m := range e.Rivals(c, p) {
-			if !others || models.Missing(e.Service, m) == "" {
-				add(p.Name, m)
-			}
-		}
-	}
-	return out
-}
-
 // verdicts are those of an experiment as the cells stand.
 func (p *Planner) verdicts(e *manifest.Experiment, cells []record.Cell) []verdict.Verdict {
 	n := 0
@@ -197,7 +166,8 @@ type Standing struct {
 	Need       int           // further rounds until a decision, as far as can be told
 	Takes      time.Duration // what they cost
 
-	goal *goal
+	goal  *goal
+	needs []*series // what these rounds have to measure
 }
 
 // State is where a claim is between the beginning of a run and its verdict.
@@ -303,7 +273,8 @@ const (
 )
 
 func (p *Planner) standing(g *goal, v *view) Standing {
-	s := Standing{Experiment: g.e.Name, Claim: g.claim, Condition: g.condition, goal: g}
+	s := Standing{Experiment: g.e.Name, Claim: g.claim, Condition: g.condition, goal: g,
+		needs: g.needs}
 	switch {
 	case g.later > 0:
 		s.State, s.Reason, s.Takes = Never, leftOut, g.later
@@ -334,40 +305,20 @@ func (p *Planner) standing(g *goal, v *view) Standing {
 	}
 	now := p.verdicts(g.e, v.cells)
 	i := slices.IndexFunc(now, func(v verdict.Verdict) bool { return v.Claim.ID == g.claim.ID })
+	found := &now[i]
 	switch {
-	case now[i].Condition != "" && now[i].Condition != g.condition:
+	case found.Condition != "" && found.Condition != g.condition:
 		s.Need = 1 // cells of another condition are judged until this one is measured
-	case decided(&now[i]):
+	case decided(found):
 		s.State = Decided
 		return s
 	default:
-		s.Need, s.Reason = further(&now[i], s.Rounds)
+		s.Need, s.Reason = further(found, s.Rounds)
 		if s.Need == 0 {
 			s.State = GivenUp
 			return s
 		}
 	}
-	s.Takes = v.prices.rounds(g.needs, s.Need)
+	s.Takes = v.prices.rounds(s.needs, s.Need)
 	return s
-}
-
-// decided says whether a verdict is an answer.
-func decided(v *verdict.Verdict) bool {
-	return v.Word == stats.Reproduced || v.Word == stats.NotReproduced
-}
-
-// further is how many more rounds a claim needs that was tried in so many, or why no number of
-// rounds would decide it.
-func further(v *verdict.Verdict, tried int) (rounds int, why string) {
-	counted := v.Finding.Rounds
-	switch {
-	case counted == 0 && tried < maxVoid:
-		return stats.MinRounds, ""
-	case tried >= maxVoid && 2*counted < tried:
-		return 0, fmt.Sprintf("%d of %d rounds are void: it needs a quieter machine",
-			tried-counted, tried)
-	case v.Finding.NeedRounds == 0:
-		return 0, v.Reason
-	}
-	return (v.Finding.NeedRounds*tried + counted - 1) / max(1, counted), ""
 }

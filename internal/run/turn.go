@@ -118,7 +118,7 @@ func (p *Planner) bundle(v *view, open []*Standing, headlines bool, left time.Du
 // counts with those that come with it for nothing.
 func (p *Planner) grow(v *view, seed *Standing, open []*Standing, left time.Duration) *bundle {
 	b := &bundle{claims: []*Standing{seed}, costs: seed.Takes}
-	for _, s := range seed.goal.needs {
+	for _, s := range seed.needs {
 		b.latest = max(b.latest, v.tries[s.at].latest)
 	}
 	rounds := seed.raise(make([]int, len(p.series)))
@@ -158,7 +158,7 @@ func (p *Planner) grow(v *view, seed *Standing, open []*Standing, left time.Dura
 
 // raise gives each series that a claim needs the rounds that the claim lacks.
 func (s *Standing) raise(rounds []int) []int {
-	for _, n := range s.goal.needs {
+	for _, n := range s.needs {
 		rounds[n.at] = max(rounds[n.at], s.Need)
 	}
 	return rounds
@@ -167,7 +167,7 @@ func (s *Standing) raise(rounds []int) []int {
 // more is what a claim costs beside series that have so many rounds anyway.
 func (v *view) more(s *Standing, rounds []int) time.Duration {
 	var d time.Duration
-	for _, n := range s.goal.needs {
+	for _, n := range s.needs {
 		if lacks := s.Need - rounds[n.at]; lacks > 0 {
 			d += v.prices.of(n.spec) * time.Duration(lacks)
 		}
@@ -181,7 +181,7 @@ func (v *view) more(s *Standing, rounds []int) time.Duration {
 func (p *Planner) figures(v *view, all []Standing, left time.Duration) []*bundle {
 	wanted, claimed := map[*Block]bool{}, map[*Block]bool{}
 	for _, s := range all {
-		for _, n := range s.goal.needs {
+		for _, n := range s.needs {
 			claimed[n.block] = true
 			wanted[n.block] = wanted[n.block] || s.State == Open
 		}
@@ -247,7 +247,7 @@ func (p *Planner) turn(v *view, b *bundle) *Turn {
 		t.Experiment, t.Condition = at.experiment, at.condition
 		for _, s := range b.claims {
 			t.Claims = append(t.Claims, s.Claim.ID)
-			for _, n := range s.goal.needs {
+			for _, n := range s.needs {
 				t.add(n)
 			}
 		}

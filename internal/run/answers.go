@@ -1,0 +1,67 @@
+package run
+
+// What the planner asks of package verdict: what a claim needs, and what its verdict still lacks.
+
+import (
+	"fmt"
+	"slices"
+
+	"interleave/internal/manifest"
+	"interleave/internal/stats"
+	"interleave/internal/verdict"
+)
+
+// claimNeeds are the models that a claim compares, at each of its points. Of "all others" they are
+// those that this machine can measure.
+func claimNeeds(e *manifest.Experiment, c manifest.Claim, models verdict.Models) []verdict.Series {
+	var out []verdict.Series
+	add := func(point, model string) {
+		if s := (verdict.Series{Point: point, Model: model}); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	others := slices.Contains(c.Best, manifest.Others)
+	for _, p := range e.ClaimPoints(c) {
+		if p.X <= 0 && (c.Shape == "linear" || c.Shape == "widens" || c.Kind == "crossover") {
+			continue // logarithmic axes have no place for it
+		}
+		for _, t := range append([]manifest.Term{c.Of, c.Against}, c.Order...) {
+			switch {
+			case t.Model != "" && t.Point != "":
+				add(t.Point, t.Model)
+			case t.Model != "":
+				add(p.Name, t.Model)
+			}
+		}
+		for _, m := range e.Rivals(c, p) {
+			if !others || models.Missing(e.Service, m) == "" {
+				add(p.Name, m)
+			}
+		}
+	}
+	return out
+}
+
+// decided says whether a verdict is an answer.
+func decided(v *verdict.Verdict) bool {
+	return v.Word == stats.Reproduced || v.Word == stats.NotReproduced
+}
+
+// further is how many more rounds a claim needs that was tried in so many, or why no number of
+// rounds would decide it.
+func further(v *verdict.Verdict, tried int) (rounds int, why string) {
+	counted := v.Finding.Rounds
+	switch {
+	case counted == 0 && tried < maxVoid:
+		return stats.MinRounds, ""
+	case tried >= maxVoid && 2*counted < tried:
+		return 0, fmt.Sprintf("%d of %d rounds are void: it needs a quieter machine",
+			tried-counted, tried)
+	case v.Finding.NeedRounds == 0:
+		return 0, v.Reason
+	}
+	return (v.Finding.NeedRounds*tried + counted - 1) / max(1, counted), ""
+}
+
+// decidedAfter is how many rounds a verdict took.
+func decidedAfter(v *verdict.Verdict) int { return v.Finding.Rounds }
