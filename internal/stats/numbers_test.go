@@ -164,29 +164,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func TestMoreRounds(t *testing.T) {
-	target := MarginPrecision(1.25) // .0558
-	tests := []struct {
-		rounds    int
-		halfWidth float64
-		want      int
-	}{
-		{12, target, 0},
-		{12, target / 2, 0},
-		{12, 2 * target, 36},
-		{6, 1.5 * target, 8}, // 6*2.25 = 13.5
-		{3, target / 2, 3},   // below MinRounds whatever the width
-		{0, inf, 6},
-		{12, inf, 0},
-		{12, 1e9, 100_000 - 12},
-	}
-	for _, tt := range tests {
-		if got := MoreRounds(tt.rounds, tt.halfWidth, target); got != tt.want {
-			t.Errorf("MoreRounds(%d, %g) = %d, want %d", tt.rounds, tt.halfWidth, got, tt.want)
-		}
-	}
-}
-
 func TestUndefinedNumbers(t *testing.T) {
 	slope, _ := Slope([]float64{1, 1}, []float64{1, 2})
 	for name, got := range map[string]float64{

@@ -93,21 +93,6 @@ func logs(x []float64) []float64 {
 	return l
 }
 
-// MoreRounds advises how many further rounds bring the half-width of an interval down to target,
-// both on the scale of logarithms: widths shrink with the root of the number of rounds. It is at
-// least what MinRounds lacks, and 0 if the interval is narrow enough. It looks at precision only,
-// never at a verdict, so stopping by it biases nothing.
-func MoreRounds(rounds int, halfWidth, target float64) int {
-	lacking := max(0, MinRounds-rounds)
-	if rounds == 0 || target <= 0 || math.IsNaN(halfWidth) || math.IsInf(halfWidth, 0) {
-		return lacking
-	}
-	growth := halfWidth / target
-	const most = 100_000 // beyond that the answer is "not this way"
-	need := math.Ceil(float64(rounds) * growth * growth)
-	return max(lacking, int(min(need, most))-rounds)
-}
-
 // MarginPrecision is the half-width that a run aims at for a margin m: a quarter of ln m, so that
 // the interval of any estimate in the inner three quarters of the margin lies inside it.
 func MarginPrecision(margin float64) float64 { return math.Log(margin) / 4 }

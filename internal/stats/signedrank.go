@@ -19,39 +19,56 @@ import (
 // the level (n < 6 at 95 %), the interval is the widest, from the smallest value to the largest,
 // and Short says so. Infinite values are allowed and mean "beyond everything seen" on that side.
 // Without data, or with a NaN among them, the estimate is NaN and the interval the whole line.
-func HodgesLehmann(x []float64, level float64) Interval { return newWalsh(x).interval(level) }
+func HodgesLehmann(x []float64, level float64) Interval {
+	e := newNumbers(x)
+	for i := range x {
+		e.add(i)
+	}
+	return once(e, level)
+}
 
-// walsh holds the sorted Walsh averages of n values; nil if they say nothing.
+// walsh holds the sorted Walsh averages of n values, which come one after the other.
 type walsh struct {
 	n        int
+	values   []float64 // sorted too
 	averages []float64
+	added    []float64 // the averages of the last value
+	nothing  bool      // one of the averages is no number: the values say nothing
 }
 
-func newWalsh(x []float64) walsh {
-	averages := make([]float64, 0, len(x)*(len(x)+1)/2)
-	for i, a := range x {
-		for _, b := range x[i:] {
-			m := middle(a, b)
-			if math.IsNaN(m) {
-				return walsh{n: len(x)}
-			}
-			averages = append(averages, m)
+// add takes in a value. Its averages with all others rise as the others do, so that they need only
+// be merged, from the end, with those that are there.
+func (w *walsh) add(v float64) {
+	w.n++
+	place, _ := slices.BinarySearch(w.values, v)
+	w.values = slices.Insert(w.values, place, v)
+	w.added = w.added[:0]
+	for _, other := range w.values {
+		m := middle(other, v)
+		w.nothing = w.nothing || math.IsNaN(m)
+		w.added = append(w.added, m)
+	}
+	old, fresh := len(w.averages)-1, w.n-1
+	w.averages = append(w.averages, w.added...)
+	for at := len(w.averages) - 1; fresh >= 0; at-- {
+		if old >= 0 && w.averages[old] > w.added[fresh] {
+			w.averages[at] = w.averages[old]
+			old--
+		} else {
+			w.averages[at] = w.added[fresh]
+			fresh--
 		}
 	}
-	slices.Sort(averages)
-	return walsh{len(x), averages}
 }
 
-func (w walsh) interval(level float64) Interval {
-	if len(w.averages) == 0 {
-		return wholeLine(level)
-	}
-	k, tail := signedRankCritical(w.n, (1-level)/2)
-	if k < 0 {
-		k, tail = 0, math.Pow(2, -float64(w.n)) // the widest: P(statistic = 0)
+// between is the estimate, and the interval from the c-th average to the c-th from the end.
+func (w *walsh) between(c int) Interval {
+	if w.n == 0 || w.nothing {
+		return wholeLine(0)
 	}
 	last := len(w.averages) - 1
-	return Interval{medianSorted(w.averages), w.averages[k], w.averages[last-k], level, 1 - 2*tail}
+	return Interval{Estimate: medianSorted(w.averages), Lower: w.averages[c],
+		Upper: w.averages[last-c]}
 }
 
 func signedRankCritical(n int, tail float64) (k int, attained float64) {

@@ -19,12 +19,9 @@ import (
 )
 
 // MinRounds is the smallest number of rounds that can carry a 95 % signed-rank interval: the widest
-// interval of five rounds attains 1 - 2/2^5 = 93.75 %, that of six 96.9 %.
+// interval of five rounds attains 1 - 2/2^5 = 93.75 %, that of six 96.9 %. The first look comes
+// after so many.
 const MinRounds = 6
-
-// MaxRounds is where a run stops adding rounds: from 12 to 30 an interval narrows by a third, the
-// next third would take 70.
-const MaxRounds = 30
 
 // Interval is an estimate and the confidence interval about it, both ends included. An end may be
 // infinite: then the data do not bound that side. Without data the estimate is NaN.

@@ -11,8 +11,9 @@ import (
 // Sweep holds Y[i][r], the metric at X[i] in round r; NaN, or a row that ends early, where a cell
 // does not count. X rises.
 type Sweep struct {
-	X []float64
-	Y [][]float64
+	X      []float64
+	Y      [][]float64
+	Rounds []int // as in a Sample
 }
 
 // rounds is the number of rounds that any point has seen.
@@ -36,9 +37,10 @@ func (s Sweep) round(r int) ([]float64, bool) {
 	return y, true
 }
 
-// sample applies f to each complete round. For a round that f cannot tell, it returns NaN.
+// sample applies f to each complete round. A round that lacks a point, or that f cannot tell, has
+// NaN, so that the rounds stay in their places.
 func (s Sweep) sample(f func(y []float64) float64) Sample {
-	var out Sample
+	out := Sample{Rounds: s.Rounds}
 	for r := range s.rounds() {
 		v := math.NaN()
 		if y, ok := s.round(r); ok {
@@ -46,7 +48,7 @@ func (s Sweep) sample(f func(y []float64) float64) Sample {
 		}
 		out.Values = append(out.Values, v)
 	}
-	return out.clean()
+	return out
 }
 
 // Exponents is the sample of the power with which the metric grows, for Growth.
@@ -56,9 +58,9 @@ func (s Sweep) Exponents() Sample {
 
 // Widening is the sample of the logarithm by which the ratio a/b changes from the first point to
 // the last, on the straight line through ln a/b over ln x: all points count, and not the ends
-// alone. A round that lacks a point has NaN, so that the rounds stay in their places.
+// alone.
 func Widening(a, b Sweep) Sample {
-	var out Sample
+	out := Sample{Rounds: a.Rounds}
 	for r := range max(a.rounds(), b.rounds()) {
 		v := math.NaN()
 		if ya, ok := a.round(r); ok {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Kind is the sort of statement that a claim makes.
@@ -63,41 +62,61 @@ const (
 	Alpha = .05
 )
 
-// Sample is one number for each round that counts, in the order of the rounds. A NaN counts as
-// a voided round.
+// Sample is one number for each round, in the order of the rounds. A NaN is a round that does not
+// count.
 type Sample struct {
 	Values []float64
-	Voided int // further rounds that were measured but do not count
+	Rounds []int // the number of each value's round; nil means 1, 2, 3
+	// further rounds that were measured but do not count, before the first value
+	Voided int
 }
 
-// Pair is the sample of ln(a/b) by round; see LogRatios.
+// Pair is the sample of ln(a/b) by round: the i-th of both are of one round.
 func Pair(a, b []float64) Sample {
-	values, missing := LogRatios(a, b)
-	return Sample{Values: values, Voided: missing}
+	values := make([]float64, max(len(a), len(b)))
+	for i := range values {
+		values[i] = math.NaN()
+		if i < len(a) && i < len(b) && measurable(a[i]) && measurable(b[i]) {
+			values[i] = math.Log(a[i]) - math.Log(b[i])
+		}
+	}
+	return Sample{Values: values}
 }
 
-// clean counts what cannot be used as voided.
-func (s Sample) clean() Sample {
-	usable := slices.DeleteFunc(slices.Clone(s.Values), math.IsNaN)
-	return Sample{Values: usable, Voided: s.Voided + len(s.Values) - len(usable)}
+// round is the number of the i-th value's round.
+func (s Sample) round(i int) int {
+	if i < len(s.Rounds) {
+		return s.Rounds[i]
+	}
+	return i + 1
+}
+
+// Usable are the values that count, and the numbers of their rounds.
+func (s Sample) Usable() (values []float64, rounds []int) {
+	for i, v := range s.Values {
+		if !math.IsNaN(v) {
+			values, rounds = append(values, v), append(rounds, s.round(i))
+		}
+	}
+	return values, rounds
+}
+
+// changed is the sample with f applied to each value.
+func (s Sample) changed(f func(float64) float64) Sample {
+	out := s
+	out.Values = make([]float64, len(s.Values))
+	for i, v := range s.Values {
+		out.Values[i] = f(v)
+	}
+	return out
 }
 
 // less is the sample with v taken from each value.
 func (s Sample) less(v float64) Sample {
-	values := make([]float64, len(s.Values))
-	for i := range values {
-		values[i] = s.Values[i] - v
-	}
-	return Sample{Values: values, Voided: s.Voided}
+	return s.changed(func(x float64) float64 { return x - v })
 }
 
-func (s Sample) negated() Sample {
-	values := make([]float64, len(s.Values))
-	for i, v := range s.Values {
-		values[i] = -v
-	}
-	return Sample{Values: values, Voided: s.Voided}
-}
+func (s Sample) negated() Sample { return s.changed(func(x float64) float64 { return -x }) }
 
 // Finding is the result of the rounds for one claim. Estimate, intervals, Accept and Published are
 // in the unit that the claim is told in: a ratio, an exponent, a place on the axis, or the
@@ -106,19 +125,31 @@ type Finding struct {
 	Kind Kind `json:"kind"`
 	Word Word `json:"word"`
 	// why, in a clause without a full stop; empty if the word says all
-	Reason     string   `json:"reason,omitempty"`
-	Estimate   float64  `json:"estimate"`
-	Interval90 Interval `json:"interval90"` // decides what has to lie inside a margin
-	// decides what has to lie outside one, or beyond a bar
+	Reason   string  `json:"reason,omitempty"`
+	Estimate float64 `json:"estimate"`
+	// Interval95 is that of a look after all rounds: it covers the truth in at least 95 % of runs
+	// though the run was looked at after each round. It decides.
 	Interval95 Interval `json:"interval95"`
+	// Interval90 is what a single look would have, for figures; it decides nothing.
+	Interval90 Interval `json:"interval90"`
 	Rounds     int      `json:"rounds"` // that count
 	// of these, by their own value: on the claimed side, or within the margin
 	RoundsAgreeing int `json:"rounds_agreeing"`
 	Voided         int `json:"voided"`
-	// so many more for the interval to be narrow enough; 0 if it is, or if none would help
+	// Looked is the number of the round at which the word was decided, and AtLook the interval that
+	// decided it; 0 if none did.
+	Looked int       `json:"looked,omitempty"`
+	AtLook *Interval `json:"at_look,omitempty"`
+	// NeedRounds is how many more rounds a decision is expected to take; 0 if there is one, or if
+	// none would help.
 	NeedRounds int `json:"need_rounds,omitempty"`
-	// P is the p-value of the test that reproduces the claim at .05 (Holm takes these); PAgainst of
-	// the one that refutes it.
+	// Edge says that the number lies so near an edge of what is claimed, for rounds that differ as
+	// these do, that LastLook rounds would not decide: measuring on is no use.
+	Edge bool `json:"edge,omitempty"`
+	// P bounds the error of the word that reproduces the claim, all looks included (Holm takes
+	// these), PAgainst that of the one that refutes it; 1 where there is no such word. They halve
+	// from Alpha on, one step for each stricter boundary, and allow for rounds that resemble their
+	// neighbours.
 	P         float64 `json:"p"`
 	PAgainst  float64 `json:"p_against"`
 	Sense     Sense   `json:"sense,omitempty"`     // of kinds that have a side
@@ -132,6 +163,10 @@ type Finding struct {
 	Parts []Part `json:"parts,omitempty"`
 	// the name of the part that decides; its numbers stand above
 	Weakest string `json:"weakest,omitempty"`
+
+	looking looking
+	outlook outlook
+	last    int // the number of the last round that counts
 }
 
 // Part is one comparison of several.
@@ -150,41 +185,20 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{plain(f), finite(f.Estimate), [2]*float64{finite(f.Accept[0]), finite(f.Accept[1])}})
 }
 
-// evidence is a sample with its intervals. For a round that only says that its value lies beyond
-// some point, low holds the smallest value that it may have and high the largest; otherwise both
-// are the same.
-type evidence struct {
-	low, high  []float64
-	at90, at95 Interval
-}
-
-func newEvidence(low, high []float64) evidence {
-	l := newWalsh(low)
-	h := l
-	if !slices.Equal(low, high) {
-		h = newWalsh(high)
-	}
-	join := func(level float64) Interval {
-		iv := l.interval(level)
-		iv.Upper = h.interval(level).Upper
-		return iv
-	}
-	return evidence{low, high, join(.90), join(.95)}
-}
-
-// pAbove is the p-value against "the centre is at most v", pBelow against "at least v".
-func (e evidence) pAbove(v float64) float64 { return SignedRank(e.low, v).Greater }
-func (e evidence) pBelow(v float64) float64 { return SignedRank(e.high, v).Less }
-
-// begin is the finding before its verdict. show leads from the scale of the sample to
-// that of the claim.
+// begin is the finding before its verdict, of evidence that has taken in all rounds. show leads
+// from the scale of the sample to that of the claim.
 func begin(kind Kind, s Sample, e evidence, show func(float64) float64) Finding {
+	values, rounds := s.Usable()
 	f := Finding{
-		Kind: kind, Word: Inconclusive, Rounds: len(s.Values), Voided: s.Voided, P: 1, PAgainst: 1,
-		Interval90: e.at90.apply(show), Interval95: e.at95.apply(show),
+		Kind: kind, Word: Inconclusive, Rounds: len(values),
+		Voided: s.Voided + len(s.Values) - len(values), P: 1, PAgainst: 1,
+		Interval90: once(e, .90).apply(show), Interval95: ofLook(e).apply(show),
 	}
 	f.Estimate = f.Interval95.Estimate
-	if lag := Lag1(s.Values); lag > Lag1Warn {
+	if len(rounds) > 0 {
+		f.last = rounds[len(rounds)-1]
+	}
+	if lag := Lag1(values); lag > Lag1Warn {
 		f.Cautions = append(f.Cautions,
 			fmt.Sprintf("neighbouring rounds resemble each other (lag-1 %.2f), so the interval "+
 				"may be too narrow", lag))

@@ -1,16 +1,21 @@
 package stats
 
 // Claims that rest on several comparisons: an order of models, "at every number of
-// connections", a flat curve.
+// connections", a flat curve. Each comparison is looked at in its own rounds, and its first word
+// stands.
 //
 // All of them have to hold, and each at the full level: then the claim holds at that level too
-// (intersection-union), so reproducing needs no correction. Refuting does: one failure is
-// enough, and of many comparisons one fails by luck. So a single part refutes only at .05 over
-// the number of parts.
+// (intersection-union), so reproducing needs no correction, and a comparison that holds need not be
+// measured again while the others go on. Refuting does need one: a failure is enough, and of many
+// comparisons one fails by luck. So either one comparison fails at a boundary whose error is
+// divided by their number, or half of them fail at half the error: as the mean number of wrong
+// failures is at most the error times their number, half of them or more fail with at most twice
+// the error (Rueger, 1978).
 
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // All judges the claim that every part holds.
@@ -24,26 +29,28 @@ func All(kind Kind, parts []Part) Finding {
 		f.Reason = "there is nothing to compare"
 		return f
 	}
-	refuter, weakest := 0, 0
+	weakest := 0
 	for i, p := range parts {
-		if p.Finding.PAgainst < parts[refuter].Finding.PAgainst {
-			refuter = i
-		}
 		if weaker(p.Finding, parts[weakest].Finding) {
 			weakest = i
 		}
 	}
-	against := parts[refuter].Finding
-	if against.Word == NotReproduced && against.PAgainst*float64(len(parts)) <= Alpha {
-		f.rest(parts[refuter], NotReproduced)
-		return f
-	}
 	f.rest(parts[weakest], parts[weakest].Finding.Word)
-	if f.Word == NotReproduced {
-		f.Word = Inconclusive
-		f.Reason = fmt.Sprintf("%s fails alone, but one of %d may by luck", parts[weakest].Name,
-			len(parts))
-		f.NeedRounds = max(f.NeedRounds, roundsToRefute(len(parts))-f.Rounds)
+	switch round := refuted(parts); {
+	case round > 0:
+		f.Looked, f.PAgainst = round, min(f.PAgainst, Alpha)
+		f.AtLook = parts[weakest].Finding.AtLook
+	case f.Word == Reproduced:
+		for _, p := range parts {
+			f.Looked = max(f.Looked, p.Finding.Looked)
+		}
+	default:
+		f.foresee()
+		if f.Word == NotReproduced {
+			f.Word = Inconclusive
+			f.Reason = fmt.Sprintf("%s fails alone, but one of %d may by luck",
+				parts[weakest].Name, len(parts))
+		}
 	}
 	return f
 }
@@ -60,14 +67,69 @@ func (f *Finding) rest(decides Part, word Word) {
 	}
 	f.P, f.PAgainst = 0, 1
 	for _, p := range f.Parts {
+		f.last = max(f.last, p.Finding.last)
 		f.P = max(f.P, p.Finding.P)
 		f.PAgainst = min(f.PAgainst, p.Finding.PAgainst*float64(len(f.Parts)))
-		if word == Inconclusive {
-			f.NeedRounds = max(f.NeedRounds, p.Finding.NeedRounds)
-		}
 		for _, c := range p.Finding.Cautions {
 			f.Cautions = append(f.Cautions, p.Name+": "+c)
 		}
+	}
+}
+
+// levelFor is the level whose error, times so many, is at most that of one comparison.
+func levelFor(parts int) int { return int(math.Ceil(math.Log2(float64(parts)))) }
+
+// refuted is the number of the round at which the parts refuted the claim, or 0.
+func refuted(parts []Part) int {
+	var one, half []int
+	for _, p := range parts {
+		if p.Finding.Word != NotReproduced {
+			continue
+		}
+		reached := p.Finding.looking.reached
+		if k := levelFor(len(parts)); k < levels && reached[k] > 0 {
+			one = append(one, reached[k])
+		}
+		if reached[1] > 0 {
+			half = append(half, reached[1])
+		}
+	}
+	slices.Sort(one)
+	slices.Sort(half)
+	enough := (len(parts) + 1) / 2
+	switch several := len(half) >= enough; {
+	case len(one) > 0 && several:
+		return min(one[0], half[enough-1])
+	case several:
+		return half[enough-1]
+	case len(one) > 0:
+		return one[0]
+	}
+	return 0
+}
+
+// foresee joins what the parts expect. A claim waits for the slowest of the parts that hold, or for
+// the quickest that fails. Once one of them cannot hold any more, only the latter is left.
+func (f *Finding) foresee() {
+	hold, fail, stuck, level := 0, 0, false, levelFor(len(f.Parts))
+	for _, p := range f.Parts {
+		d := p.Finding
+		failing := d.Word == NotReproduced || d.Word == Inconclusive &&
+			d.outlook.heading == NotReproduced
+		if n := d.outlook.need(level); failing && n > 0 && (fail == 0 || n < fail) {
+			fail = n
+		}
+		stuck = stuck || d.Edge || d.Word == NotReproduced || d.Word == NotComparable
+		hold = max(hold, d.NeedRounds)
+	}
+	switch {
+	case fail > 0:
+		f.NeedRounds = fail
+	case stuck:
+		f.Edge = !slices.ContainsFunc(f.Parts,
+			func(p Part) bool { return p.Finding.Word == NotComparable })
+	default:
+		f.NeedRounds = hold
 	}
 }
 
@@ -80,13 +142,7 @@ func weaker(a, b Finding) bool {
 	if rank[a.Word] != rank[b.Word] {
 		return rank[a.Word] > rank[b.Word]
 	}
-	return a.P > b.P
-}
-
-// roundsToRefute is how many rounds it takes until one of so many parts can refute: with n rounds
-// the smallest two-sided p-value is 2/2^n.
-func roundsToRefute(parts int) int {
-	return max(MinRounds, int(math.Ceil(math.Log2(2*float64(parts)/Alpha))))
+	return a.outlook.lead() < b.outlook.lead()
 }
 
 // Flat judges that the metric hardly depends on x: any two points of the axis are equal within the
@@ -97,8 +153,9 @@ func Flat(s Sweep, margin float64) Finding {
 	for j := range s.X {
 		for i := range j {
 			name := fmt.Sprintf("%g against %g", s.X[j], s.X[i])
-			parts = append(parts, Part{name, Equality(Pair(s.Y[j], s.Y[i]),
-				orDefault(margin, DefaultMargin))})
+			ratio := Pair(s.Y[j], s.Y[i])
+			ratio.Rounds = s.Rounds
+			parts = append(parts, Part{name, Equality(ratio, orDefault(margin, DefaultMargin))})
 		}
 	}
 	return All(KindShape, parts)

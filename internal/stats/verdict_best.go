@@ -28,51 +28,23 @@ func Best(rivals []Sample, most bool, k, margin float64) Finding {
 		rivals = mirrored
 	}
 	all, smallest := together(rivals)
-	centres := make([]walsh, len(all))
-	for i, s := range all {
-		centres[i] = newWalsh(s.Values)
-	}
-	may := contenders(centres)
-	e := evidence{low: smallest.Values, high: smallest.Values,
-		at90: leastOf(centres, may, .90), at95: leastOf(centres, may, .95)}
-	f := begin(KindMagnitude, smallest, e, show)
+	f := within(low, high).judge(KindMagnitude, smallest, newContest(all, smallest.Values), show)
 	f.Published, f.Margin, f.Accept = k, margin, [2]float64{k / margin, k * margin}
-	if !f.terms(k > 0) {
-		return f
-	}
-	for _, v := range smallest.Values {
-		if low <= v && v <= high {
-			f.RoundsAgreeing++
-		}
-	}
-	if !f.judgeable() {
-		return f
-	}
-	// p-values for "above low", "below high", and their opposites
-	var aboveLow, belowHigh, aboveHigh, belowLow float64
-	for i, s := range all {
-		aboveLow = max(aboveLow, SignedRank(s.Values, low).Greater)
-		aboveHigh = max(aboveHigh, SignedRank(s.Values, high).Greater)
-		if may[i] {
-			belowHigh = max(belowHigh, SignedRank(s.Values, high).Less)
-			belowLow = max(belowLow, SignedRank(s.Values, low).Less)
-		}
-	}
-	f.P, f.PAgainst = max(aboveLow, belowHigh), min(1, 2*min(aboveHigh, belowLow))
-	f.inside(e, low, high)
+	f = f.terms(k > 0)
 	f.tellDirection()
 	return f
 }
 
-// together keeps the rounds in which every sample has a value, and adds the sample of the smallest
-// value of each such round. Voided counts the others.
-func together(samples []Sample) (complete []Sample, smallest Sample) {
-	complete = make([]Sample, len(samples))
+// together marks the rounds in which a sample has no value as rounds that do not count in any, and
+// adds the sample of the smallest value of each other round.
+func together(samples []Sample) (complete [][]float64, smallest Sample) {
 	rounds := 0
 	for _, s := range samples {
 		rounds = max(rounds, len(s.Values))
 		smallest.Voided = max(smallest.Voided, s.Voided)
+		smallest.Rounds = s.Rounds
 	}
+	complete = make([][]float64, len(samples))
 	for r := range rounds {
 		least := math.Inf(1)
 		for _, s := range samples {
@@ -82,42 +54,63 @@ func together(samples []Sample) (complete []Sample, smallest Sample) {
 			}
 			least = min(least, s.Values[r]) // NaN if either is
 		}
-		if math.IsNaN(least) {
-			smallest.Voided++
-			continue
-		}
 		smallest.Values = append(smallest.Values, least)
 		for i, s := range samples {
-			complete[i].Values = append(complete[i].Values, s.Values[r])
+			v := math.NaN()
+			if r < len(s.Values) {
+				v = s.Values[r]
+			}
+			complete[i] = append(complete[i], v)
 		}
 	}
 	return complete, smallest
 }
 
-// contenders are the samples whose centre may be the smallest of all.
-func contenders(centres []walsh) []bool {
-	out := make([]bool, len(centres))
-	ends := math.Inf(1)
-	for _, w := range centres {
-		ends = min(ends, w.interval(1-Alpha).Upper)
-	}
-	for i, w := range centres {
-		out[i] = w.interval(1-Alpha).Lower <= ends
-	}
-	return out
+// A contest is the evidence on the smallest of several centres.
+type contest struct {
+	samples  [][]float64
+	smallest []float64 // of each round
+	centres  []*walsh
 }
 
-// leastOf is the estimate and the interval of the smallest of the samples' centres.
-func leastOf(centres []walsh, may []bool, level float64) Interval {
-	if len(centres) == 0 {
-		return wholeLine(level)
+func newContest(samples [][]float64, smallest []float64) *contest {
+	c := &contest{samples: samples, smallest: smallest}
+	for range samples {
+		c.centres = append(c.centres, &walsh{})
 	}
-	out := centres[0].interval(level)
-	out.Upper = math.Inf(-1)
-	for i, w := range centres {
-		iv := w.interval(level)
+	return c
+}
+
+func (c *contest) add(i int) {
+	for k, w := range c.centres {
+		w.add(c.samples[k][i])
+	}
+}
+
+func (c *contest) rounds() int {
+	if len(c.centres) == 0 {
+		return 0
+	}
+	return c.centres[0].n
+}
+
+func (c *contest) bounds(i int) [2]float64 { return [2]float64{c.smallest[i], c.smallest[i]} }
+
+// between is the estimate and the interval of the smallest centre. Its upper end is that of the
+// rivals that may be the smallest: those whose interval begins before the one that ends first ends.
+func (c *contest) between(rank int) Interval {
+	if c.rounds() == 0 {
+		return wholeLine(0)
+	}
+	ends := math.Inf(1)
+	for _, w := range c.centres {
+		ends = min(ends, w.between(rank).Upper)
+	}
+	out := Interval{Estimate: math.Inf(1), Lower: math.Inf(1), Upper: math.Inf(-1)}
+	for _, w := range c.centres {
+		iv := w.between(rank)
 		out.Estimate, out.Lower = min(out.Estimate, iv.Estimate), min(out.Lower, iv.Lower)
-		if may[i] {
+		if iv.Lower <= ends {
 			out.Upper = max(out.Upper, iv.Upper)
 		}
 	}

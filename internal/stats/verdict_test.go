@@ -181,7 +181,8 @@ func TestNumbersOfFinding(t *testing.T) {
 	}{
 		{"too few", Equality(spread(4, 1, .01), 0), 2},
 		{"voided", Equality(voided(spread(12, 1, .01), 5), 0), 3}, // 15 good ones to 5
-		{"wide", Magnitude(spread(12, 1.5, .9), 1.5, 0), 317},
+		{"wide", Magnitude(spread(12, 1.5, .5), 1.5, 0), 16},
+		{"too wide for all looks", Magnitude(spread(12, 1.5, 9), 1.5, 0), 0},
 	} {
 		if tt.got.NeedRounds != tt.need {
 			t.Errorf("%s: needs %d rounds, want %d", tt.name, tt.got.NeedRounds, tt.need)

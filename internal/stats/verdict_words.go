@@ -56,17 +56,20 @@ func (f Finding) Sentence(w Words) string {
 	return fmt.Sprintf("Here, %s. %s %s. %s.", f.observation(w), source, says, f.Verdict())
 }
 
-// Verdict is the word with its reason and the advice that follows: "Inconclusive: the interval is
-// too wide; needs about 9 more rounds".
+// Verdict is the word with the round that decided it, if others followed, its reason and the advice
+// that follows: "Inconclusive: the interval is too wide; needs about 9 more rounds".
 func (f Finding) Verdict() string {
 	word := strings.ToUpper(string(f.Word[:1])) + string(f.Word[1:])
+	if f.Looked > 0 && f.Looked < f.last && f.Word != NotComparable {
+		word += fmt.Sprintf(" (decided at round %d)", f.Looked)
+	}
 	if f.Reason != "" {
 		word += ": " + f.Reason
 	}
 	switch {
 	case f.Word != Inconclusive || f.NeedRounds == 0:
-	case f.Rounds+f.NeedRounds > MaxRounds:
-		word += "; more rounds alone will not do: measure longer or on a quieter machine"
+	case f.Rounds >= MinRounds && f.Rounds+f.NeedRounds >= LastLook:
+		word += "; may take up to " + count(f.NeedRounds, "more round")
 	default:
 		word += "; needs about " + count(f.NeedRounds, "more round")
 	}

@@ -25,53 +25,55 @@ func TestSentence(t *testing.T) {
 	}{
 		{Magnitude(spread(12, 1.42, .07), 1.5, 0), served,
 			"Here, 12 of 12 rounds, A served 1.42x B's requests per CPU second (95 % " +
-				"1.38-1.46). The paper says 1.5x; margin 1.25. Reproduced."},
+				"1.35-1.49). The paper says 1.5x; margin 1.25. Reproduced (decided at round 6)."},
 		{Magnitude(spread(12, 1.1, .05), 1.5, 0), served,
 			"Here, 0 of 12 rounds agreeing, A served 1.10x B's requests per CPU second (95 % " +
-				"1.08-1.12). The paper says 1.5x; margin 1.25. Not reproduced: direction " +
-				"reproduced, size not."},
+				"1.06-1.14). The paper says 1.5x; margin 1.25. Not reproduced (decided at " +
+				"round 6): direction reproduced, size not."},
 		{Direction(spread(12, .71, .05), Less, 0), used,
 			"Here, 12 of 12 rounds, c-process used 0.71x the CPU of go-goroutine (95 % " +
-				"0.69-0.73). The paper says less; differences from 5 % on count. Reproduced."},
+				"0.69-0.74). The paper says less; differences from 5 % on count. Reproduced " +
+				"(decided at round 6)."},
 		{Direction(spread(12, 1.1, .5), Greater, 0), used,
-			"Here, 7 of 12 rounds agreeing, c-process used 1.10x the CPU of go-goroutine (95 % " +
-				"0.91-1.32). The paper says more; differences from 5 % on count. Inconclusive: " +
-				"the interval is too wide; more rounds alone will not do: measure longer or on " +
-				"a quieter machine."},
+			"Here, 7 of 12 rounds agreeing, c-process used 1.10x the CPU of go-goroutine (95 " +
+				"% 0.82-1.48). The paper says more; differences from 5 % on count. " +
+				"Inconclusive: the interval is too wide; may take up to 48 more rounds."},
 		{Magnitude(spread(12, 1.64, .06), 1.5, 1.1), served,
 			"Here, 7 of 12 rounds agreeing, A served 1.64x B's requests per CPU second (95 % " +
-				"1.60-1.68). The paper says 1.5x; margin 1.10. Inconclusive: the interval is " +
-				"too wide; needs about 3 more rounds."},
+				"1.57-1.71). The paper says 1.5x; margin 1.10. Inconclusive: the interval is " +
+				"too wide; may take up to 48 more rounds."},
 		{Equality(spread(12, 1.002, .001), 0), used,
-			"Here, 12 of 12 rounds, c-process used 1.0020x the CPU of go-goroutine (95 % " +
-				"1.0015-1.0025). The paper says the same; margin 1.10. Reproduced."},
+			"Here, 12 of 12 rounds, c-process used 1.002x the CPU of go-goroutine (95 % " +
+				"1.001-1.003). The paper says the same; margin 1.10. Reproduced (decided at " +
+				"round 6)."},
 		{Growth(ratios(spread(12, .97, .05)), 1, 0), grew,
-			"Here, 12 of 12 rounds, go-goroutine used CPU that grew with the power 0.97 of the " +
-				"connections (95 % 0.95-0.99). The paper says 1; margin 1.25. Reproduced."},
+			"Here, 12 of 12 rounds, go-goroutine used CPU that grew with the power 0.97 of " +
+				"the connections (95 % 0.94-1.01). The paper says 1; margin 1.25. Reproduced " +
+				"(decided at round 6)."},
 		{Flattens(ratios(spread(12, .1, .1)), 0),
 			Words{A: "c-process",
 				Phrase: "needed {ratio}x the CPU for a further connection after 16",
 				Says:   "says that growth drops considerably"},
-			"Here, 12 of 12 rounds, c-process needed 0.100x the CPU for a further connection " +
-				"after 16 (95 % 0.096-0.104). The paper says that growth drops considerably. " +
-				"Reproduced."},
+			"Here, 12 of 12 rounds, c-process needed 0.10x the CPU for a further connection " +
+				"after 16 (95 % 0.09-0.11). The paper says that growth drops considerably. " +
+				"Reproduced (decided at round 6)."},
 		{Crossover(crossings(550), 600, 0), swapped,
 			"Here, 12 of 12 rounds, gonet swapped latency with tapip at 550 pings (95 % " +
-				"550-550). The thesis says 600; margin 1.25. Reproduced."},
+				"550-550). The thesis says 600; margin 1.25. Reproduced (decided at round 6)."},
 		{Crossover(crossings(1e6), 600, 0), swapped,
 			"Here, 0 of 12 rounds agreeing, no crossing of gonet and tapip was seen in most. " +
-				"The thesis says 600; margin 1.25. Not reproduced: no crossing in range, which " +
-				"is 1 to 1000."},
+				"The thesis says 600; margin 1.25. Not reproduced (decided at round 6): no " +
+				"crossing in range, which is 1 to 1000."},
 		{Absolute(spread(12, 12, .05), 32, 0, false),
 			Words{A: "go-goroutine", Phrase: "held {ratio} KB a connection"},
 			"Here, 0 of 12 rounds agreeing, go-goroutine held 12.0 KB a connection (95 % " +
-				"11.7-12.3). The paper says 32; margin 1.25. Not comparable: outside the " +
+				"11.6-12.4). The paper says 32; margin 1.25. Not comparable: outside the " +
 				"margin, and the published number is from other hardware."},
 		{All(KindDirection, []Part{{"at 1 connection", Direction(spread(12, .71, .05), Less, 0)},
 			{"at 64 connections", Direction(spread(12, .9, .02), Less, 0)}}), used,
-			"Here, 2 of 2 comparisons hold; the weakest, at 1 connection: 12 of 12 rounds, " +
-				"c-process used 0.71x the CPU of go-goroutine (95 % 0.69-0.73). The paper says " +
-				"so of all 2. Reproduced."},
+			"Here, 2 of 2 comparisons hold; the weakest, at 64 connections: 12 of 12 rounds, " +
+				"c-process used 0.90x the CPU of go-goroutine (95 % 0.89-0.91). The paper says " +
+				"so of all 2. Reproduced (decided at round 6)."},
 		{Direction(spread(5, 2, .05), Greater, 0), used,
 			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, " +
 				"though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % " +

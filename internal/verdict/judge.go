@@ -73,10 +73,11 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 		return v.ends(stats.NotMeasured, notMeasured(c.Condition))
 	}
 	points := j.points(c, v.Condition)
-	if why := tooFew(c, points); why != "" {
+	if why := tooFew(c, points, len(j.claimed(c))); why != "" {
 		return v.ends(stats.NotMeasured, why)
 	}
 	j.decide(&v, points)
+	j.disturbed(&v, points)
 	if v.Finding.Rounds == 0 {
 		if why := j.noMetric(c, v.Condition, points); why != "" {
 			return v.ends(stats.Inconclusive, why)
@@ -84,12 +85,9 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	}
 	j.capped(&v, points)
 	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
+	v.Looked, v.Edge = v.Finding.Looked, v.Finding.Edge
 	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points),
 		j.incomplete(c))
-	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
-		v.Cautions = append(v.Cautions,
-			fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
-	}
 	v.Sentence = v.Finding.Sentence(j.words(&v, points))
 	return v
 }
@@ -98,6 +96,9 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 func (v Verdict) ends(word stats.Word, reason string) Verdict {
 	v.Word, v.Reason = word, reason
 	v.Sentence = sentence(word, reason)
+	if word == stats.NotMeasured {
+		v.Finding.NeedRounds = stats.MinRounds
+	}
 	return v
 }
 
@@ -200,20 +201,13 @@ func (j *judge) condition(c manifest.Claim) (manifest.Condition, bool) {
 	return c.Condition, false
 }
 
-// points are those of the claim at which all its terms were tried. A power of growth and a crossing
-// are looked for on logarithmic axes, which have no place for 0.
+// points are those of the claim at which all its terms were tried.
 func (j *judge) points(c manifest.Claim, condition manifest.Condition) []manifest.Point {
-	var out []manifest.Point
-	for _, p := range j.experiment.ClaimPoints(c) {
-		tried := p.X > 0 || c.Shape != "linear" && c.Shape != "widens" && c.Kind != "crossover"
-		for _, t := range j.terms(c) {
-			tried = tried && j.tried(j.at(t, p, condition))
-		}
-		if tried {
-			out = append(out, p)
-		}
-	}
-	return out
+	terms := j.terms(c)
+	return slices.DeleteFunc(j.claimed(c), func(p manifest.Point) bool {
+		return slices.ContainsFunc(terms,
+			func(t manifest.Term) bool { return !j.tried(j.at(t, p, condition)) })
+	})
 }
 
 // at is the place of a term when the claim is looked at in a point.
@@ -242,8 +236,9 @@ func (j *judge) values(p place, rounds []int, m manifest.Metric) []float64 {
 	return out
 }
 
-// tooFew says why the points that were measured cannot carry a claim, or nothing.
-func tooFew(c manifest.Claim, points []manifest.Point) string {
+// tooFew says why the points that were measured, of all that it is about, cannot carry a claim, or
+// nothing. A claim is judged at all its points or not at all: at two of seven it is another claim.
+func tooFew(c manifest.Claim, points []manifest.Point, all int) string {
 	least := 1
 	switch {
 	case c.Shape == "linear", c.Shape == "straight":
@@ -254,8 +249,10 @@ func tooFew(c manifest.Claim, points []manifest.Point) string {
 	switch n := len(points); {
 	case n == 0:
 		return "none of its points was measured in this run"
+	case n < all:
+		return fmt.Sprintf("this run measured %d of its %d points", n, all)
 	case n < least:
-		return fmt.Sprintf("this run measured %d of its points, %d are the least", n, least)
+		return fmt.Sprintf("it is about %d points, %d are the least", n, least)
 	}
 	if c.Shape != "flattens" && c.Shape != "steepens" {
 		return ""
@@ -270,8 +267,8 @@ func tooFew(c manifest.Claim, points []manifest.Point) string {
 		}
 	}
 	if before < 2 || after < 2 {
-		return fmt.Sprintf("growth needs two points up to %g and two from there on; this run "+
-			"has %d and %d", c.After, before, after)
+		return fmt.Sprintf("growth needs two points up to %g and two from there on; there are "+
+			"%d and %d", c.After, before, after)
 	}
 	return ""
 }
@@ -303,7 +300,7 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 	if !c.Metric.Rate() {
 		return nil
 	}
-	bound, all := j.full(j.terms(c), condition, points)
+	bound, all := j.labelled(record.GeneratorBound, j.terms(c), condition, points)
 	if bound == 0 {
 		return nil
 	}
@@ -311,9 +308,9 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 		"differ by more than their throughput shows: see the CPU for each request", bound, all)}
 }
 
-// full counts the measured cells of these terms, and those in which the load's core was full.
-func (j *judge) full(terms []manifest.Term, condition manifest.Condition,
-	points []manifest.Point) (bound, all int) {
+// labelled counts the measured cells of these terms, and those that bear a label.
+func (j *judge) labelled(label string, terms []manifest.Term, condition manifest.Condition,
+	points []manifest.Point) (labelled, all int) {
 	for _, p := range points {
 		for _, t := range terms {
 			for _, cell := range j.cells[j.at(t, p, condition)] {
@@ -321,13 +318,13 @@ func (j *judge) full(terms []manifest.Term, condition manifest.Condition,
 					continue
 				}
 				all++
-				if slices.Contains(cell.Labels, record.GeneratorBound) {
-					bound++
+				if slices.Contains(cell.Labels, label) {
+					labelled++
 				}
 			}
 		}
 	}
-	return bound, all
+	return labelled, all
 }
 
 // capped takes "not reproduced" back from a size of throughput that the load may have kept from
@@ -342,8 +339,9 @@ func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	if f.Estimate > f.Accept[1] {
 		low = c.Against
 	}
-	if bound, all := j.full([]manifest.Term{low}, v.Condition, points); 2*bound >= all {
-		f.Word, f.NeedRounds = stats.Inconclusive, 0
+	bound, all := j.labelled(record.GeneratorBound, []manifest.Term{low}, v.Condition, points)
+	if 2*bound >= all {
+		f.Word, f.NeedRounds, f.Looked, f.AtLook = stats.Inconclusive, 0, 0, nil
 		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is "+
 			"only a lower bound there", bound, all, low)
 	}

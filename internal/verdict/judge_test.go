@@ -73,8 +73,10 @@ func best(c manifest.Claim, rivals ...string) manifest.Claim {
 }
 
 // with changes a claim.
-func with(c manifest.Claim, change func(*manifest.Claim)) manifest.Claim {
-	change(&c)
+func with(c manifest.Claim, changes ...func(*manifest.Claim)) manifest.Claim {
+	for _, change := range changes {
+		change(&c)
+	}
 	return c
 }
 
@@ -327,12 +329,15 @@ func TestWhatCannotBeJudged(t *testing.T) {
 			"inconclusive", "12 of 12 rounds do not count"},
 		{"a slope through two points", shape("linear"),
 			cells(12, only(plain, "connections = 4", "connections = 16")), "not measured",
-			"measured 2 of its points, 3 are the least"},
+			"measured 2 of its 4 points"},
+		{"a slope through two points of a claim", with(shape("linear"), func(c *manifest.Claim) {
+			c.From = 16
+		}), cells(12, plain), "not measured", "it is about 2 points, 3 are the least"},
 		{"a single point is flat", shape("flat"), cells(12, only(plain, "connections = 4")),
-			"not measured", "measured 1 of its points, 2 are the least"},
+			"not measured", "measured 1 of its 4 points"},
 		{"nothing after the bend", with(shape("flattens"), func(c *manifest.Claim) {
 			c.After = 32
-		}), cells(12, plain), "not measured", "this run has 3 and 1"},
+		}), cells(12, plain), "not measured", "there are 3 and 1"},
 		{"a shape of lines", with(shape("linear"), metric(manifest.Lines)), cells(12, plain),
 			"not comparable", "lines of code have no shape"},
 	}
@@ -370,16 +375,11 @@ func TestCautions(t *testing.T) {
 	e.Claims = []manifest.Claim{direction("b", "a", "less")}
 	full := experimenter{experiment: e, rounds: 6, noise: .01,
 		labels: []string{record.GeneratorBound}}
-	v := Judge(e, full.cells(only(byModel(1000, 800, 1), "connections = 1", "connections = 16")),
-		noModels)[0]
-	for _, want := range []string{
-		"in 24 of 24 cells the load's core was full, so the servers may differ by more than " +
-			"their throughput shows: see the CPU for each request",
-		"judged at 2 of the 4 points that it speaks of",
-	} {
-		if !slices.Contains(v.Cautions, want) {
-			t.Errorf("cautions %q lack %q", v.Cautions, want)
-		}
+	want := "in 48 of 48 cells the load's core was full, so the servers may differ by more than " +
+		"their throughput shows: see the CPU for each request"
+	v := Judge(e, full.cells(byModel(1000, 800, 1)), noModels)[0]
+	if !slices.Contains(v.Cautions, want) {
+		t.Errorf("cautions %q lack %q", v.Cautions, want)
 	}
 	e.Claims[0].Metric = manifest.CPU
 	v = Judge(e, full.cells(byModel(1000, 800, 1)), noModels)[0]

@@ -99,33 +99,42 @@ func better(m manifest.Metric) stats.Sense {
 	return stats.Less
 }
 
-// part describes a comparison by its finding.
-func part(name string, x float64, unit string, rounds []int, logs stats.Sample, published float64,
+// part describes a comparison of logarithms by its finding.
+func part(name string, x float64, unit string, logs stats.Sample, published float64,
 	f stats.Finding) Part {
-	p := Part{Name: name, X: x, Unit: unit, Published: orNaN(published), Accept: f.Accept,
-		Finding: f, Void: f.Voided}
-	for i, v := range logs.Values {
-		if !math.IsNaN(v) {
-			p.Values = append(p.Values, math.Exp(v))
-			p.Rounds = append(p.Rounds, rounds[i])
-		}
+	p := plainPart(name, x, unit, logs, published, f)
+	for i, v := range p.Values {
+		p.Values[i] = math.Exp(v)
 	}
 	return p
+}
+
+// plainPart describes a comparison of numbers as they are.
+func plainPart(name string, x float64, unit string, s stats.Sample, published float64,
+	f stats.Finding) Part {
+	values, rounds := s.Usable()
+	return Part{Name: name, X: x, Unit: unit, Rounds: rounds, Values: values,
+		Published: orNaN(published), Accept: f.Accept, Finding: f, Void: f.Voided}
 }
 
 // comparison holds the two terms of a claim against each other at a stop, or takes the one term of
 // an absolute claim.
 func (j *judge) comparison(c manifest.Claim, condition manifest.Condition, s stop) Part {
 	if c.Against.Model != "" {
-		logs, rounds, rests := j.ratios(c.Of, c.Against, s, condition, c.Metric)
-		p := part(s.name, s.x, "ratio", rounds, logs, published(c), compare(c, logs))
+		logs, rests := j.ratios(c.Of, c.Against, s, condition, c.Metric)
+		p := part(s.name, s.x, "ratio", logs, published(c), compare(c, logs))
 		p.rests = rests
 		return p
 	}
 	of := j.places(c.Of, s, condition)
 	rounds := j.shared(of...)
-	logs := logsOf(j.mean(of, rounds, c.Metric))
-	p := part(s.name, s.x, manifest.Metrics[c.Metric].Unit, rounds, logs, c.Published,
+	values := j.mean(of, rounds, c.Metric)
+	if alone(c) {
+		j.quiet(of, rounds, values)
+	}
+	logs := logsOf(values)
+	logs.Rounds = rounds
+	p := part(s.name, s.x, manifest.Metrics[c.Metric].Unit, logs, c.Published,
 		compare(c, logs))
 	p.rests = of
 	return p
@@ -142,11 +151,11 @@ func published(c manifest.Claim) float64 {
 // ratios are the logarithms of one term by another at a stop, for each round that tried all places.
 // A mean is formed before the ratio is: it is the mean of the figures that the source compares.
 func (j *judge) ratios(a, b manifest.Term, s stop, c manifest.Condition,
-	m manifest.Metric) (logs stats.Sample, rounds []int, rests []place) {
+	m manifest.Metric) (logs stats.Sample, rests []place) {
 	pa, pb := j.places(a, s, c), j.places(b, s, c)
 	rests = slices.Concat(pa, pb)
-	rounds = j.shared(rests...)
-	return paired(j.mean(pa, rounds, m), j.mean(pb, rounds, m)), rounds, rests
+	rounds := j.shared(rests...)
+	return paired(j.mean(pa, rounds, m), j.mean(pb, rounds, m), rounds), rests
 }
 
 // places are those of a term at a stop.
@@ -169,13 +178,11 @@ func (j *judge) mean(places []place, rounds []int, m manifest.Metric) []float64 
 	return out
 }
 
-// paired is stats.Pair with the rounds kept in their places: a round without a ratio is NaN.
-func paired(a, b []float64) stats.Sample {
-	la, lb := logsOf(a), logsOf(b)
-	for i := range la.Values {
-		la.Values[i] -= lb.Values[i]
-	}
-	return la
+// paired is the sample of ratios of values of these rounds.
+func paired(a, b []float64, rounds []int) stats.Sample {
+	s := stats.Pair(a, b)
+	s.Rounds = rounds
+	return s
 }
 
 // logsOf are the logarithms of what has one, NaN of what has none.
@@ -198,13 +205,13 @@ func (j *judge) best(v *Verdict, points []manifest.Point) {
 	rivals := j.terms(c)[1:]
 	var sizes []stats.Part
 	for _, s := range stops(c, points) {
-		logs, rounds, rests := j.against(c, rivals, s, v.Condition)
+		logs, rests := j.against(c, rivals, s, v.Condition)
 		for i, t := range rivals {
 			name := t.Model
 			if len(points) > 1 && !averaged(c) {
 				name += ", " + s.name
 			}
-			p := part(name, s.x, "ratio", rounds, logs[i], 0, compare(c, logs[i]))
+			p := part(name, s.x, "ratio", logs[i], 0, compare(c, logs[i]))
 			if size { // no rival has to fit but the best
 				p.Finding.Word, p.Published = "", c.Published
 			}
@@ -228,17 +235,18 @@ func (j *judge) best(v *Verdict, points []manifest.Point) {
 
 // against gives the log ratios of a claim's model to each of its rivals, all of the same rounds.
 func (j *judge) against(c manifest.Claim, rivals []manifest.Term, s stop,
-	condition manifest.Condition) (logs []stats.Sample, rounds []int, rests []place) {
+	condition manifest.Condition) (logs []stats.Sample, rests []place) {
 	rests = j.places(c.Of, s, condition)
 	for _, t := range rivals {
 		rests = append(rests, j.places(t, s, condition)...)
 	}
-	rounds = j.shared(rests...)
+	rounds := j.shared(rests...)
 	of := j.mean(j.places(c.Of, s, condition), rounds, c.Metric)
 	for _, t := range rivals {
-		logs = append(logs, paired(of, j.mean(j.places(t, s, condition), rounds, c.Metric)))
+		logs = append(logs, paired(of, j.mean(j.places(t, s, condition), rounds, c.Metric),
+			rounds))
 	}
-	return logs, rounds, rests
+	return logs, rests
 }
 
 // order judges that models stand in the order that the claim gives, at each of its stops.
@@ -247,7 +255,7 @@ func (j *judge) order(v *Verdict, points []manifest.Point) {
 	for _, s := range stops(c, points) {
 		for i := 1; i < len(c.Order); i++ {
 			low, high := c.Order[i-1], c.Order[i]
-			logs, rounds, rests := j.ratios(high, low, s, v.Condition, c.Metric)
+			logs, rests := j.ratios(high, low, s, v.Condition, c.Metric)
 			name := fmt.Sprintf("%s over %s", high, low)
 			switch several := len(points) > 1; {
 			case several && len(c.Order) == 2:
@@ -255,7 +263,7 @@ func (j *judge) order(v *Verdict, points []manifest.Point) {
 			case several:
 				name += ", " + s.name
 			}
-			p := part(name, s.x, "ratio", rounds, logs, 0, stats.Direction(logs, stats.Greater,
+			p := part(name, s.x, "ratio", logs, 0, stats.Direction(logs, stats.Greater,
 				c.Margin))
 			p.rests = rests
 			v.add(p)

@@ -8,13 +8,6 @@ import (
 	"interleave/internal/stats"
 )
 
-// A Series is the cells that would make an interval narrower.
-type Series struct {
-	Point     string
-	Condition manifest.Condition
-	Model     string
-}
-
 // TooWide names the cells on which an interval rests that is wider than its claim's margin asks
 // for. It looks at widths alone, never at where an interval lies: rounds may not be added because
 // of how a verdict looks.

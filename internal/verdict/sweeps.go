@@ -15,7 +15,7 @@ import (
 // sweep is the metric of one term over the points, in these rounds.
 func (j *judge) sweep(points []manifest.Point, places []place, rounds []int,
 	m manifest.Metric) stats.Sweep {
-	var s stats.Sweep
+	s := stats.Sweep{Rounds: rounds}
 	for i, p := range points {
 		s.X = append(s.X, p.X)
 		s.Y = append(s.Y, j.values(places[i], rounds, m))
@@ -29,23 +29,16 @@ func (j *judge) growth(v *Verdict, points []manifest.Point) {
 	rests := j.places(c.Of, stop{points: points}, v.Condition)
 	rounds := j.shared(rests...)
 	s := j.sweep(points, rests, rounds, c.Metric)
-	p := Part{X: math.NaN(), Unit: "slope", rests: rests}
-	var values stats.Sample
+	name, values := "power of growth", s.Exponents()
 	if c.Shape == "flattens" {
-		p.Name = fmt.Sprintf("growth after %g by growth before", c.After)
+		name = fmt.Sprintf("growth after %g by growth before", c.After)
 		values = s.GrowthRatios(c.After)
 		v.Finding = stats.Flattens(values, c.Margin)
 	} else {
-		p.Name = "power of growth"
-		values = s.Exponents()
 		v.Finding = stats.Growth(values, power(c), c.Margin)
 	}
-	p.Values, p.Finding = values.Values, v.Finding
-	p.Published, p.Accept, p.Void = orNaN(v.Finding.Published), v.Finding.Accept, v.Finding.Voided
-	if whole := complete(s, rounds); len(whole) == len(p.Values) {
-		// otherwise a round without growth has no value, and which one it is is not known
-		p.Rounds = whole
-	}
+	p := plainPart(name, math.NaN(), "slope", values, v.Finding.Published, v.Finding)
+	p.rests = rests
 	v.add(p)
 }
 
@@ -58,8 +51,8 @@ func (j *judge) bend(v *Verdict, points []manifest.Point) {
 	rounds := j.shared(rests...)
 	s := j.sweep(points, rests, rounds, c.Metric)
 	first, last := 0, len(points)-1
-	logs := paired(s.Y[last], s.Y[first])
-	grows := part(fmt.Sprintf("from %g to %g", s.X[first], s.X[last]), math.NaN(), "ratio", rounds,
+	logs := paired(s.Y[last], s.Y[first], rounds)
+	grows := part(fmt.Sprintf("from %g to %g", s.X[first], s.X[last]), math.NaN(), "ratio",
 		logs, 0, stats.Direction(logs, stats.Greater, stats.DefaultEffect))
 	grows.rests = []place{rests[first], rests[last]}
 	v.add(grows)
@@ -73,9 +66,10 @@ func (j *judge) bend(v *Verdict, points []manifest.Point) {
 	}
 	values := s.GrowthRatios(after)
 	f := find(values, c.Margin)
-	v.add(Part{Name: fmt.Sprintf("growth after %g by growth before", after), X: math.NaN(),
-		Unit: "slope", Values: values.Values, Finding: f, Published: orNaN(f.Published),
-		Accept: f.Accept, Void: f.Voided, rests: rests})
+	bends := plainPart(fmt.Sprintf("growth after %g by growth before", after), math.NaN(), "slope",
+		values, f.Published, f)
+	bends.rests = rests
+	v.add(bends)
 	v.conclude()
 }
 
@@ -103,14 +97,14 @@ func (j *judge) widens(v *Verdict, points []manifest.Point) {
 	logs := stats.Widening(a, b)
 	v.Finding = stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
 	p := part(fmt.Sprintf("from %g to %g", points[0].X, points[len(points)-1].X), math.NaN(),
-		"ratio", rounds, logs, 0, v.Finding)
+		"ratio", logs, 0, v.Finding)
 	p.rests = rests
 	v.add(p)
 	for i, p := range points {
-		logs := paired(a.Y[i], b.Y[i])
+		logs := paired(a.Y[i], b.Y[i], rounds)
 		f := stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
 		f.Word, f.Accept = "", [2]float64{0, math.Inf(1)}
-		v.add(part(p.Name, p.X, "ratio", rounds, logs, 0, f))
+		v.add(part(p.Name, p.X, "ratio", logs, 0, f))
 	}
 }
 
@@ -122,17 +116,6 @@ func power(c manifest.Claim) float64 {
 	return c.Published
 }
 
-// complete are the rounds in which every point counts.
-func complete(s stats.Sweep, rounds []int) []int {
-	var out []int
-	for i, r := range rounds {
-		if !slices.ContainsFunc(s.Y, func(y []float64) bool { return math.IsNaN(y[i]) }) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // flat judges that the metric hardly depends on x. The parts show each point against the first,
 // though the finding compares all pairs.
 func (j *judge) flat(v *Verdict, points []manifest.Point) {
@@ -142,8 +125,8 @@ func (j *judge) flat(v *Verdict, points []manifest.Point) {
 	s := j.sweep(points, rests, rounds, c.Metric)
 	v.Finding = stats.Flat(s, c.Margin)
 	for i := 1; i < len(s.X); i++ {
-		logs := paired(s.Y[i], s.Y[0])
-		p := part(fmt.Sprintf("%g against %g", s.X[i], s.X[0]), s.X[i], "ratio", rounds, logs, 1,
+		logs := paired(s.Y[i], s.Y[0], rounds)
+		p := part(fmt.Sprintf("%g against %g", s.X[i], s.X[0]), s.X[i], "ratio", logs, 1,
 			stats.Equality(logs, c.Margin))
 		p.rests = []place{rests[0], rests[i]}
 		v.add(p)
@@ -165,9 +148,9 @@ func (j *judge) crossover(v *Verdict, points []manifest.Point) {
 	v.add(Part{Name: "crossing", X: math.NaN(), Unit: j.axis(), Published: c.Published,
 		Accept: f.Accept, Finding: f, Void: f.Voided, rests: rests})
 	for i, p := range points {
-		logs := paired(a.Y[i], b.Y[i])
+		logs := paired(a.Y[i], b.Y[i], rounds)
 		f := stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
 		f.Word, f.Accept = "", [2]float64{0, math.Inf(1)}
-		v.add(part(p.Name, p.X, "ratio", rounds, logs, 0, f))
+		v.add(part(p.Name, p.X, "ratio", logs, 0, f))
 	}
 }

@@ -5,6 +5,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"interleave/internal/manifest"
 	"interleave/internal/stats"
 )
@@ -21,6 +23,37 @@ type Verdict struct {
 	Finding     stats.Finding // of the claim as a whole; zero where nothing was compared
 	Parts       []Part        // the comparisons that it rests on, in the order of the axis
 	Differences []string      // of set-up, the source's and ours
+
+	// Looked is the number of the round that decided it; 0 if none did. Later rounds do not take
+	// the word back.
+	Looked int
+	// Edge says that the claim is given up: further rounds would not decide it. Reason says why.
+	Edge bool
+}
+
+// Decided says whether the claim has a word that no further round changes.
+func (v *Verdict) Decided() bool {
+	return v.Word == stats.Reproduced || v.Word == stats.NotReproduced
+}
+
+// Open are the series that further rounds have to measure for the claim to be decided: those of
+// its comparisons that do not hold yet. There are none if it is decided, given up or silent.
+func (v *Verdict) Open() []Series {
+	if v.Decided() || v.Edge || v.Silent() {
+		return nil
+	}
+	var out []Series
+	for _, p := range v.Parts {
+		if p.Finding.Word == stats.Reproduced {
+			continue
+		}
+		for _, r := range p.rests {
+			if s := (Series{r.point, r.condition, r.model}); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }
 
 // Silent says whether the verdict tells nothing of this machine.
