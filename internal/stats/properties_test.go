@@ -5,6 +5,7 @@ package stats
 // 100, whatever the noise. All seeds are fixed.
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,15 +13,31 @@ import (
 	"testing"
 )
 
+var whole = flag.Bool("whole", false, "simulate as many rounds as there are looks, and more runs")
+
 const (
-	simRuns   = 2000
-	simRounds = 30
 	mostWrong = .05
-	// At an edge the true rate is 4.6 % for 12 rounds, so one check in five goes over 5 % of 2,000
-	// runs by the luck of the draw. Such a check is drawn on to 20,000 runs, where luck hides no
-	// more than .15 %.
+	// At an edge the true rate comes up to 4.5 %, so some checks go over 5 % by the luck of the
+	// draw. Such a check is drawn on to 20,000 runs, where luck hides no more than .15 %.
 	simMore = 20_000
 )
+
+// simRuns is the number of runs that a check draws, simRounds how many rounds each has. A run is
+// judged once, with all its rounds: the first look that decides stands, so that is the word that it
+// had when it was looked at after each.
+func simRuns() int {
+	if *whole {
+		return 4000
+	}
+	return 500
+}
+
+func simRounds() int {
+	if *whole {
+		return LastLook
+	}
+	return 30
+}
 
 // noises give the logarithm by which one model's round differs from its truth. Baseline and model
 // are disturbed each for itself, so their log ratio is symmetric about the truth even where a
@@ -106,8 +123,8 @@ func eachNoise(t *testing.T, check func(t *testing.T, r *rand.Rand,
 func TestCoverage(t *testing.T) {
 	eachNoise(t, func(t *testing.T, r *rand.Rand, draw noise) {
 		var once, always float64
-		for range simRuns {
-			x := pairs(r, draw, simRounds, 1.3).Values
+		for range simRuns() {
+			x := pairs(r, draw, simRounds(), 1.3).Values
 			if HodgesLehmann(x[:12], .95).Contains(math.Log(1.3)) {
 				once++
 			}
@@ -124,11 +141,11 @@ func TestCoverage(t *testing.T) {
 		if strings.HasSuffix(t.Name(), "correlated") {
 			least = .90
 		}
-		if share := once / simRuns; share < least || share > most {
+		if share := once / float64(simRuns()); share < least || share > most {
 			t.Errorf("the 95 %% interval covers the truth in %.1f %%, want %g to %g", 100*share,
 				100*least, 100*most)
 		}
-		if share := always / simRuns; share < min(least, .95) || share > .98 {
+		if share := always / float64(simRuns()); share < min(least, .95) || share > .98 {
 			t.Errorf("the intervals of all looks cover the truth in %.1f %%", 100*share)
 		}
 	})
@@ -151,19 +168,19 @@ func edges() []edge {
 	ratio := func(truth float64, judge func(Sample) Finding) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand,
 			draw drawer) Finding {
-			return judge(pairs(r, draw, simRounds, truth))
+			return judge(pairs(r, draw, simRounds(), truth))
 		}
 	}
 	power := func(truth float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
-			s := curve(r, draw, simRounds, connections,
+			s := curve(r, draw, simRounds(), connections,
 				func(x float64) float64 { return math.Pow(x, truth) })
 			return Growth(s.Exponents(), 1, 1.1)
 		}
 	}
 	flat := func(last float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
-			s := curve(r, draw, simRounds, connections[:4], func(x float64) float64 {
+			s := curve(r, draw, simRounds(), connections[:4], func(x float64) float64 {
 				if x == 8 {
 					return last
 				}
@@ -174,18 +191,18 @@ func edges() []edge {
 	}
 	swap := func(at float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
-			a := curve(r, draw, simRounds, crossingX, func(float64) float64 { return 1 })
-			b := curve(r, draw, simRounds, crossingX,
+			a := curve(r, draw, simRounds(), crossingX, func(float64) float64 { return 1 })
+			b := curve(r, draw, simRounds(), crossingX,
 				func(x float64) float64 { return math.Pow(x/at, .3) })
 			return Crossover(FindCrossings(a, b, Greater), 600, 1.25)
 		}
 	}
-	order := func(second float64) func(*rand.Rand, drawer) Finding {
+	order := func(heights ...float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
 			var parts []Part
 			var low []float64
-			for i, height := range []float64{1, second, 2, 3} {
-				high := curve(r, draw, simRounds, []float64{0},
+			for i, height := range heights {
+				high := curve(r, draw, simRounds(), []float64{0},
 					func(float64) float64 { return height }).Y[0]
 				if i > 0 {
 					parts = append(parts, Part{fmt.Sprint(i), Direction(Pair(high, low), Greater,
@@ -195,6 +212,12 @@ func edges() []edge {
 			}
 			return All(KindShape, parts)
 		}
+	}
+	// two curves that lie on each other cross anywhere, and as often either way
+	tie := func(r *rand.Rand, draw drawer) Finding {
+		a := curve(r, draw, simRounds(), crossingX[1:3], func(float64) float64 { return 1 })
+		b := curve(r, draw, simRounds(), crossingX[1:3], func(float64) float64 { return 1 })
+		return Crossover(FindCrossings(a, b, Greater), 31.6, 3)
 	}
 	less := func(s Sample) Finding { return Direction(s, Less, 1.05) }
 	greater := func(s Sample) Finding { return Direction(s, Greater, 1.05) }
@@ -208,7 +231,7 @@ func edges() []edge {
 	best := func(truth float64, shares ...float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
 			heights := append([]float64{truth}, shares...)
-			s := curve(r, draw, simRounds, indices(len(heights)),
+			s := curve(r, draw, simRounds(), indices(len(heights)),
 				func(x float64) float64 { return heights[int(x)] })
 			var rivals []Sample
 			for i := range shares {
@@ -251,10 +274,12 @@ func edges() []edge {
 		{"linear: edge", NotReproduced, power(1.1)},
 		{"flat: one point at the edge", Reproduced, flat(1.25)},
 		{"flat: one point at the edge", NotReproduced, flat(1.25)},
-		{"order: one pair at the bar", Reproduced, order(1.05)},
-		{"order: one pair equal", NotReproduced, order(1)},
+		{"order: one pair at the bar", Reproduced, order(1, 1.05, 2, 3)},
+		{"order: one pair equal", NotReproduced, order(1, 1, 2, 3)},
+		{"order: all equal", NotReproduced, order(1, 1, 1, 1, 1, 1)},
 		{"crossover: edge", Reproduced, swap(600 * 1.25)},
 		{"crossover: edge", NotReproduced, swap(600 * 1.25)},
+		{"crossover: as often the other way", NotReproduced, tie},
 	}
 }
 
@@ -281,8 +306,8 @@ func TestWrongAtTheEdge(t *testing.T) {
 			t.Parallel()
 			eachNoise(t, func(t *testing.T, r *rand.Rand, draw noise) {
 				wrong, runs := 0, 0
-				for runs < simRuns || runs < simMore && float64(wrong) > mostWrong*float64(runs) {
-					for range simRuns {
+				for runs < simRuns() || runs < simMore && float64(wrong) > mostWrong*float64(runs) {
+					for range simRuns() {
 						f := e.find(r, draw)
 						if f.Word == e.wrong {
 							wrong++
@@ -293,7 +318,7 @@ func TestWrongAtTheEdge(t *testing.T) {
 							t.Fatalf("%s with p = %g, against %g", f.Word, f.P, f.PAgainst)
 						}
 					}
-					runs += simRuns
+					runs += simRuns()
 				}
 				if float64(wrong) > mostWrong*float64(runs) {
 					t.Errorf("wrong in %d of %d runs, want at most 5 %%", wrong, runs)
@@ -307,11 +332,12 @@ func TestWrongAtTheEdge(t *testing.T) {
 // of the distances is equally likely, and of all 4,096 patterns of 12 rounds at most 5 % may give
 // the wrong word.
 func TestWrongAtTheEdgeExactly(t *testing.T) {
+	const rounds = 12
 	eachNoise(t, func(t *testing.T, r *rand.Rand, draw noise) {
-		distances := pairs(r, draw, simRounds, 1).Values
+		distances := pairs(r, draw, rounds, 1).Values
 		wrong := map[Word]int{}
-		for pattern := range 1 << simRounds {
-			s := Sample{Values: make([]float64, simRounds)}
+		for pattern := range 1 << rounds {
+			s := Sample{Values: make([]float64, rounds)}
 			for i, d := range distances {
 				if pattern>>i&1 == 1 {
 					d = -d
@@ -321,7 +347,7 @@ func TestWrongAtTheEdgeExactly(t *testing.T) {
 			wrong[Magnitude(s, 1.5, 1.25).Word]++
 		}
 		for _, word := range []Word{Reproduced, NotReproduced} {
-			if share := float64(wrong[word]) / (1 << simRounds); share > mostWrong || share == 0 {
+			if share := float64(wrong[word]) / (1 << rounds); share > mostWrong || share == 0 {
 				t.Errorf("%s at the edge in %.2f %% of all patterns of signs, want at most 5 %% "+
 					"and not none", word, 100*share)
 			}
@@ -335,7 +361,7 @@ func TestWrongAtTheEdgeExactly(t *testing.T) {
 func TestPower(t *testing.T) {
 	magnitude := func(truth, margin float64) func(*rand.Rand, noise) Word {
 		return func(r *rand.Rand, draw noise) Word {
-			return Magnitude(pairs(r, draw, simRounds, truth), 1.5, margin).Word
+			return Magnitude(pairs(r, draw, simRounds(), truth), 1.5, margin).Word
 		}
 	}
 	tests := []struct {
@@ -348,30 +374,30 @@ func TestPower(t *testing.T) {
 		{"true size, margin 1.10", magnitude(1.5, 1.10), Reproduced, .65},
 		{"two margins off", magnitude(1.5*1.25*1.25, 1.25), NotReproduced, .97},
 		{"true direction, 20 %", func(r *rand.Rand, draw noise) Word {
-			return Direction(pairs(r, draw, simRounds, 1.20), Greater, 1.05).Word
+			return Direction(pairs(r, draw, simRounds(), 1.20), Greater, 1.05).Word
 		}, Reproduced, .88},
 		{"linear", func(r *rand.Rand, draw noise) Word {
-			s := curve(r, draw, simRounds, connections, func(x float64) float64 { return 3 * x })
+			s := curve(r, draw, simRounds(), connections, func(x float64) float64 { return 3 * x })
 			return Growth(s.Exponents(), 1, 1.25).Word
 		}, Reproduced, .99},
 		{"bend at 16", func(r *rand.Rand, draw noise) Word {
-			s := curve(r, draw, simRounds, connections,
+			s := curve(r, draw, simRounds(), connections,
 				func(x float64) float64 { return min(x, 16+(x-16)/4) })
 			return Flattens(s.GrowthRatios(16), 1.25).Word
 		}, Reproduced, .99},
 		{"flat", func(r *rand.Rand, draw noise) Word {
-			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100},
+			s := curve(r, draw, simRounds(), []float64{0, 25, 50, 75, 100},
 				func(float64) float64 { return 7 })
 			return Flat(s, 1.25).Word
 		}, Reproduced, .90},
 		{"not flat", func(r *rand.Rand, draw noise) Word {
-			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100},
+			s := curve(r, draw, simRounds(), []float64{0, 25, 50, 75, 100},
 				func(x float64) float64 { return 1 + x/100 })
 			return Flat(s, 1.25).Word
 		}, NotReproduced, .95},
 		{"crossing", func(r *rand.Rand, draw noise) Word {
-			a := curve(r, draw, simRounds, crossingX, func(float64) float64 { return 1 })
-			b := curve(r, draw, simRounds, crossingX, func(x float64) float64 { return x / 600 })
+			a := curve(r, draw, simRounds(), crossingX, func(float64) float64 { return 1 })
+			b := curve(r, draw, simRounds(), crossingX, func(x float64) float64 { return x / 600 })
 			return Crossover(FindCrossings(a, b, Greater), 600, 1.25).Word
 		}, Reproduced, .95},
 	}
