@@ -32,11 +32,11 @@ func takes(e *experiment, v verdict.Verdict) string {
 		return "a run with more time: " + v.Reason
 	case f.Rounds+f.Voided > 0 && 4*f.Voided > f.Rounds+f.Voided:
 		return lost(e, v)
-	case f.NeedRounds > 0:
+	case f.NeedRounds > 0 && !v.Edge:
 		return more(f, costOfRound(e, v))
 	case f.Rounds >= stats.MinRounds && strings.HasPrefix(v.Reason, "the load's core was full"):
 		return "more cores for the load: " + v.Reason
-	case f.Rounds >= stats.MinRounds, v.Claim.Metric == manifest.Lines:
+	case v.Edge, f.Rounds >= stats.MinRounds, v.Claim.Metric == manifest.Lines:
 		return "at the edge: " + v.Reason
 	}
 	return v.Reason
@@ -49,7 +49,7 @@ func more(f stats.Finding, cost time.Duration) string {
 	if cost > 0 {
 		text = fmt.Sprintf("about %s more (%s)", minutes(cost*time.Duration(f.NeedRounds)), rounds)
 	}
-	if f.Rounds+f.NeedRounds > stats.MaxRounds {
+	if f.Rounds+f.NeedRounds > stats.LastLook {
 		return "a quieter machine, or " + text
 	}
 	return text
