@@ -80,13 +80,17 @@ func (p *Pings) Latencies() *hist.Histogram { return p.Latency }
 // Lateness is from the due time to the send.
 func (p *Pings) Lateness() *hist.Histogram { return p.Late }
 
-// Figure computes the loss.
+// Figure computes the loss, and the share that was answered.
 func (p *Pings) Figure(m manifest.Metric, _ manifest.Load, _ time.Duration) (float64, bool) {
 	asked := p.Answered + p.Lost
-	if m != manifest.Loss || asked == 0 {
-		return 0, false
+	switch {
+	case asked == 0:
+	case m == manifest.Loss:
+		return 100 * float64(p.Lost) / float64(asked), true
+	case m == manifest.Answered:
+		return 100 * float64(p.Answered) / float64(asked), true
 	}
-	return 100 * float64(p.Lost) / float64(asked), true
+	return 0, false
 }
 
 // Lean is a copy without the histograms that no metric is computed of.

@@ -14,8 +14,12 @@ const Ping = "ping"
 // Pings is the shape of pingers, which send at an interval or as they are answered.
 const Pings Shape = "ping"
 
-// Loss is the share of the pings that were not answered, in percent.
-const Loss Metric = "loss"
+// Loss is the share of the pings that were not answered, in percent, and Answered that of the
+// others. Claims that hardly a ping is lost are about Answered: a loss of nothing has no logarithm.
+const (
+	Loss     Metric = "loss"
+	Answered Metric = "answered"
+)
 
 // leastInterval is between two pings of a pinger, or of an idle client of a chat.
 const leastInterval = time.Millisecond
@@ -41,6 +45,9 @@ var pingFamily = Family{
 		{Loss, MetricInfo{"% of pings", "loss", false,
 			"lost {ratio}x {b}'s share of pings",
 			"lost {ratio} % of the pings"}, needsPings},
+		{Answered, MetricInfo{"% of pings", "pings answered", true,
+			"answered {ratio}x {b}'s share of pings",
+			"answered {ratio} % of the pings"}, needsPings},
 	},
 	owns: func(l Load) bool { return l.Shape == Pings },
 	fits: func(l Load, protocol string) (key string, err error) {

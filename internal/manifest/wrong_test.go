@@ -37,7 +37,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
 	{"metric", `metrics  = ["throughput", "latency-p99"]`,
 		`metrics  = ["throughput", "latency-p95"]`,
-		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, hop, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, next, post-p50, pss, response-mean, response-p50, response-p99, settling, start-up, switches, threads, throughput, time, to-server)`},
+		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, answered, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, hop, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, next, post-p50, pss, response-mean, response-p50, response-p99, settling, start-up, switches, threads, throughput, time, to-server)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,

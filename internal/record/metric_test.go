@@ -41,6 +41,8 @@ func TestMetricsOfHosts(t *testing.T) {
 	}{
 		{"lost", pings, manifest.Loss, 25},
 		{"loss of what is no ping", transfers, manifest.Loss, none},
+		{"answered", pings, manifest.Answered, 75},
+		{"answers to what is no ping", transfers, manifest.Answered, none},
 		{"bits of pings", pings, manifest.BitRate, none},
 		{"bits of transfers", transfers, manifest.BitRate, 8 * 30 * 4096 / 2.},
 		{"bits in", in, manifest.BitRate, 8 * 5e8 / 2},
