@@ -19,11 +19,12 @@ const (
 	buffer = 65535
 	// defaultMSS is that of a peer that does not tell its own (RFC 9293 section 3.7.1).
 	defaultMSS = 536
-	// maxFlights is in segments that are not acknowledged, each with its goroutine. 128 is a guess:
-	// three times as many as a window has of an Ethernet's.
-	maxFlights = 128
-	// inbox is in segments that wait for the receiver: a window of an Ethernet's, several times.
-	inbox = 256
+	// maxFlights is in segments that are not acknowledged, each with its goroutine: a window of an
+	// Ethernet's, which are 45, and some more.
+	maxFlights = 64
+	// inbox is in segments that wait for the receiver: twice as many, for the peer's segments and
+	// its acknowledgements of ours.
+	inbox = 128
 )
 
 // errGivenUp is of a connection whose peer has not answered for minutes.
@@ -34,7 +35,7 @@ var errGivenUp = &net.OpError{Op: "write", Net: "tcp", Err: syscall.ETIMEDOUT}
 type Conn struct {
 	stack *Stack
 	flow  flow
-	in    chan segment // from the dealer, which closes it when the stack ends
+	in    chan *segment // from the dealer, which closes it when the stack ends
 
 	news   chan news     // receiver -> sender; a mailbox, where the latest replaces what is unread
 	sent   chan *flight  // sender -> receiver: segments to be acknowledged
@@ -80,7 +81,7 @@ type news struct {
 }
 
 func newConn(s *Stack, f flow) *Conn {
-	return &Conn{stack: s, flow: f, in: make(chan segment, inbox),
+	return &Conn{stack: s, flow: f, in: make(chan *segment, inbox),
 		news: make(chan news, 1), sent: make(chan *flight, maxFlights), late: make(chan *flight),
 		gaveUp: make(chan struct{}), writes: make(chan []byte), finished: make(chan struct{}),
 		left: make(chan struct{}), reads: make(chan [][]byte), open: make(chan struct{}),

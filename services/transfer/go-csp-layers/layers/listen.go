@@ -14,13 +14,13 @@ const backlog = 128
 // Listener accepts connections to a port, at any address of the host.
 type Listener struct {
 	stack    *Stack
-	in       chan segment // SYNs, from the dealer, which closes it when the stack ends
-	accepted chan *Conn   // from the receivers of connections
+	in       chan *segment // SYNs, from the dealer, which closes it when the stack ends
+	accepted chan *Conn    // from the receivers of connections
 }
 
 // Listen claims a port, and starts the goroutine that answers its SYNs.
 func (s *Stack) Listen(port uint16) (*Listener, error) {
-	l := &Listener{s, make(chan segment, backlog), make(chan *Conn, backlog)}
+	l := &Listener{s, make(chan *segment, backlog), make(chan *Conn, backlog)}
 	at := flow{local: netip.AddrPortFrom(netip.IPv4Unspecified(), port)}
 	if err := s.tcp.ask(claim{flow: at, listen: l}); err != nil {
 		return nil, fmt.Errorf("listening on port %d: %w", port, err)
@@ -44,7 +44,7 @@ func (l *Listener) answer() {
 	for s := range l.in {
 		c := newConn(l.stack, s.flow)
 		if err := l.stack.tcp.ask(claim{flow: s.flow, conn: c}); err == nil {
-			c.start(&s, l)
+			c.start(s, l)
 		}
 	}
 }

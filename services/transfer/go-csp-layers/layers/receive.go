@@ -65,7 +65,7 @@ func (r *receiver) run() {
 				return
 			}
 			r.takeSent()
-			r.receive(&s)
+			r.receive(s)
 		case reads <- r.pending:
 			r.pending, r.held = nil, 0
 			r.deliverEnd()
@@ -206,8 +206,7 @@ func (r *receiver) receiveSYN(s *segment) {
 	acks := h.Flags&wire.ACK != 0
 	if acks && h.Ack != r.sentEnd {
 		if h.Flags&wire.RST == 0 {
-			refused := *s
-			r.stack.processes.Go(func() { r.stack.tcp.refuse(refused) })
+			r.stack.processes.Go(func() { r.stack.tcp.refuse(s) })
 		}
 		return
 	}

@@ -70,14 +70,24 @@ func (s *sender) run() {
 		}
 		select {
 		case <-s.done:
-			if s.know.reset {
-				s.send(wire.TCP{Seq: s.next, Flags: wire.RST | wire.ACK}, nil)
-			}
+			s.last()
 			return
 		default:
 		}
 		s.transmit()
 	}
+}
+
+// last sends what the receiver has left to be sent: a reset, or an acknowledgement.
+func (s *sender) last() {
+	h := wire.TCP{Seq: s.next, Flags: wire.ACK}
+	switch {
+	case s.know.reset:
+		h.Flags |= wire.RST
+	case !s.know.ack || s.err != nil:
+		return
+	}
+	s.send(h, nil)
 }
 
 // hear takes news. What is due stays due.

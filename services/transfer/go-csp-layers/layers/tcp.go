@@ -43,13 +43,13 @@ type tcp struct {
 	stack  *Stack
 	in     chan datagram
 	claims chan claim
-	resets chan segment
+	resets chan *segment
 	ended  chan struct{} // closed when the dealer has ended
 }
 
 func newTCP(s *Stack) *tcp {
 	return &tcp{s, make(chan datagram, queueLen), make(chan claim),
-		make(chan segment, resetQueue), make(chan struct{})}
+		make(chan *segment, resetQueue), make(chan struct{})}
 }
 
 func (t *tcp) start() {
@@ -98,7 +98,7 @@ func (t *tcp) receive(d datagram, tables tables) {
 	if err != nil {
 		return
 	}
-	s := segment{flow{netip.AddrPortFrom(d.dst, h.DstPort),
+	s := &segment{flow{netip.AddrPortFrom(d.dst, h.DstPort),
 		netip.AddrPortFrom(d.src, h.SrcPort)}, h, data}
 	if c := tables.conns[s.flow]; c != nil {
 		select {
@@ -181,7 +181,7 @@ func (t *tcp) reset() {
 }
 
 // refuse sends the reset that a segment without a connection gets.
-func (t *tcp) refuse(s segment) {
+func (t *tcp) refuse(s *segment) {
 	h := wire.TCP{Flags: wire.RST | wire.ACK, Ack: s.end()}
 	if s.header.Flags&wire.ACK != 0 {
 		h.Flags, h.Seq, h.Ack = wire.RST, s.header.Ack, 0
