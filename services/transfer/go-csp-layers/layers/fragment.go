@@ -12,6 +12,7 @@ const (
 	// assemblyTime is how long a datagram waits for its fragments (RFC 791 suggests 15 s).
 	assemblyTime  = 15 * time.Second
 	maxAssemblers = 64    // datagrams at once; a guess
+	maxFragments  = 128   // that wait for an assembler: a whole datagram's at an MTU of 576 bytes
 	maxDatagram   = 65515 // bytes: the longest packet without its header
 )
 
@@ -81,7 +82,7 @@ func (r *ipReader) readOne(f frame) {
 		if len(r.assemblers) == maxAssemblers {
 			return
 		}
-		fragments := make(chan fragment, maxDatagram/8/8)
+		fragments := make(chan fragment, maxFragments)
 		to = fragments
 		r.assemblers[key] = to
 		r.stack.processes.Go(func() { r.assemble(key, f.port, fragments) })

@@ -11,8 +11,9 @@ import (
 const (
 	firstPort = 49152 // of those that Dial takes (RFC 6335 section 6)
 	lastPort  = 65535
-	// maxConns bounds the connections of a stack, half-open ones included. A guess.
-	maxConns = 1 << 17
+	// maxConns bounds the connections of a stack, half-open ones included: a flood of SYNs takes
+	// some 200 MB. A guess.
+	maxConns = 1 << 14
 	// resetQueue is in segments that wait to be answered with a reset; more are dropped.
 	resetQueue = 64
 )
