@@ -180,6 +180,26 @@ func modelOf(dir string) string {
 	return ""
 }
 
+func TestModelsShareNothing(t *testing.T) {
+	const stack = "services/transfer/go-csp-layers/layers"
+	for _, c := range []struct {
+		dir, ours string
+		want      bool
+	}{
+		{"services/transfer/go-csp-layers", stack, true},
+		{"services/ping/go-csp-layers", stack, true},
+		{"services/ping/go-csp-gonet", stack, false},
+		{"services/ping", stack, false},
+		{"services/ping", "services/transfer", false},
+		{"services/ping/go-csp-layers", "internal/proc", false},
+		{"internal/proc", stack, false},
+	} {
+		if got := allowed(c.dir, c.ours); got != c.want {
+			t.Errorf("%s may import %s: %v, want %v", c.dir, c.ours, got, c.want)
+		}
+	}
+}
+
 func TestImportsPointOneWay(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasSuffix(f, ".go") {
