@@ -213,7 +213,7 @@ func (f *Figures) machineOf() string {
 // stale says why a paragraph may no longer be true of a claim; empty if nothing speaks against it.
 func (f *Figures) stale(w Why, c Claim) string {
 	var parts []string
-	if !slices.Contains(w.Words, c.Word) {
+	if !slices.Contains(w.Words, c.Word) && !silent(c.Word) { // which contradicts nothing
 		parts = append(parts, fmt.Sprintf("it was written for: %s; the verdict is now: %s",
 			joined(w.Words), c.Word))
 	}
