@@ -186,6 +186,10 @@ func (f *Figures) checkTables() error {
 		}
 		models := map[string]bool{}
 		for _, r := range t.Rows {
+			if r.Rounds < 1 {
+				return fmt.Errorf("%s at %s, %s: %d rounds of %s", t.Experiment, t.Point, t.Metric,
+					r.Rounds, r.Model)
+			}
 			if models[r.Model] {
 				return fmt.Errorf("%s at %s, %s: two rows of %s", t.Experiment, t.Point, t.Metric,
 					r.Model)

@@ -52,7 +52,8 @@ func TestWrongFiguresAreRefused(t *testing.T) {
 		{`"name": "eve"`, `"name": "../eve"`, "cannot be the name of a page"},
 		{`"group":"level"`, `"group":"even"`, "no standing"},
 		{`"metric":"cpu-per-request","baseline"`, `"metric":"throughput","baseline"`, "two tables"},
-		{`"value":[`, `"value":[1,`, "expected 3 numbers, found 4"},
+		{`"ratio":[`, `"ratio":[1,`, "expected 3 numbers, found 4"},
+		{`"rounds":8},{"model"`, `"rounds":0},{"model"`, "0 rounds of"},
 		{`"accept":[0,`, `"accept":[9,`, "exchanged"},
 		{"\n}\n", "\n}\n{}", "not a file of findings"},
 		{"\n}\n", "\n", "not a file of findings"},
@@ -88,7 +89,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(small)
 	f.Add([]byte(`{"version": 1}`))
 	f.Add([]byte(`{"version":1,"claims":[{"id":"A","word":"reproduced"}]}`))
-	f.Add([]byte(`{"version":1,"tables":[{"metric":"pss","rows":[{"value":[1,null,null]}]}]}`))
+	f.Add([]byte(`{"version":1,"tables":[{"metric":"pss","rows":[{"ratio":[1,null,null]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, err := Decode(data)
 		if err != nil {

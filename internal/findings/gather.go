@@ -207,10 +207,11 @@ func (g *gatherer) table(e *manifest.Experiment, p manifest.Point, condition man
 	t := Table{Experiment: e.Name, Service: cmp.Or(p.Service, e.Service), Point: p.Name,
 		Condition: condition, Metric: m, Baseline: e.Baseline}
 	for _, r := range rows {
-		if r.Twin {
+		value := finite(digits(r.Centre.Estimate))
+		if r.Twin || value == nil {
 			continue
 		}
-		row := Row{Model: r.Model, Value: spanOf(r.Centre), Ratio: spanOf(r.Ratio),
+		row := Row{Model: r.Model, Value: *value, Ratio: spanOf(r.Ratio),
 			Rounds: len(r.Values)}
 		if r.Model == e.Baseline {
 			row.Ratio = none
