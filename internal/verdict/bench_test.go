@@ -28,6 +28,7 @@ type experimenter struct {
 	metric     manifest.Metric
 	labels     []string
 	draw       func(r *rand.Rand) float64 // of the noise; nil = normal
+	lag        float64                    // its correlation with that of the round before
 }
 
 // sweep is an experiment over connections, with one named point beside it.
@@ -85,8 +86,18 @@ func (x experimenter) cell(model string, twin bool, p manifest.Point, round int,
 	return c
 }
 
-// random draws a cell's noise, the same in each test.
+// random draws a cell's noise, the same in each test. Noise that resembles that of the round before
+// is a moving mean of two draws.
 func (x experimenter) random(model string, twin bool, point string, round int) float64 {
+	own := x.fresh(model, twin, point, round)
+	if x.lag == 0 {
+		return own
+	}
+	share := (1 - math.Sqrt(1-4*x.lag*x.lag)) / (2 * x.lag) // whose correlation is lag
+	return (own + share*x.fresh(model, twin, point, round-1)) / math.Sqrt(1+share*share)
+}
+
+func (x experimenter) fresh(model string, twin bool, point string, round int) float64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, model, twin, point, round)
 	r := rand.New(rand.NewPCG(x.seed, h.Sum64()))
