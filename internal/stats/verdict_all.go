@@ -41,6 +41,7 @@ func All(kind Kind, parts []Part) Finding {
 		f.Looked, f.PAgainst = round, min(f.PAgainst, Alpha)
 		f.AtLook = parts[weakest].Finding.AtLook
 	case f.Word == Reproduced:
+		f.AtLook = parts[weakest].Finding.AtLook
 		for _, p := range parts {
 			f.Looked = max(f.Looked, p.Finding.Looked)
 		}

@@ -32,7 +32,8 @@ func (j *judge) quiet(places []place, rounds []int, values []float64) {
 
 // disturbed says what the rounds were worth in which the machine was not quiet.
 func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
-	disturbed, all := j.labelled(record.Disturbed, j.terms(v.Claim), v.Condition, points)
+	disturbed, all := j.labelled(record.Disturbed, j.terms(v.Claim), v.Condition, points,
+		math.MaxInt)
 	if disturbed == 0 {
 		return
 	}

@@ -27,8 +27,8 @@ func FuzzJudge(f *testing.F) {
 		{Kind: "absolute", Metric: manifest.CPUVariation, Of: term("a"), Published: 1,
 			At: []string{"alone"}, Margin: 1.25},
 	}
-	good := experimenter{experiment: e, rounds: 2, noise: .1}.cells(byModel(1000, 800, 500))
-	for _, c := range []any{good[:3], []record.Cell{{Experiment: "made", Model: "a", Point: "alone",
+	good := experimenter{experiment: e, rounds: 6, noise: .1}.cells(byModel(1000, 800, 500))
+	for _, c := range []any{good[:3], good, []record.Cell{{Experiment: "made", Model: "a", Point: "alone",
 		Status: record.Measured}}} {
 		text, err := json.Marshal(c)
 		if err != nil {
@@ -46,6 +46,10 @@ func FuzzJudge(f *testing.F) {
 			if v.Word == "" || v.Sentence == "" || v.Sentence[len(v.Sentence)-1] != '.' {
 				t.Errorf("%s %s: word %q, sentence %q", v.Claim.Kind, v.Claim.Shape, v.Word,
 					v.Sentence)
+			}
+			if v.Decided() != (v.Looked > 0) || v.Decided() && v.Edge {
+				t.Errorf("%s %s: %s at round %d, given up: %t", v.Claim.Kind, v.Claim.Shape,
+					v.Word, v.Looked, v.Edge)
 			}
 		}
 		TooWide(e, cells, noModels)

@@ -80,6 +80,7 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	j.disturbed(&v, points)
 	if v.Finding.Rounds == 0 {
 		if why := j.noMetric(c, v.Condition, points); why != "" {
+			v.Edge = true
 			return v.ends(stats.Inconclusive, why)
 		}
 	}
@@ -300,7 +301,7 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 	if !c.Metric.Rate() {
 		return nil
 	}
-	bound, all := j.labelled(record.GeneratorBound, j.terms(c), condition, points)
+	bound, all := j.labelled(record.GeneratorBound, j.terms(c), condition, points, math.MaxInt)
 	if bound == 0 {
 		return nil
 	}
@@ -308,13 +309,13 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 		"differ by more than their throughput shows: see the CPU for each request", bound, all)}
 }
 
-// labelled counts the measured cells of these terms, and those that bear a label.
+// labelled counts the measured cells of these terms up to a round, and those that bear a label.
 func (j *judge) labelled(label string, terms []manifest.Term, condition manifest.Condition,
-	points []manifest.Point) (labelled, all int) {
+	points []manifest.Point, last int) (labelled, all int) {
 	for _, p := range points {
 		for _, t := range terms {
 			for _, cell := range j.cells[j.at(t, p, condition)] {
-				if cell.Status != record.Measured {
+				if cell.Status != record.Measured || cell.Round > last {
 					continue
 				}
 				all++
@@ -329,7 +330,8 @@ func (j *judge) labelled(label string, terms []manifest.Term, condition manifest
 
 // capped takes "not reproduced" back from a size of throughput that the load may have kept from
 // being reached: where its core was full, a server's rate is a lower bound and the published ratio
-// is not excluded.
+// is not excluded. The cells up to the look that decided tell it, so that later ones change
+// nothing.
 func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	c, f := v.Claim, &v.Finding
 	if !c.Metric.Rate() || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
@@ -339,9 +341,10 @@ func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	if f.Estimate > f.Accept[1] {
 		low = c.Against
 	}
-	bound, all := j.labelled(record.GeneratorBound, []manifest.Term{low}, v.Condition, points)
+	bound, all := j.labelled(record.GeneratorBound, []manifest.Term{low}, v.Condition, points,
+		f.Looked)
 	if 2*bound >= all {
-		f.Word, f.NeedRounds, f.Looked, f.AtLook = stats.Inconclusive, 0, 0, nil
+		f.Word, f.Edge, f.Looked, f.AtLook = stats.Inconclusive, true, 0, nil
 		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is "+
 			"only a lower bound there", bound, all, low)
 	}

@@ -97,6 +97,34 @@ func TestAWordStands(t *testing.T) {
 	}
 }
 
+// TestAFullLoadStands holds that a size which a full load keeps open is not refuted by later cells
+// with room, nor the other way round.
+func TestAFullLoadStands(t *testing.T) {
+	for _, tt := range []struct {
+		full func(round int) bool
+		word stats.Word
+	}{
+		{func(round int) bool { return round <= 6 }, stats.Inconclusive},
+		{func(round int) bool { return round > 6 }, stats.NotReproduced},
+	} {
+		e := sweep(1)
+		e.Claims = []manifest.Claim{magnitude("b", "a", 3.88, "alone")}
+		cells := experimenter{experiment: e, rounds: 24, noise: .01}.cells(byModel(1000, 1500, 1))
+		for i := range cells {
+			if tt.full(cells[i].Round) {
+				cells[i].Labels = []string{record.GeneratorBound}
+			}
+		}
+		for _, round := range []int{6, 12, 24} {
+			v := Judge(e, upTo(cells, round), noModels)[0]
+			if v.Word != tt.word || v.Edge == v.Decided() {
+				t.Errorf("after %d rounds: %s (%s), given up: %t; want %s", round, v.Word,
+					v.Reason, v.Edge, tt.word)
+			}
+		}
+	}
+}
+
 // TestOpen holds that a claim asks only for what it still lacks.
 func TestOpen(t *testing.T) {
 	e := sweep(1, 4, 16)

@@ -29,11 +29,12 @@ type index struct {
 }
 
 // newIndex keeps one cell of each place and round: the measured one where a void one was repeated.
+// Rounds count from 1; a cell without one has no pair.
 func newIndex(e *manifest.Experiment, cells []record.Cell) *index {
 	ix := &index{e, map[place]map[int]*record.Cell{}, (*record.Cell).Metric}
 	for i := range cells {
 		c := &cells[i]
-		if c.Experiment != e.Name {
+		if c.Experiment != e.Name || c.Round < 1 {
 			continue
 		}
 		p := place{c.Point, c.Condition, c.Model, c.Twin}
