@@ -255,3 +255,36 @@ func TestAfterTheLastLook(t *testing.T) {
 			f.Reason, f.Edge, f.NeedRounds, LastLook)
 	}
 }
+
+// TestForecast holds that runs which are still open take about as many rounds as they were said to:
+// the means of both agree within a factor of 2.5, which is what a budget needs.
+func TestForecast(t *testing.T) {
+	const runs = 400
+	margin := within(-2, 2).zone
+	for _, centre := range []float64{.5, 1, 3, 3.5} {
+		for _, at := range []int{4, 6, 8, 12} {
+			r := rand.New(rand.NewPCG(12, uint64(at)))
+			said, took, open := 0.0, 0.0, 0
+			for range runs {
+				x := drawn(r, LastLook, centre, 0, 0)
+				l := look(Sample{Values: x}, newNumbers(x), margin)
+				if l.round <= at {
+					continue
+				}
+				e := newNumbers(x)
+				for i := range at {
+					e.add(i)
+				}
+				if n := foresee(e, margin).need(0); n > 0 {
+					open++
+					said += float64(n)
+					took += float64(l.round - at)
+				}
+			}
+			if ratio := said / took; open < 30 || ratio < .5 || ratio > 2.5 {
+				t.Errorf("centre %g, after %d rounds: %d runs are open, said to need %.1f more, "+
+					"and need %.1f", centre, at, open, said/float64(open), took/float64(open))
+			}
+		}
+	}
+}
