@@ -82,6 +82,9 @@ func TestAWordStands(t *testing.T) {
 					t.Errorf("%s: %s at round %d became %s at %d", name, before[i].Word,
 						before[i].Looked, v.Word, v.Looked)
 				}
+				if open := !v.Decided() && !v.Edge; open != (len(v.Open()) > 0) {
+					t.Errorf("%s: %s (%s), and asks for %v", name, v.Word, v.Reason, v.Open())
+				}
 				if v.Decided() && (v.Edge || v.Finding.NeedRounds != 0 || v.Open() != nil) {
 					t.Errorf("%s: %s, and yet there is more to measure", name, v.Word)
 				}
