@@ -311,7 +311,8 @@ func TestDisturbedFiguresAreMarked(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(b.String(), dagger) < 4 || !strings.Contains(b.String(), "Other work ran") {
+		if got := b.String(); strings.Count(got, dagger) < 4 ||
+			!strings.Contains(got, "Other work ran") {
 			t.Errorf("%s: no mark or no footnote", form)
 		}
 	}

@@ -44,8 +44,8 @@ type Forest struct {
 	ticks []float64
 }
 
-// NewForest is an axis that holds all estimates, published figures and ends of margins, with so many
-// ticks at most.
+// NewForest is an axis that holds all estimates, published figures and ends of margins. It has no
+// more ticks than that.
 func NewForest(rows []ForestRow, ticks int) *Forest {
 	e := newExtent(true)
 	e.add(.6, 1.7) // an axis without room around 1 makes small effects look large
