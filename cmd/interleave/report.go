@@ -155,7 +155,9 @@ func withTree(r *record.Run, dir string) (report.Run, error) {
 	}
 	run.AddOwn(tree, r.Header.Own)
 	run.OnStacks(tree, tree.Experiments, r.Header.Stacks)
-	return report.Run{Header: r.Header, Cells: r.Cells, Tree: tree}, nil
+	// A run lies in out/runs of its checkout.
+	return report.Run{Header: r.Header, Cells: r.Cells, Tree: tree,
+		Checkout: filepath.Join(dir, "..", "..", "..")}, nil
 }
 
 // find finds a run's directory from a person's words.

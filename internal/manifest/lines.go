@@ -47,9 +47,14 @@ func (m *Model) Lines() (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("counting lines of %s: %w", m.Name, err)
 		}
-		total += codeLines(data, notations[filepath.Ext(name)])
+		total += CodeLines(name, data)
 	}
 	return total, nil
+}
+
+// CodeLines counts the lines of code of a file's text. The name tells the language.
+func CodeLines(name string, data []byte) int {
+	return codeLines(data, notations[filepath.Ext(name)])
 }
 
 // codeLines counts the lines with code on them.

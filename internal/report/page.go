@@ -69,6 +69,7 @@ type page struct {
 	Time        overTime
 	TimeJSON    template.JS
 	Sources     []source
+	Stacks      *stackView
 	Left, Right *source // that stand beside each other before anyone chooses
 	Machine     []pairText
 	Chains      []pairText
@@ -164,6 +165,7 @@ func newPage(s *study) (*page, error) {
 		left, right := s.pair(p.Sources)
 		p.Left, p.Right = &p.Sources[left], &p.Sources[right]
 	}
+	p.Stacks = s.stacks()
 	s.fillMachine(p)
 	css, err := templates.ReadFile("templates/page.css")
 	if err != nil {

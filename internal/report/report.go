@@ -24,6 +24,8 @@ type Run struct {
 	Header record.Header
 	Cells  []record.Cell
 	Tree   *manifest.Tree // the run's own copy
+	// the folder that holds the stacks' code, for the page that compares it; empty if there is none
+	Checkout string
 }
 
 // A study is a run with its verdicts: what every form of report starts from.
