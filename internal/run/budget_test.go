@@ -226,6 +226,22 @@ func TestABudgetIsKept(t *testing.T) {
 	}
 }
 
+// TestTheEndOfABudgetGoesToWhatWasBegun: a claim that takes more than what is left may be decided
+// all the same, and comes before figures.
+func TestTheEndOfABudgetGoesToWhatWasBegun(t *testing.T) {
+	tree := madeTree()
+	tree.Experiments = tree.Experiments[1:]
+	tree.Experiments[0].Claims = []manifest.Claim{{ID: "D4", Kind: "magnitude",
+		Metric: manifest.Throughput, Published: .5, Margin: 1.25, Of: manifest.Term{Model: "b"},
+		Against: manifest.Term{Model: "a"}}}
+	w := aWorld{rates: map[string]float64{"b": 560}, noise: .3}
+	r := spending(t, tree, w, time.Minute)
+	if got := len(r.Cells); got < 26 || rounds(r, "second", "= 4", "c") > 0 {
+		t.Errorf("%d cells, %d of them of a model that no claim needs; want that all of a minute "+
+			"is spent on the claim: 2 cells a turn of 4.2 s", got, rounds(r, "second", "= 4", "c"))
+	}
+}
+
 // TestAServerThatFailsIsGivenUp: three rounds are enough to see that a model does not work.
 func TestAServerThatFailsIsGivenUp(t *testing.T) {
 	tree := madeTree()

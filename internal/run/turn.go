@@ -46,6 +46,9 @@ func (p *Planner) Next(cells []record.Cell, left time.Duration) *Turn {
 	all := p.standings(v)
 	bundles := p.choose(v, all, left)
 	if len(bundles) == 0 {
+		bundles = p.chase(v, all, left)
+	}
+	if len(bundles) == 0 {
 		bundles = p.figures(v, all, left)
 	}
 	if len(bundles) == 0 {
@@ -173,6 +176,26 @@ func (v *view) more(s *Standing, rounds []int) time.Duration {
 		}
 	}
 	return d
+}
+
+// chase spends the end of a budget on claims that were begun: they are expected to take more time
+// than is left, and may be decided earlier.
+func (p *Planner) chase(v *view, all []Standing, left time.Duration) (out []*bundle) {
+	for i := range all {
+		s := &all[i]
+		if s.State != Open || s.Rounds < stats.MinRounds {
+			continue
+		}
+		b := p.grow(v, s, nil, s.Takes)
+		b.costs = v.prices.rounds(s.needs, 1)
+		if b.costs <= left {
+			out = append(out, b)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *bundle) int {
+		return cmp.Compare(a.claims[0].Takes, b.claims[0].Takes)
+	})
+	return out
 }
 
 // figures are the points that may be measured when no claim is left that fits: not those of open
