@@ -27,6 +27,8 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 		case !p.IsValid() || a.Is4In6() || a.IsMulticast() || a.IsUnspecified():
 			return fmt.Errorf("gonet: address %v: not a host's address with a prefix length",
 				p)
+		case a.Is4() && p.Bits() < 31 && (a == p.Masked().Addr() || a == broadcastOf(p)):
+			return fmt.Errorf("gonet: address %v: it is that of the network, or its broadcast", p)
 		case a.Is6() && s.cfg.NoIPv6:
 			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes",
 				p, wire.IPv6MinMTU)

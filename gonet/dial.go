@@ -17,13 +17,13 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 
 // DialContext is Dial with a context that bounds the handshake.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to),
-			Err: translate(err)}
-	}
 	kind := "tcp"
 	if strings.HasPrefix(network, "udp") {
 		kind = "udp"
+	}
+	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: addrOf(kind, to),
+			Err: translate(err)}
 	}
 	to, err := s.parse(network, kind, address)
 	if err != nil {

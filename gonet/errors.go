@@ -14,16 +14,16 @@ import (
 // system that programs look for with errors.Is.
 var (
 	errClosed          = net.ErrClosed
-	errUnreachable     = os.NewSyscallError("connect", syscall.ENETUNREACH)
-	errUnreachableHost = os.NewSyscallError("connect", syscall.EHOSTUNREACH)
-	errInUse           = os.NewSyscallError("bind", syscall.EADDRINUSE)
-	errNotOurs         = os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)
-	errNoPort          = os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)
-	errTooLong         = os.NewSyscallError("sendto", syscall.EMSGSIZE)
-	errReset           = os.NewSyscallError("read", syscall.ECONNRESET)
-	errRefused         = os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	errUnreachable     = os.NewSyscallError("connect", enetunreach)
+	errUnreachableHost = os.NewSyscallError("connect", ehostunreach)
+	errInUse           = os.NewSyscallError("bind", eaddrinuse)
+	errNotOurs         = os.NewSyscallError("bind", eaddrnotavail)
+	errNoPort          = os.NewSyscallError("connect", eaddrnotavail)
+	errTooLong         = os.NewSyscallError("sendto", emsgsize)
+	errReset           = os.NewSyscallError("read", econnreset)
+	errRefused         = os.NewSyscallError("connect", econnrefused)
 	errTimedOut        = os.NewSyscallError("connect", syscall.ETIMEDOUT)
-	errPipe            = os.NewSyscallError("write", syscall.EPIPE)
+	errPipe            = os.NewSyscallError("write", epipe)
 )
 
 // timeout makes the error of a context or a deadline a net.Error.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"syscall"
@@ -203,7 +204,7 @@ func sendUntilReset(t *testing.T, seed uint64, conns ...net.Conn) {
 		if err := c.SetDeadline(time.Now().Add(30 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		sent := newStream(seed+uint64(i), 1<<40)
+		sent := newStream(seed+uint64(i), math.MaxInt)
 		go func() {
 			_, err := io.CopyBuffer(onlyWriter{c}, readerFunc(func(p []byte) (int, error) {
 				time.Sleep(time.Millisecond) // lets fake time advance
@@ -212,7 +213,8 @@ func sendUntilReset(t *testing.T, seed uint64, conns ...net.Conn) {
 			done <- err
 		}()
 		go func() {
-			sent, p, q := newStream(seed+1-uint64(i), 1<<40), make([]byte, 5000), make([]byte, 5000)
+			sent, p, q := newStream(seed+1-uint64(i), math.MaxInt), make([]byte, 5000),
+				make([]byte, 5000)
 			for {
 				n, err := c.Read(p)
 				if _, _ = sent.Read(q[:n]); string(p[:n]) != string(q[:n]) {

@@ -1,11 +1,14 @@
 package gonet
 
 import (
+	"context"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 )
+
+// services finds the ports of services by name, in this machine's list. It asks nobody.
+var services = net.Resolver{PreferGo: true}
 
 // parse parses an address in the form of package net: "host:port", where host is an address or
 // empty. For an empty host the result has the unspecified address of the family, or an invalid one
@@ -19,12 +22,17 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
+	number, err := services.LookupPort(context.Background(), network, port)
 	if err != nil {
 		return netip.AddrPort{}, &net.AddrError{Err: "invalid port", Addr: address}
 	}
 	var a netip.Addr
-	if host != "" {
+	switch {
+	case isLocalhost(host) && family == "6":
+		a = netip.IPv6Loopback()
+	case isLocalhost(host):
+		a = loopbackAddr
+	case host != "":
 		if a, err = netip.ParseAddr(host); err != nil {
 			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names need a Resolver",
 				Addr: address}
@@ -41,6 +49,13 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 			Addr: address}
 	}
 	return netip.AddrPortFrom(a, uint16(number)), nil
+}
+
+// isLocalhost tells whether a name is that of the stack itself, which is never asked of a DNS server
+// (RFC 6761 section 6.3).
+func isLocalhost(name string) bool {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // parseOurs parses an address to listen at. As in package net, an unspecified address means both
@@ -67,6 +82,17 @@ func displayed(a netip.AddrPort) netip.AddrPort {
 }
 
 func tcpAddr(a netip.AddrPort) net.Addr { return net.TCPAddrFromAddrPort(displayed(a)) }
+
+// addrOf returns the address of a dial, nil if it could not be read.
+func addrOf(kind string, a netip.AddrPort) net.Addr {
+	switch {
+	case a == netip.AddrPort{}:
+		return nil
+	case kind == "udp":
+		return udpAddr(a)
+	}
+	return tcpAddr(a)
+}
 
 // familyWildcard returns the unspecified address of a's family with the port of a.
 func familyWildcard(a netip.AddrPort) netip.AddrPort {

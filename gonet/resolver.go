@@ -54,7 +54,8 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
-	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil ||
+		isLocalhost(host) {
 		return d.Stack.DialContext(ctx, network, address)
 	}
 	family := "ip"

@@ -43,10 +43,12 @@ type Config struct {
 	NoIPv6     bool // IPv6 is off
 	NoAutoconf bool // router advertisements are ignored
 	// NoDAD skips duplicate address detection (RFC 4862 section 5.4).
-	NoDAD     bool
-	TCP       tcp.Config // defaults for connections; the stack sets MSS, PeerMSS and Clock
-	Backlog   int        // bound on connections that wait for Accept; 0: 1024
-	TimeWaits int        // bound on connections in TIME-WAIT; 0: 65,536
+	NoDAD bool
+	// TCP has the defaults for connections; the stack sets MSS, PeerMSS and Clock. KeepAlive is 15 s
+	// if it is 0, as in package net, and off if it is negative.
+	TCP       tcp.Config
+	Backlog   int // bound on connections that wait for Accept; 0: 1024
+	TimeWaits int // bound on connections in TIME-WAIT; 0: 65,536
 }
 
 // Stack is one host: its addresses, sockets and connections.
@@ -125,6 +127,7 @@ func New(cfg Config) (*Stack, error) {
 		return nil, err
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
+	s.cfg.TCP = withKeepAlive(s.cfg.TCP)
 	s.sip = makeSIPKey([16]byte(s.secret[16:]))
 	if s.mac == (wire.MAC{}) {
 		copy(s.mac[:], s.secret[:6])

@@ -458,6 +458,8 @@ func TestConfig(t *testing.T) {
 		{},
 		{Link: small},
 		{Link: a, Addresses: []netip.Prefix{{}}},
+		{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}},
+		{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.255/24")}},
 		{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")},
 			Gateways: []netip.Addr{netip.MustParseAddr("10.0.1.1")}},
 	} {

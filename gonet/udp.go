@@ -225,7 +225,7 @@ func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 func (p *PacketConn) Write(b []byte) (int, error) {
 	if !p.remote.IsValid() {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(),
-			Err: syscall.EDESTADDRREQ}
+			Err: edestaddrreq}
 	}
 	return p.WriteToAddrPort(b, p.remote)
 }

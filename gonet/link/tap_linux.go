@@ -159,8 +159,7 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 		case t.closed.Load():
 			return 0, ErrClosed
 		case r.err != nil:
-			// EBADFD: the device was deleted
-			return 0, fmt.Errorf("tap %s: read: %w", t.name, r.err)
+			return 0, t.readError(r.err)
 		case t.interrupt.Load() && t.interrupt.Swap(false):
 			return 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -168,9 +167,21 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 			// harm.
 			_ = t.file.SetReadDeadline(time.Time{}) // fails for a closed device only
 		case err != nil:
-			return 0, fmt.Errorf("tap %s: read: %w", t.name, err)
+			// The poller only says that it cannot wait for this descriptor. A read says why.
+			if _ = t.raw.Control(func(fd uintptr) { t.fill(fd) }); r.err != nil {
+				err = r.err
+			}
+			return 0, t.readError(err)
 		}
 	}
+}
+
+// readError names the device, and says so if it was deleted: its descriptor is then in a bad state.
+func (t *Tap) readError(err error) error {
+	if errors.Is(err, unix.EBADFD) {
+		return fmt.Errorf("tap %s: the device was deleted: %w", t.name, err)
+	}
+	return fmt.Errorf("tap %s: read: %w", t.name, err)
 }
 
 // maxBatchBytes ends a batch, so that the data is used while it is in the processor's cache.

@@ -1,10 +1,13 @@
 package tcp
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestScaleFitsTheBuffer(t *testing.T) {
 	for size, want := range map[int]uint8{1000: 0, 0xffff: 0, 0x10000: 1, 1 << 20: 5,
-		defaultReceiveBuffer: 7, 1 << 30: 14, 1 << 40: 14} {
+		defaultReceiveBuffer: 7, 1 << 30: 14, math.MaxInt: 14} {
 		c := newConn(&Config{MSS: 1460, ReceiveBuffer: size}, 1, 0)
 		if got := c.scale(); got != want {
 			t.Errorf("a buffer of %d bytes: a scale of %d, want %d", size, got, want)
