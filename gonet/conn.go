@@ -46,7 +46,11 @@ type Conn struct {
 	stackErr  error    // why the stack has ended, nil while it runs
 	delivered bool     // the connection was given to its listener's backlog, or has none
 	closed    bool     // Close was called
-	removed   bool     // removal from the dealer's table was requested, or is done
+	// readClosed: CloseRead was called.
+	readClosed bool
+	linger     time.Duration // see SetLinger; negative: until the user timeout
+	ttl, tos   uint8         // see SetTTL and SetTOS; a ttl of 0 is the stack's
+	removed    bool          // removal from the dealer's table was requested, or is done
 
 	readable, writable chan struct{} // capacity 1; made by the first goroutine that waits
 	inBacklog          bool          // the listener's backlog has taken it; dealer only
@@ -77,7 +81,7 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, neighbour: nb,
 		cfg:    s.cfg.TCP,
 		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0),
-		readBy: makeDeadline(), writeBy: makeDeadline(),
+		readBy: makeDeadline(), writeBy: makeDeadline(), linger: -1,
 	}
 	header := headerLen(remote.Addr())
 	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
@@ -117,6 +121,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case len(p) == 0:
 			c.mu.Unlock()
 			return 0, nil
+		case c.readClosed:
+			c.mu.Unlock()
+			c.freePiece()
+			return 0, io.EOF
 		case len(c.unread) > 0:
 			c.mu.Unlock()
 			return c.copyUnread(p), nil
@@ -259,7 +267,9 @@ func (c *Conn) Close() error {
 	}
 	now := c.stack.clock()
 	c.markClosed()
-	if c.unreadLen.Load() > 0 {
+	if c.linger == 0 {
+		c.machine.Abort()
+	} else if c.unreadLen.Load() > 0 && !c.readClosed {
 		c.machine.Abort() // unread data is lost, so the peer gets a reset (RFC 2525 section 2.17)
 	} else {
 		c.machine.Close(now)
@@ -268,6 +278,9 @@ func (c *Conn) Close() error {
 		if waiter != nil {
 			signal(waiter)
 		}
+	}
+	if c.linger > 0 {
+		c.resetAfter(c.linger)
 	}
 	c.act(now)
 	return nil

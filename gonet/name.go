@@ -51,8 +51,8 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(a, uint16(number)), nil
 }
 
-// isLocalhost tells whether a name is that of the stack itself, which is never asked of a DNS server
-// (RFC 6761 section 6.3).
+// isLocalhost tells whether a name is that of the stack itself, which is never asked of a DNS
+// server (RFC 6761 section 6.3).
 func isLocalhost(name string) bool {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")

@@ -1,6 +1,8 @@
 package gonet
 
 import (
+	"net"
+	"syscall"
 	"time"
 
 	"interleave/gonet/tcp"
@@ -22,4 +24,128 @@ func withKeepAlive(c tcp.Config) tcp.Config {
 		}
 	}
 	return c
+}
+
+// orElse returns value, or otherwise if it is 0.
+func orElse(value, otherwise uint8) uint8 {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// set changes options of the connection. The change runs while mu is held.
+func (c *Conn) set(change func()) error {
+	c.mu.Lock()
+	if err := c.unusable(); err != nil {
+		c.mu.Unlock()
+		return c.fail("set", err)
+	}
+	change()
+	c.machine.Reconfigure()
+	c.act(c.stack.clock())
+	return nil
+}
+
+// SetKeepAlive switches keep-alive on, with the stack's times, or off, as of *net.TCPConn.
+func (c *Conn) SetKeepAlive(on bool) error {
+	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: on})
+}
+
+// SetKeepAlivePeriod sets the silence before the first probe and the time between probes.
+func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
+	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: d, Interval: d, Count: -1})
+}
+
+// SetKeepAliveConfig sets keep-alive as of *net.TCPConn: a field that is 0 has the default of
+// package net (15 s, 15 s, 9 probes), and a negative one stays as it is.
+func (c *Conn) SetKeepAliveConfig(k net.KeepAliveConfig) error {
+	return c.set(func() {
+		if !k.Enable {
+			c.cfg.KeepAlive = 0
+			return
+		}
+		if k.Idle > 0 {
+			c.cfg.KeepAlive = k.Idle
+		} else if k.Idle == 0 || c.cfg.KeepAlive == 0 {
+			c.cfg.KeepAlive = keepAlive
+		}
+		if k.Interval > 0 {
+			c.cfg.KeepInterval = k.Interval
+		} else if k.Interval == 0 {
+			c.cfg.KeepInterval = keepAlive
+		}
+		if k.Count >= 0 {
+			c.cfg.KeepCount = k.Count // 0: nine
+		}
+	})
+}
+
+// SetNoDelay switches Nagle's algorithm off, as of *net.TCPConn. It is off at first.
+func (c *Conn) SetNoDelay(on bool) error { return c.set(func() { c.cfg.Delay = !on }) }
+
+// SetReadBuffer sets the bound on received bytes that are not read. The window that the peer may
+// have used is kept.
+func (c *Conn) SetReadBuffer(bytes int) error {
+	if bytes <= 0 {
+		return c.fail("set", syscall.EINVAL)
+	}
+	return c.set(func() { c.cfg.ReceiveBuffer = bytes })
+}
+
+// SetWriteBuffer sets the bound on written bytes that are not acknowledged.
+func (c *Conn) SetWriteBuffer(bytes int) error {
+	if bytes <= 0 {
+		return c.fail("set", syscall.EINVAL)
+	}
+	return c.set(func() { c.cfg.SendBuffer = bytes })
+}
+
+// SetUserTimeout sets how long written bytes may wait for an acknowledgement before the connection
+// fails with ETIMEDOUT: TCP_USER_TIMEOUT of Linux. 0 is the default, 15 minutes.
+func (c *Conn) SetUserTimeout(d time.Duration) error {
+	if d < 0 {
+		return c.fail("set", syscall.EINVAL)
+	}
+	return c.set(func() { c.cfg.UserTimeout = d })
+}
+
+// SetLinger sets what Close does with bytes that are not acknowledged, as of *net.TCPConn: with 0
+// it resets the connection, with more the connection is reset after so many seconds, and with a
+// negative number, the default, after the user timeout.
+func (c *Conn) SetLinger(seconds int) error {
+	return c.set(func() { c.linger = time.Duration(seconds) * time.Second })
+}
+
+// resetAfter resets the connection after a while, unless its peer has acknowledged all by then. The
+// caller holds mu.
+func (c *Conn) resetAfter(d time.Duration) {
+	s := c.stack
+	time.AfterFunc(d, func() {
+		_ = s.post(func() { // a stack that has ended has no connections
+			if c.busy() {
+				s.discard(c)
+			}
+		})
+	})
+}
+
+// SetTTL sets the TTL, or the hop limit of IPv6, of the packets. 0 is the stack's.
+func (c *Conn) SetTTL(ttl uint8) error { return c.set(func() { c.ttl = ttl }) }
+
+// SetTOS sets the TOS, or the traffic class of IPv6, of the packets. Its two lowest bits are those
+// of ECN, which belong to the stack, and are ignored.
+func (c *Conn) SetTOS(tos uint8) error { return c.set(func() { c.tos = tos &^ 3 }) }
+
+// CloseRead ends reading: Read returns io.EOF from now on, and what the peer sends is discarded.
+func (c *Conn) CloseRead() error {
+	c.mu.Lock()
+	if err := c.unusable(); err != nil {
+		c.mu.Unlock()
+		return c.fail("close", err)
+	}
+	c.readClosed = true
+	c.machine.CloseRead()
+	c.act(c.stack.clock())
+	return nil
 }

@@ -119,9 +119,9 @@ func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
 
 // putIP writes the IP header of a segment, and returns its length and the kind of its super-frames.
 func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
-	tos := uint8(0)
+	tos := c.tos
 	if markable {
-		tos = wire.ECT0
+		tos |= wire.ECT0
 	}
 	if c.remote.Addr().Is4() {
 		return c.putIPv4(b, length, tos), link.TCPv4
@@ -132,9 +132,10 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 	c.packetID++
 	ip := wire.IPv4{
-		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true,
-		Protocol: wire.ProtocolTCP,
-		Src:      c.local.Addr(), Dst: c.remote.Addr(), ID: c.packetID,
+		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: orElse(c.ttl, defaultTTL),
+		DontFragment: true,
+		Protocol:     wire.ProtocolTCP,
+		Src:          c.local.Addr(), Dst: c.remote.Addr(), ID: c.packetID,
 	}
 	return ip.Put(b)
 }
@@ -142,7 +143,7 @@ func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
 	ip := wire.IPv6{
 		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP,
-		HopLimit: c.net.hopLimit, FlowLabel: c.flowLabel,
+		HopLimit: orElse(c.ttl, c.net.hopLimit), FlowLabel: c.flowLabel,
 		Src: c.local.Addr(), Dst: c.remote.Addr(),
 	}
 	return ip.Put(b)

@@ -119,7 +119,7 @@ func (c *Conn) expire() {
 
 // wake signals the goroutines whose condition holds now. The caller holds mu.
 func (c *Conn) wake() {
-	over := c.machine.State() == tcp.Closed || c.stackErr != nil
+	over := c.machine.State() == tcp.Closed || c.stackErr != nil || c.readClosed
 	if c.readable != nil && (over || c.machine.Readable() > 0 || c.machine.EndOfStream()) {
 		signal(c.readable)
 	}

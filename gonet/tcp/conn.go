@@ -108,6 +108,7 @@ type Conn struct {
 	resetAck    bool // with the ACK flag
 	passive     bool // opened by the peer's SYN
 	closed      bool // the user has closed: nothing will be read any more
+	readClosed  bool // the user reads no more, but may write: what arrives is discarded
 	softError   error
 }
 
@@ -305,6 +306,25 @@ func (c *Conn) Close(now Time) {
 	c.CloseWrite()
 	if c.state == FinWait2 {
 		c.startLinger(now)
+	}
+}
+
+// CloseRead discards what was received and what will be. The peer may go on sending, and is not
+// told.
+func (c *Conn) CloseRead() {
+	c.readClosed = true
+	c.receive.in.free()
+	c.announceWindow()
+}
+
+// Reconfigure takes changed fields of the Config into use: the buffers, keep-alive, UserTimeout,
+// Delay and QuickAck may change at any time.
+func (c *Conn) Reconfigure() {
+	c.receive.limit = min(c.receive.limit, c.receiveMax())
+	t := &c.timers
+	t.keep = 0 // Deadline sets it again
+	if t.retransmit != 0 && c.synchronized() && c.send.window > 0 {
+		t.retransmit = min(t.retransmit, t.since.Add(orElse(c.cfg.UserTimeout, defaultUserTimeout)))
 	}
 }
 

@@ -136,12 +136,12 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 		return
 	}
 	c.deliver(p)
-	if !c.closed {
+	if !c.closed && !c.readClosed {
 		r.in.push(p, r.loan)
 	}
 	for p := r.queue.take(r.next); p != nil; p = r.queue.take(r.next) {
 		c.deliver(p)
-		if !c.closed {
+		if !c.closed && !c.readClosed {
 			r.in.pushOwned(p)
 		}
 	}
