@@ -312,8 +312,8 @@ func overloaded(c *record.Cell, _ Facts) *record.Reason {
 		return nil
 	}
 	return void("overloaded", share, maxLull,
-		"the server answered what was due in its stints for another %.0f %% of their time, at most "+
-			"%.0f %% leave latencies what they are without pauses", 100*share, 100*maxLull)
+		"the server answered what was due in its stints for another %.0f %% of their time, at "+
+			"most %.0f %% leave latencies what they are without pauses", 100*share, 100*maxLull)
 }
 
 // resting finds servers that work while they rest.
