@@ -12,17 +12,30 @@ import (
 	"interleave/internal/record"
 )
 
-func calibrateCommand() *cobra.Command {
+func calibrateCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
+	var duets duetFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "measure reference servers whose truth is known",
 		Long: `Calibrate measures reference servers with a known truth (a stall of 100 ms each second, an injected
 delay, a known burn of CPU, a known amount of memory) and prints the laboratory's error.
-Every run makes a form of it that takes seven seconds, and refuses to measure if it fails.`,
-		Example: "  interleave calibrate\n  interleave calibrate --json",
-		Args:    noArguments,
+Every run makes a form of it that takes seven seconds, and refuses to measure if it fails.
+
+With --duets it measures one model against itself instead, in cells and in duets for the same time,
+beside busy loops that it starts. It prints the width of the interval, how often it holds 1, and how
+many cells were void: what duets are worth on this machine. Of 20 runs beside 0, 1 and 2 busy loops
+that takes 20 minutes.`,
+		Example: `  interleave calibrate
+  interleave calibrate --json
+  interleave calibrate --duets                      20 runs each beside 0, 1 and 2 busy loops
+  interleave calibrate --duets --beside 1 --runs 5  a part of it`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if duets.asked {
+				return duets.compareDuets(cmd.Context(), lab, cmd.OutOrStdout(),
+					cmd.ErrOrStderr())
+			}
 			exe, err := os.Executable()
 			if err != nil {
 				return err
@@ -48,7 +61,13 @@ Every run makes a form of it that takes seven seconds, and refuses to measure if
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
+	flags := cmd.Flags()
+	flags.BoolVar(&asJSON, "json", false, "for scripts")
+	flags.BoolVar(&duets.asked, "duets", false, "compare cells and duets, of a model against itself")
+	flags.IntVar(&duets.runs, "runs", 20, "with --duets: how often each is tried")
+	flags.IntSliceVar(&duets.beside, "beside", []int{0, 1, 2}, "with --duets: numbers of busy loops")
+	flags.StringVar(&duets.model, "model", "echo/c-epoll", "with --duets: the model")
+	cmd.MarkFlagsMutuallyExclusive("json", "duets")
 	return cmd
 }
 

@@ -142,7 +142,7 @@ func rootCommand() *cobra.Command {
 		runCommand(&lab), listCommand(&lab), showCommand(&lab), checkCommand(&lab),
 		benchCommand(&lab),
 		reportCommand(&lab), compareCommand(&lab), findingsCommand(&lab),
-		calibrateCommand(), doctorCommand(&lab),
+		calibrateCommand(&lab), doctorCommand(&lab),
 	)
 	return root
 }

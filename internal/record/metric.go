@@ -2,6 +2,8 @@ package record
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"interleave/internal/load"
@@ -14,12 +16,18 @@ import (
 const minIntervals = 8
 
 // Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
-// shape of load does not show it, or its window was too short for it.
+// shape of load does not show it, its window was too short for it, or the machine too busy.
 func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
-	if c.Status != Measured || c.Result == nil {
+	if c.Status != Measured || c.Result == nil || tail(m) && slices.Contains(c.Labels, Disturbed) {
 		return 0, false
 	}
 	return c.Raw(m)
+}
+
+// tail tells the metrics that are about the longest of many times. They are those of the machine
+// where it was not quiet, and so are their ratios.
+func tail(m manifest.Metric) bool {
+	return m == manifest.Jitter || strings.HasSuffix(string(m), "-p99")
 }
 
 // Raw is Metric also of a void cell, for a reader who wants to see the figures that do not count.

@@ -122,3 +122,24 @@ func TestMetricsOfChats(t *testing.T) {
 		}
 	}
 }
+
+// TestDisturbed: a cell whose machine was not quiet has its figures, but for those about tails.
+func TestDisturbed(t *testing.T) {
+	h := &hist.Histogram{}
+	h.RecordN(int64(time.Millisecond), 980)
+	h.RecordN(int64(9*time.Millisecond), 20)
+	c := Cell{Status: Measured, Load: manifest.Load{Shape: manifest.Open, Rate: 1000},
+		Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000, Latency: h}}}
+	for _, disturbed := range []bool{false, true} {
+		for m, tails := range map[manifest.Metric]bool{manifest.LatencyP50: false,
+			manifest.LatencyP99: true, manifest.Jitter: true} {
+			if _, ok := c.Metric(m); ok != (!disturbed || !tails) {
+				t.Errorf("disturbed %v, %s: got %v", disturbed, m, ok)
+			}
+			if _, ok := c.Raw(m); !ok {
+				t.Errorf("%s has no raw figure", m)
+			}
+		}
+		c.Labels = []string{Disturbed}
+	}
+}

@@ -286,6 +286,7 @@ func TestSecondAttemptsOfDuets(t *testing.T) {
 // or do not keep up, void it.
 func TestDuetGates(t *testing.T) {
 	quiet := DuetFacts{Wall: 10 * time.Second}
+	schedule := func(c *record.Cell) { *c = *scheduled(); c.Duet = true }
 	tests := []struct {
 		name  string
 		facts func(f *DuetFacts)
@@ -299,12 +300,30 @@ func TestDuetGates(t *testing.T) {
 			false},
 		{"much steal", func(f *DuetFacts) { f.Steal = 5 * time.Second }, nil, "steal", true},
 		{"a busy loop", func(f *DuetFacts) { f.Foreign = 3 * time.Second }, nil, "", true},
-		{"two of them", func(f *DuetFacts) { f.Foreign = 11 * time.Second }, nil, "foreign-cpu",
+		{"many of them", func(f *DuetFacts) { f.Foreign = 17 * time.Second }, nil, "foreign-cpu",
 			true},
+		{"many of them beside a small load", func(f *DuetFacts) { f.Foreign = 17 * time.Second },
+			schedule, "", true},
+		{"one message in fifty is late", nil, func(c *record.Cell) {
+			schedule(c)
+			requests(c).Late.RecordN(int64(20*time.Millisecond), 20)
+		}, "", true},
+		{"one message in five is late", nil, func(c *record.Cell) {
+			schedule(c)
+			requests(c).Late.RecordN(int64(20*time.Millisecond), 200)
+		}, "late", true},
+		{"the load waits a little", nil, func(c *record.Cell) {
+			schedule(c)
+			c.Result.RunWait = 35 * time.Millisecond
+		}, "", true},
+		{"the load waits", nil, func(c *record.Cell) {
+			schedule(c)
+			c.Result.RunWait = 70 * time.Millisecond
+		}, "load-waited", true},
 		{"restless servers", func(f *DuetFacts) { f.Resting = 500 * time.Millisecond }, nil,
 			"rest-cpu", false},
 		{"an overloaded server", nil, func(c *record.Cell) {
-			c.Load = manifest.Load{Shape: manifest.Open, Connections: 10, Rate: 1000}
+			schedule(c)
 			c.Result.Lull = 200 * time.Millisecond
 		}, "overloaded", false},
 		{"a closed loop that drains", nil, func(c *record.Cell) {
@@ -314,7 +333,7 @@ func TestDuetGates(t *testing.T) {
 	for _, test := range tests {
 		c := sound()
 		c.Duet = true
-		f := Facts{Cores: 2, LoadCores: 1, Duet: &DuetFacts{}}
+		f := Facts{Cores: 2, LoadCores: 1, Pinned: true, Duet: &DuetFacts{}}
 		*f.Duet = quiet
 		if test.facts != nil {
 			test.facts(f.Duet)

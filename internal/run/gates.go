@@ -29,10 +29,16 @@ const (
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
-	// In a duet, what disturbs one model disturbs all: ratios still count up to these shares of the
-	// machine, absolute figures up to the limits above.
+	// In a duet, what disturbs one model disturbs all: ratios still count up to these limits, absolute
+	// figures up to those above. Shares of the machine; the second of loads that keep no schedule,
+	// for one with a schedule leaves cores to others.
 	maxDuetSteal   = .20
-	maxDuetForeign = .50
+	maxDuetForeign = .80
+	// of a duet's window: so many of the messages are read late, and a median moves by as many
+	// percentiles at most
+	maxDuetWait = .05
+	// the quantile of send lateness, in a duet, in place of the 99th percentile
+	duetLate = .90
 	// of the machine's time, by the servers that rest in a duet
 	maxResting = .02
 	// of a duet's window, in which a load with a schedule waited for what was due in it
@@ -111,10 +117,22 @@ func Judge(c *record.Cell, f Facts) {
 	if family.Even() && unsteady(c.Result) {
 		c.Labels = append(c.Labels, record.NotSteady)
 	}
-	if d := f.Duet; d != nil && (d.share(d.Steal, f) > maxSteal ||
-		d.share(d.Foreign, f) > maxForeign) {
+	if disturbed(c, f) {
 		c.Labels = append(c.Labels, record.Disturbed)
 	}
+}
+
+// disturbed tells whether a cell of a duet would be void if it were alone, since the machine was not
+// quiet.
+func disturbed(c *record.Cell, f Facts) bool {
+	d := f.Duet
+	if d == nil {
+		return false
+	}
+	_, _, late := latest(c, .99)
+	return late || waited(c, f) > max(maxLoadWait*float64(c.Result.User+c.Result.System),
+		minLoadWait*float64(c.Result.Window)) ||
+		d.share(d.Steal, f) > maxSteal || d.share(d.Foreign, f) > maxForeign
 }
 
 // share is a time as a share of the machine's over the duet.
@@ -190,22 +208,32 @@ func cut(c *record.Cell, f Facts) *record.Reason {
 }
 
 func late(c *record.Cell, _ Facts) *record.Reason {
+	quantile, share := .99, "1"
+	if c.Duet {
+		quantile, share = duetLate, "10"
+	}
+	by, limit, over := latest(c, quantile)
+	if !over {
+		return nil
+	}
+	return void("late", by.Seconds(), limit.Seconds(),
+		"%s %% of the messages left more than %v late, %v is allowed (a tenth of a connection's "+
+			"interval)", share, quantity.Round(by), quantity.Round(limit))
+}
+
+// latest is a quantile of send lateness, what is allowed of it, and whether it is more.
+func latest(c *record.Cell, quantile float64) (by, limit time.Duration, over bool) {
 	interval := interval(c)
 	if c.Result.Part == nil || interval == 0 {
-		return nil
+		return 0, 0, false
 	}
 	lateness := c.Result.Part.Lateness()
 	if lateness == nil {
-		return nil
+		return 0, 0, false
 	}
-	p99 := time.Duration(lateness.Quantile(.99))
-	limit := time.Duration(maxLate * float64(interval))
-	if p99 <= limit {
-		return nil
-	}
-	return void("late", p99.Seconds(), limit.Seconds(),
-		"1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's "+
-			"interval)", quantity.Round(p99), quantity.Round(limit))
+	by = time.Duration(lateness.Quantile(quantile))
+	limit = time.Duration(maxLate * float64(interval))
+	return by, limit, by > limit
 }
 
 // interval is the time between two messages that the load must send on one connection; 0 where it
@@ -247,18 +275,31 @@ func busyLoad(c *record.Cell, f Facts) *record.Reason {
 
 func loadWait(c *record.Cell, f Facts) *record.Reason {
 	r := c.Result
-	cpu := r.User + r.System
-	if !f.Pinned || cpu == 0 || interval(c) == 0 {
+	cpu, wait := float64(r.User+r.System), waited(c, f)
+	if c.Duet {
+		share := wait / float64(r.Window)
+		if wait == 0 || share <= maxDuetWait {
+			return nil
+		}
+		return void("load-waited", share, maxDuetWait,
+			"the load waited for its own core for %.0f %% of the time, at most %.0f %% leave ratios "+
+				"what they are", 100*share, 100*maxDuetWait)
+	}
+	if cpu == 0 || wait <= maxLoadWait*cpu || wait <= minLoadWait*float64(r.Window) {
 		return nil
 	}
-	waited := r.RunWait - time.Duration(r.Runs)*wakeUp
-	share := float64(waited) / float64(cpu)
-	if share <= maxLoadWait || float64(waited) <= minLoadWait*float64(r.Window) {
-		return nil
-	}
-	return void("load-waited", share, maxLoadWait,
+	return void("load-waited", wait/cpu, maxLoadWait,
 		"the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed",
-		100*share, 100*maxLoadWait)
+		100*wait/cpu, 100*maxLoadWait)
+}
+
+// waited is how long a load with a schedule waited for a core of its own, besides what each waking
+// takes.
+func waited(c *record.Cell, f Facts) float64 {
+	if !f.Pinned || interval(c) == 0 {
+		return 0
+	}
+	return float64(max(0, c.Result.RunWait-time.Duration(c.Result.Runs)*wakeUp))
 }
 
 // littlesLaw holds the figures of a closed loop against each other: N requests in flight all the
@@ -358,7 +399,7 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 func foreign(c *record.Cell, f Facts) *record.Reason {
 	if d := f.Duet; d != nil {
 		share := d.share(d.Foreign, f)
-		if share <= maxDuetForeign {
+		if share <= maxDuetForeign || interval(c) > 0 {
 			return nil
 		}
 		return void("foreign-cpu", share, maxDuetForeign,
