@@ -63,9 +63,11 @@ that takes 20 minutes.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "for scripts")
-	flags.BoolVar(&duets.asked, "duets", false, "compare cells and duets, of a model against itself")
+	flags.BoolVar(&duets.asked, "duets", false,
+		"compare cells and duets, of a model against itself")
 	flags.IntVar(&duets.runs, "runs", 20, "with --duets: how often each is tried")
-	flags.IntSliceVar(&duets.beside, "beside", []int{0, 1, 2}, "with --duets: numbers of busy loops")
+	flags.IntSliceVar(&duets.beside, "beside", []int{0, 1, 2},
+		"with --duets: numbers of busy loops")
 	flags.StringVar(&duets.model, "model", "echo/c-epoll", "with --duets: the model")
 	cmd.MarkFlagsMutuallyExclusive("json", "duets")
 	return cmd

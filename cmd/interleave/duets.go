@@ -61,7 +61,8 @@ func (r *trialRow) kind() string {
 }
 
 // compareDuets measures a model against itself, in cells and in duets by turns.
-func (f *duetFlags) compareDuets(ctx context.Context, lab *laboratory, w, progress io.Writer) error {
+func (f *duetFlags) compareDuets(ctx context.Context, lab *laboratory,
+	w, progress io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -74,7 +75,8 @@ func (f *duetFlags) compareDuets(ctx context.Context, lab *laboratory, w, progre
 		return err
 	}
 	if len(found) != 1 || found[0].Service != "echo" {
-		return usage("--model=%s: want one model of the service echo, such as echo/c-epoll", f.model)
+		return usage("--model=%s: want one model of the service echo, such as echo/c-epoll",
+			f.model)
 	}
 	built, err := toolchain.Build(ctx, found[0], toolchain.BuildOptions{OutRoot: out(tree.Root)})
 	if err != nil {

@@ -286,7 +286,7 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	fmt.Fprintln(t, "experiment\tpoint\tcondition\tcells a round\trounds\tmeasured")
 	for _, b := range plan.Blocks {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", b.Experiment.Name, b.Point.Name, b.Condition,
-			len(b.Specs), plan.Rounds[b.Experiment.Name], measured(s, b))
+			len(b.Specs), plan.Rounds[b.Experiment.Name], measured(b))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -307,12 +307,9 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 }
 
 // measured says how the cells of a block are measured.
-func measured(s *run.Session, b *run.Block) string {
+func measured(b *run.Block) string {
 	can, why := run.Duets(b)
-	switch {
-	case s.Choice.Cells:
-		return "in cells"
-	case can:
+	if can {
 		return "as a duet"
 	}
 	kind, _, _ := strings.Cut(why, ":")

@@ -60,7 +60,8 @@ func duetServer(kind, port string) int {
 	}()
 	go func() {
 		for {
-			rests := last.Load() > 0 && time.Since(began)-time.Duration(last.Load()) > 2*time.Millisecond
+			at := time.Duration(last.Load())
+			rests := at > 0 && time.Since(began)-at > 2*time.Millisecond
 			switch {
 			case kind == "mortal" && rests && served.Load() > 500:
 				os.Exit(3)
@@ -105,7 +106,8 @@ func duetClient(c net.Conn, kind string, began time.Time, last, served *atomic.I
 // aDuet makes a bench, and a block of servers of these kinds.
 func aDuet(t *testing.T, l manifest.Load, kinds ...string) (*Local, []*Spec) {
 	t.Helper()
-	bench := &Local{Exe: []string{os.Args[0], "load"}, Built: map[*manifest.Model]*toolchain.Built{}}
+	bench := &Local{Exe: []string{os.Args[0], "load"},
+		Built: map[*manifest.Model]*toolchain.Built{}}
 	l.SizeBytes, l.Pipeline = 16, 1
 	var specs []*Spec
 	for _, kind := range kinds {
@@ -123,7 +125,8 @@ func aDuet(t *testing.T, l manifest.Load, kinds ...string) (*Local, []*Spec) {
 func playDuet(t *testing.T, bench *Local, specs []*Spec) map[string]*record.Cell {
 	t.Helper()
 	var events []bool
-	cells, err := bench.Round(t.Context(), specs, 7, func(open bool) { events = append(events, open) })
+	cells, err := bench.Round(t.Context(), specs, 7,
+		func(open bool) { events = append(events, open) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +146,8 @@ func playDuet(t *testing.T, bench *Local, specs []*Spec) map[string]*record.Cell
 // instrument leaves out the reasons that a busy machine gives a cell.
 func instrument(c *record.Cell) (gates []string) {
 	for _, r := range c.Reasons {
-		if !slices.Contains(machineGates, r.Gate) && r.Gate != "rest-cpu" && r.Gate != "overloaded" &&
-			!slices.Contains(consequences, r.Gate) {
+		if !slices.Contains(machineGates, r.Gate) && !slices.Contains(consequences, r.Gate) &&
+			r.Gate != "rest-cpu" && r.Gate != "overloaded" {
 			gates = append(gates, r.Gate+": "+r.Text)
 		}
 	}
@@ -205,8 +208,8 @@ func TestRestCPU(t *testing.T) {
 // TestDeathInADuet: servers that die at rest, or stop answering, or do not end as they should, lose
 // their own cells and no other.
 func TestDeathInADuet(t *testing.T) {
-	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good", "mortal",
-		"dumb", "rude")
+	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good",
+		"mortal", "dumb", "rude")
 	cells := playDuet(t, bench, specs)
 	if bad := instrument(cells["good"]); len(bad) > 0 || cells["good"].Status == record.Broken {
 		t.Errorf("the good server: %s %q", cells["good"].Status, bad)

@@ -312,6 +312,12 @@ func TestDuetGates(t *testing.T) {
 			schedule(c)
 			requests(c).Late.RecordN(int64(20*time.Millisecond), 200)
 		}, "late", true},
+		{"one in five, of a load without latencies", nil, func(c *record.Cell) {
+			schedule(c)
+			requests(c).Latency = nil
+			requests(c).Late.RecordN(int64(20*time.Millisecond), 200)
+			c.Result.RunWait = 70 * time.Millisecond
+		}, "", true},
 		{"the load waits a little", nil, func(c *record.Cell) {
 			schedule(c)
 			c.Result.RunWait = 35 * time.Millisecond

@@ -29,9 +29,9 @@ const (
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
-	// In a duet, what disturbs one model disturbs all: ratios still count up to these limits, absolute
-	// figures up to those above. Shares of the machine; the second of loads that keep no schedule,
-	// for one with a schedule leaves cores to others.
+	// In a duet, what disturbs one model disturbs all: ratios still count up to these limits,
+	// absolute figures up to those above. Shares of the machine; the second is of loads that keep
+	// no schedule, for one with a schedule leaves cores to others.
 	maxDuetSteal   = .20
 	maxDuetForeign = .80
 	// of a duet's window: so many of the messages are read late, and a median moves by as many
@@ -122,8 +122,8 @@ func Judge(c *record.Cell, f Facts) {
 	}
 }
 
-// disturbed tells whether a cell of a duet would be void if it were alone, since the machine was not
-// quiet.
+// disturbed tells whether a cell of a duet would be void if it were alone, since the machine was
+// not quiet.
 func disturbed(c *record.Cell, f Facts) bool {
 	d := f.Duet
 	if d == nil {
@@ -212,6 +212,9 @@ func late(c *record.Cell, _ Facts) *record.Reason {
 	if c.Duet {
 		quantile, share = duetLate, "10"
 	}
+	if c.Duet && c.Result.Latencies() == nil {
+		return nil
+	}
 	by, limit, over := latest(c, quantile)
 	if !over {
 		return nil
@@ -278,12 +281,12 @@ func loadWait(c *record.Cell, f Facts) *record.Reason {
 	cpu, wait := float64(r.User+r.System), waited(c, f)
 	if c.Duet {
 		share := wait / float64(r.Window)
-		if wait == 0 || share <= maxDuetWait {
+		if wait == 0 || share <= maxDuetWait || r.Latencies() == nil {
 			return nil
 		}
 		return void("load-waited", share, maxDuetWait,
-			"the load waited for its own core for %.0f %% of the time, at most %.0f %% leave ratios "+
-				"what they are", 100*share, 100*maxDuetWait)
+			"the load waited for its own core for %.0f %% of the time, at most %.0f %% leave "+
+				"ratios what they are", 100*share, 100*maxDuetWait)
 	}
 	if cpu == 0 || wait <= maxLoadWait*cpu || wait <= minLoadWait*float64(r.Window) {
 		return nil

@@ -64,7 +64,6 @@ type Choice struct {
 	Models    []string           // empty = all
 	Rounds    int                // 0 = the depth's
 	Condition manifest.Condition // empty = the depth's
-	Cells     bool               // nothing is measured as duets
 	// every point and model that a budget may be spent on; the depth gives warm-ups and windows
 	Budget    bool
 	Skip      func(m *manifest.Model) bool // models that cannot be measured

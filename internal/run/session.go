@@ -94,7 +94,7 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 		Tree: s.Tree, Plan: plan, Record: writer, Cells: cells, Watch: s.Watch, Now: time.Now,
 		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs,
 			Hosts: manifest.Hosts(s.Hosts)},
-		Duets:       !s.Choice.Cells,
+		Duets:       true,
 		Experiments: s.Experiments,
 	}
 	if s.Choice.Budget {
