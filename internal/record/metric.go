@@ -24,6 +24,16 @@ func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
 	return c.Raw(m)
 }
 
+// growth tells the metrics that compare the memory of two times. While a duet starts, other servers
+// come and share pages.
+func growth(m manifest.Metric) bool {
+	switch m {
+	case manifest.ClientMemory, manifest.KernelMemory, manifest.MemoryGrowth, manifest.Settling:
+		return true
+	}
+	return false
+}
+
 // tail tells the metrics that are about the longest of many times. They are those of the machine
 // where it was not quiet, and so are their ratios.
 func tail(m manifest.Metric) bool {
@@ -33,7 +43,7 @@ func tail(m manifest.Metric) bool {
 // Raw is Metric also of a void cell, for a reader who wants to see the figures that do not count.
 func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 	r := c.Result
-	if r == nil || c.Load.Shape != "" && !c.Load.Shows(m) {
+	if r == nil || c.Load.Shape != "" && !c.Load.Shows(m) || c.Duet && growth(m) {
 		return 0, false
 	}
 	switch m {

@@ -143,3 +143,23 @@ func TestDisturbed(t *testing.T) {
 		c.Labels = []string{Disturbed}
 	}
 }
+
+// TestGrowthInADuet: servers that start beside others share pages with them.
+func TestGrowthInADuet(t *testing.T) {
+	c := Cell{Status: Measured, Load: manifest.Load{Connections: 10},
+		Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000}},
+		Server: &sample.Series{Samples: []sample.Sample{{Mark: sample.MarkIdle, PSS: 1 << 20},
+			{Mark: sample.MarkOpen, PSS: 2 << 20},
+			{Mark: sample.MarkClosed, At: time.Second, PSS: 3 << 20}}}}
+	for _, duet := range []bool{false, true} {
+		c.Duet = duet
+		for _, m := range []manifest.Metric{manifest.ClientMemory, manifest.MemoryGrowth} {
+			if _, ok := c.Raw(m); ok == duet {
+				t.Errorf("duet %v, %s: got %v", duet, m, ok)
+			}
+		}
+		if v, ok := c.Raw(manifest.PSS); !ok || v != 3<<20 {
+			t.Errorf("duet %v: a PSS of %v, %v", duet, v, ok)
+		}
+	}
+}

@@ -1,8 +1,8 @@
 package run
 
 // A duet is a round of a block whose models run side by side: all servers are up, each with an
-// engine of its own, and they take turns of some tens of milliseconds. What disturbs one disturbs
-// all, so ratios are of figures that lie next to each other in time.
+// engine of its own, and they take turns of some tens of milliseconds. A disturbance meets all of
+// them, so ratios are of figures that lie next to each other in time.
 
 import (
 	"context"
@@ -105,8 +105,8 @@ func (d *duet) play(window func(open bool)) error {
 	return nil
 }
 
-// each has all players do something that are still in the duet. What goes wrong with one ends its
-// part, and no more.
+// each has all players do something that are still in the duet. An error of one ends its part, and
+// no more.
 func (d *duet) each(do func(p *player) error) error {
 	for _, p := range d.players {
 		if err := d.one(p, do); err != nil {
@@ -265,7 +265,14 @@ func (d *duet) measure(window func(open bool)) error {
 		}
 	}
 	d.judgeMachine(d.look().minus(opened))
-	return d.each(func(p *player) error { p.stints.Close(); return nil })
+	var up []*sample.Stints
+	err := d.each(func(p *player) error {
+		p.stints.Close()
+		up = append(up, p.stints)
+		return nil
+	})
+	sample.Alone(up)
+	return err
 }
 
 // turn is one model's turn: a moment that does not count, and a stint that does.

@@ -29,8 +29,8 @@ const (
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
-	// In a duet, what disturbs one model disturbs all: ratios still count up to these limits,
-	// absolute figures up to those above. Shares of the machine; the second is of loads that keep
+	// A disturbance meets all models of a duet: ratios still count up to these limits, absolute
+	// figures up to those above. Shares of the machine; the second is of loads that keep
 	// no schedule, for one with a schedule leaves cores to others.
 	maxDuetSteal   = .20
 	maxDuetForeign = .80
