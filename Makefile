@@ -102,8 +102,8 @@ bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoN
 benchstat: $(OUT)/bin/benchstat ## compare the benchmarks BENCH of PKG at commit BASE and at HEAD, in ROUNDS rounds (A B A B)
 	./benchstat.sh '$(BASE)' '$(PKG)' '$(BENCH)' '$(ROUNDS)'
 
-portability: toolchains $(BIN) ## c-process of the chat on other systems: reports which builds pass
-	$(BIN) run chat-portability --full && $(BIN) report last
+portability: toolchains $(BIN) ## c-process of the chat and of the sink on other systems: reports which builds pass
+	$(BIN) run chat-portability sink-portability --full && $(BIN) report last
 
 toolchains: ## install the tools that the models need; SKIP unavailable ones, with a reason
 	@mkdir -p $(OUT)/tools

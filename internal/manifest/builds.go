@@ -15,7 +15,7 @@ func (r *experimentReader) readBuilds(tree *Tree) {
 	t := r.top
 	r.Builds = t.texts("builds", false)
 	if len(r.Builds) == 0 {
-		t.fail("builds", `is empty: expected a command, such as ["go", "run", "./cmd/chatmatrix"]`)
+		t.fail("builds", `is empty: expected a command, such as ["go", "run", "./cmd/buildmatrix"]`)
 	}
 	for _, key := range measuring {
 		t.get(key)

@@ -3,17 +3,25 @@
  * has to keep their lines apart. It does: a write of at most PIPE_BUF bytes to
  * a pipe is never mixed with another, and so no process holds more at a time.
  */
+#include <sys/socket.h>
+#include <sys/wait.h>
+#ifdef __FreeBSD__
+#include <sys/procctl.h>
+#else
+#include <sys/prctl.h>
+#endif
+
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <err.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -57,6 +65,19 @@ listen_on(const char *host, const char *port)
 	    listen(fd, SOMAXCONN))
 		err(1, "%s port %s", host, port);
 	return fd;	/* clients inherit TCP_NODELAY */
+}
+
+/* The kernel ends a child when its parent has died. */
+static void
+die_with_parent(void)
+{
+#ifdef __FreeBSD__
+	int sig = SIGTERM;
+
+	procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &sig);
+#else
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
 }
 
 static void
@@ -133,7 +154,7 @@ main(int argc, char *argv[])
 			break;
 		case 0:
 			close(listener);
-			prctl(PR_SET_PDEATHSIG, SIGTERM);
+			die_with_parent();
 			if (getppid() == parent)	/* it has not died before */
 				serve(client);
 			_exit(0);

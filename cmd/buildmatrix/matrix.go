@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,9 +18,6 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
-// model is the folder of the server, seen from the checkout.
-const model = "services/chat/c-process"
-
 // buildLimit bounds one compiler: zig builds a C library the first time.
 const buildLimit = 5 * time.Minute
 
@@ -28,7 +26,8 @@ const emulatedPatience = 5
 
 // heavy are the transcripts with hundreds of clients or megabytes, or that look at memory: under an
 // emulator they try the emulator.
-var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms",
+var heavy = []string{"many", "thousand", "crowded", "missed-many", "slow-reader", "burst",
+	"hundred-rooms",
 	"restart-busy", "killed", "order", "power", "long-lines"}
 
 // zig is the compiler that toolchains.sh installs.
@@ -61,16 +60,19 @@ var targets = []target{
 
 func zigFor(name string) []string { return []string{zig, "cc", "-target", name} }
 
-// core are the transcripts of a quick matrix: what the chat's first promises come to, in a second
-// or two on any target.
-var core = []string{"registration", "messages", "rooms", "lines", "log", "missed", "restart",
-	"torn"}
+// core are the transcripts of a quick matrix, by service: what its first promises come to, in a
+// second or two on any target.
+var core = map[string][]string{
+	"chat": {"registration", "messages", "rooms", "lines", "log", "missed", "restart", "torn"},
+	"sink": {"lines", "bytes", "last-line", "overlong", "reset", "terminate"},
+}
 
 // A matrix is what is tried.
 type matrix struct {
-	root  string
-	quick bool     // only the core of the transcripts, and no emulator
-	names []string // of targets; none: all
+	root   string
+	server string   // SERVICE/MODEL
+	quick  bool     // only the core of the transcripts, and no emulator
+	names  []string // of targets; none: all
 
 	service *manifest.Service
 }
@@ -103,7 +105,7 @@ func checkout() (string, error) {
 		return "", err
 	}
 	for dir := here; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, model, "model.toml")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "services", "chat", "service.toml")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -139,11 +141,11 @@ func line(name, built string, passed, all int, note string) string {
 // build compiles the sources of the model with its own flags, by another compiler.
 func (m matrix) build(ctx context.Context, t target) (*toolchain.Built, error) {
 	// its own for each target: run differs
-	source, err := m.service.LoadModel(m.root, model+"/model.toml")
+	source, err := m.service.LoadModel(m.root, path.Join("services", m.server, "model.toml"))
 	if err != nil {
 		return nil, err
 	}
-	out := filepath.Join(m.root, "out", "build", "chat", "c-process-"+t.name)
+	out := filepath.Join(m.root, "out", "build", m.server+"-"+t.name)
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
@@ -169,7 +171,15 @@ func (m matrix) build(ctx context.Context, t target) (*toolchain.Built, error) {
 }
 
 func (m *matrix) load() (err error) {
-	m.service, err = manifest.LoadService(m.root, "services/chat/service.toml")
+	service, _, found := strings.Cut(m.server, "/")
+	if !found {
+		return fmt.Errorf("%q is no server: expected SERVICE/MODEL, such as chat/c-process",
+			m.server)
+	}
+	m.service, err = manifest.LoadService(m.root, path.Join("services", service, "service.toml"))
+	if err == nil {
+		_, err = m.service.LoadModel(m.root, path.Join("services", m.server, "model.toml"))
+	}
 	return err
 }
 
@@ -181,11 +191,11 @@ func (m matrix) play(ctx context.Context, t target,
 	}
 	patience := built.Patience()
 	if t.emulator != "" {
-		path, err := exec.LookPath(t.emulator)
+		emulator, err := exec.LookPath(t.emulator)
 		if err != nil {
 			return 0, 0, fmt.Errorf("%w: install qemu-user", errElsewhere)
 		}
-		built.Model.Run = append([]string{path}, built.Model.Run...)
+		built.Model.Run = append([]string{emulator}, built.Model.Run...)
 		patience = emulatedPatience
 	}
 	checks, err := conform.Checks(m.service, built.Model)
@@ -193,8 +203,9 @@ func (m matrix) play(ctx context.Context, t target,
 		return 0, 0, err
 	}
 	for _, check := range checks {
-		if t.emulator != "" && slices.Contains(heavy, check.Name) ||
-			m.quick && !slices.Contains(core, check.Name) {
+		name, _, _ := strings.Cut(check.Name, " (") // of a sink's output
+		if t.emulator != "" && slices.Contains(heavy, name) ||
+			m.quick && !slices.Contains(core[m.service.Name], name) {
 			continue
 		}
 		err := check.Play(ctx, built, patience)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := matrix{root: root}
+	m := matrix{root: root, server: "chat/c-process"}
 	if err := m.load(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +45,32 @@ func TestUnknownTarget(t *testing.T) {
 	}
 }
 
+// TestServers: the sink passes its transcripts, too, and a server that is not there is an error.
+func TestServers(t *testing.T) {
+	root, err := checkout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "sink", "sink/", "sink/c-procces", "no/c-process"} {
+		if err := (matrix{root: root, server: name}).run(t.Context(), io.Discard); err == nil {
+			t.Errorf("the server %q: got no error", name)
+		}
+	}
+	var rows strings.Builder
+	m := matrix{root: root, server: "sink/c-process", quick: true,
+		names: []string{"x86_64-linux-gnu-gcc"}}
+	if err := m.run(t.Context(), &rows); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(rows.String(), "\tskip\t") {
+		t.Skip("SKIP: install gcc for the build matrix of the sink")
+	}
+	row := strings.Split(rows.String(), "\t")
+	if len(row) != 5 || row[1] != "yes" || row[2] == "0" || row[2] != row[3] {
+		t.Errorf("got %q, want a build that passes all that is played", row)
+	}
+}
+
 // The parsers of lines under libFuzzer, for a moment: longer by hand, see fuzz/line.c.
 func TestFuzzLines(t *testing.T) {
 	root, err := checkout()
@@ -54,7 +81,7 @@ func TestFuzzLines(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "clang", "-g", "-O1",
 		"-fsanitize=fuzzer,address,undefined",
 		"-fno-sanitize-recover=all", "-o", fuzzer, "fuzz/line.c", "line.c")
-	build.Dir = filepath.Join(root, model)
+	build.Dir = filepath.Join(root, "services", "chat", "c-process")
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Skipf("SKIP: install clang for the fuzzer of c-process: %v %s", err, said)
 	}
