@@ -9,9 +9,10 @@
 //	                                                   -> IPv4 reader for TCP  -> TCP dealer
 //	                                                      -> receiver of a connection -> its user
 //
-// No goroutine shares memory with another: each owns its state, and there is no lock. Headers are
-// read and written by GoNet's package wire, so the two stacks differ in how the work is divided and
-// not in how it is done.
+// No goroutine changes what another one uses, so there is no lock around a table or a connection:
+// each owns its state, and sends what others need. Only the table of ARP is published, as a whole
+// after each change. Headers are read and written by GoNet's package wire, so the two stacks differ
+// in how the work is divided and not in how it is done.
 //
 // As in the paper there is no congestion control: a sender is limited by its peer's window. There
 // is no window scaling, no SACK, no delayed acknowledgement and no fast retransmission, which the

@@ -121,7 +121,7 @@ func (r *receiver) report() news {
 	// The window does not grow by less than a segment (RFC 1122 section 4.2.3.3).
 	free := buffer - r.held
 	if edge := r.next + uint32(free); r.synchronized &&
-		int(edge-r.edge) >= min(buffer/2, int(r.Conn.mss())) {
+		int(int32(edge-r.edge)) >= min(buffer/2, int(r.Conn.mss())) {
 		r.edge = edge
 	}
 	return news{isOpen: r.isOpen, una: r.una, window: r.window, mss: r.mss, next: r.next,
