@@ -52,8 +52,10 @@ func TestWrongFiguresAreRefused(t *testing.T) {
 		{`"name": "eve"`, `"name": "../eve"`, "cannot be the name of a page"},
 		{`"group":"level"`, `"group":"even"`, "no standing"},
 		{`"metric":"cpu-per-request","baseline"`, `"metric":"throughput","baseline"`, "two tables"},
-		{`"ratio":[`, `"ratio":[1,`, "expected 3 numbers, found 4"},
-		{`"rounds":8},{"model"`, `"rounds":0},{"model"`, "0 rounds of"},
+		{`"rows":[[`, `"rows":[[1,`, "found 7 of 6"},
+		{`"rows":[["c-epoll"`, `"rows":[[7`, "cannot unmarshal number"},
+		{`,8],["c-uring"`, `,0],["c-uring"`, "0 rounds of c-epoll"},
+		{`,8],["c-uring"`, `,null],["c-uring"`, "0 rounds of c-epoll"},
 		{`"accept":[0,`, `"accept":[9,`, "exchanged"},
 		{"\n}\n", "\n}\n{}", "not a file of findings"},
 		{"\n}\n", "\n", "not a file of findings"},
@@ -89,7 +91,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(small)
 	f.Add([]byte(`{"version": 1}`))
 	f.Add([]byte(`{"version":1,"claims":[{"id":"A","word":"reproduced"}]}`))
-	f.Add([]byte(`{"version":1,"tables":[{"metric":"pss","rows":[{"ratio":[1,null,null]}]}]}`))
+	f.Add([]byte(`{"version":1,"tables":[{"metric":"pss","rows":[["a",1,2,null,null,3]]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, err := Decode(data)
 		if err != nil {

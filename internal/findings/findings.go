@@ -124,10 +124,10 @@ type Table struct {
 // A Row is one model of a table. Its ratio is to the baseline, within rounds; the baseline's own is
 // that of its second cell in each round.
 type Row struct {
-	Model  string  `json:"model"`
-	Value  float64 `json:"value"` // in the metric's unit
-	Ratio  Span    `json:"ratio"`
-	Rounds int     `json:"rounds"`
+	Model  string
+	Value  float64 // in the metric's unit
+	Ratio  Span
+	Rounds int
 }
 
 // questions is the page of claims that are of no source.

@@ -306,6 +306,63 @@ func TestTheLimitOfSize(t *testing.T) {
 	}
 }
 
+// TestTheLargestRunFits makes figures with a row for each model at each point of every experiment,
+// in all conditions of the full depth and all metrics that the point's load shows.
+func TestTheLargestRunFits(t *testing.T) {
+	tree, f := real(t)
+	rows := 0
+	for _, e := range tree.Experiments {
+		for _, condition := range e.Full.Conditions {
+			for _, m := range metrics(e) {
+				for _, p := range e.Points {
+					if !p.Load.Shows(m) {
+						continue
+					}
+					table := Table{Experiment: e.Name, Service: p.Service, Point: p.Name,
+						Condition: condition, Metric: m, Baseline: e.Baseline}
+					models := p.Models
+					if len(models) == 0 {
+						models = e.Models
+					}
+					for _, name := range models {
+						table.Rows = append(table.Rows, Row{name, 123_400,
+							Span{.9876, .9654, .9999}, 30})
+					}
+					rows += len(table.Rows)
+					f.Tables = append(f.Tables, table)
+				}
+			}
+		}
+	}
+	for i := range f.Claims {
+		c := &f.Claims[i]
+		c.Sentence = strings.Repeat("x", 300)
+		for range 7 {
+			c.Parts = append(c.Parts, Part{"connections = 1000", "ratio", stats.Inconclusive,
+				Span{.9876, .9654, .9999}, 1.234, Range{.8, 1.25}, 30, 2})
+		}
+	}
+	whys, err := ReadWhys(home, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := Pages(f, whys, "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := paragraphs(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range pages {
+		size += int64(len(text))
+	}
+	if size > MaxBytes {
+		t.Errorf("%d rows of the largest run take %d bytes, %d is the limit", rows, size, MaxBytes)
+	}
+	t.Logf("%d rows, %d bytes", rows, size)
+}
+
 func TestWordsOfClaims(t *testing.T) {
 	f := Of(smallRun(t, 1), nil)
 	want := map[string]stats.Word{"E2a": stats.Reproduced, "E2b": stats.Inconclusive,

@@ -141,3 +141,25 @@ func finite(v float64) *float64 {
 	}
 	return &v
 }
+
+// MarshalJSON writes [model, value, ratio, its lower and upper end, rounds]: there are thousands of
+// rows, and names would be more than half of the file.
+func (r Row) MarshalJSON() ([]byte, error) {
+	return json.Marshal([6]any{r.Model, r.Value, finite(r.Ratio.Estimate), finite(r.Ratio.Lower),
+		finite(r.Ratio.Upper), r.Rounds})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Row) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("a row is [model, value, ratio, lower, upper, rounds]: %w", err)
+	}
+	if len(list) != 6 {
+		return fmt.Errorf("a row is [model, value, ratio, lower, upper, rounds]: found %d of 6",
+			len(list))
+	}
+	ratio := fmt.Appendf(nil, "[%s,%s,%s]", list[2], list[3], list[4])
+	return errors.Join(json.Unmarshal(list[0], &r.Model), json.Unmarshal(list[1], &r.Value),
+		r.Ratio.UnmarshalJSON(ratio), json.Unmarshal(list[5], &r.Rounds))
+}
