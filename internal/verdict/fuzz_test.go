@@ -28,8 +28,9 @@ func FuzzJudge(f *testing.F) {
 			At: []string{"alone"}, Margin: 1.25},
 	}
 	good := experimenter{experiment: e, rounds: 6, noise: .1}.cells(byModel(1000, 800, 500))
-	for _, c := range []any{good[:3], good, []record.Cell{{Experiment: "made", Model: "a", Point: "alone",
-		Status: record.Measured}}} {
+	lone := []record.Cell{{Experiment: "made", Model: "a", Point: "alone",
+		Status: record.Measured}}
+	for _, c := range []any{good[:3], good, lone} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			f.Fatal(err)
