@@ -135,7 +135,7 @@ func (s *study) answers(anchors map[claimKey]string) (groups []answerGroup, axis
 			rows = append(rows, row)
 		}
 	})
-	axis = figure.NewForest(rows, 8)
+	axis = figure.NewForest(rows, 64, 8)
 	each(func(a *answer) {
 		a.Anchor = anchors[claimKey{a.Experiment, a.Claim.ID}]
 		if row, kin, found := placed(a.Verdict); found {

@@ -12,8 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
 
-// beyond lists the elements that reach beyond the window, but for those that scroll within a part of
-// the page.
+// beyond lists the elements that reach beyond the window, without those in a part that scrolls.
 const beyond = `[...document.querySelectorAll("body *")].filter((e) =>
 	!e.closest(".scroll, .code, pre, .marks, .skip, svg, details:not([open])") &&
 	e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className)`

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 
 	"interleave/internal/manifest"
 	"interleave/internal/quantity"
@@ -24,7 +25,7 @@ var needs = []struct {
 	metrics []manifest.Metric
 }{
 	{"through\u00adput", []manifest.Metric{manifest.Deliveries, manifest.BitRate,
-		manifest.Throughput, manifest.SolveTime}},
+		manifest.SolveTime, manifest.Throughput}},
 	{"CPU", []manifest.Metric{manifest.CPUPerDelivery, manifest.CPUPerGB, manifest.CPUPerRequest,
 		manifest.CPU}},
 	{"p99", []manifest.Metric{manifest.LatencyP99, manifest.ResponseP99, manifest.AckP99}},
@@ -158,8 +159,11 @@ func (c *choice) fill(s *study, columns []map[string]stats.Interval) {
 		}
 	}
 	slices.Sort(models)
-	base := s.lines(c.Service, c.Baseline)
-	last := len(needs) - 1
+	base, last := s.lines(c.Service, c.Baseline), len(needs)-1
+	if base > 0 {
+		c.Heads[last].Empty = false
+		c.Heads[last].What = fmt.Sprintf("lines of code; %s has %d", c.Baseline, base)
+	}
 	for _, model := range models {
 		row := choiceRow{Model: model, Base: model == c.Baseline}
 		for i, column := range columns {
@@ -167,12 +171,8 @@ func (c *choice) fill(s *study, columns []map[string]stats.Interval) {
 			if iv, found := column[model]; found {
 				cell.ratio = iv
 			}
-			if n := s.lines(c.Service, model); i == last && base > 0 && n > 0 {
-				cell.exact = true
-				r := float64(n) / float64(base)
-				cell.ratio = stats.Interval{Estimate: r, Lower: r, Upper: r}
-				c.Heads[i].What, c.Heads[i].Empty = fmt.Sprintf("lines of code; %s has %d",
-					c.Baseline, base), false
+			if i == last && base > 0 {
+				cell.count(s.lines(c.Service, model), base)
 			}
 			cell.tell(row.Base, c.Heads[i].More)
 			row.Cells = append(row.Cells, cell)
@@ -180,6 +180,14 @@ func (c *choice) fill(s *study, columns []map[string]stats.Interval) {
 		c.Rows = append(c.Rows, row)
 	}
 	c.rank()
+}
+
+// count sets the ratio of lines of code, which has no interval; of a model without any there is none.
+func (c *choiceCell) count(lines, base int) {
+	if lines > 0 {
+		r := float64(lines) / float64(base)
+		c.ratio, c.exact = stats.Interval{Estimate: r, Lower: r, Upper: r}, true
+	}
 }
 
 // rank puts the rows in the order of the first column that has figures.
@@ -250,36 +258,35 @@ func (c *choiceCell) tell(base, more bool) {
 	}
 }
 
-// drawChoices draws the strips of each column on one axis, for all services.
+// drawChoices draws the strips, those of a service's column on one axis.
 func drawChoices(all []choice) {
-	for column := range needs {
-		axis := choiceAxis(all, column)
-		for i := range all {
+	for i := range all {
+		for column := range needs {
+			axis := all[i].axis(column)
 			if head := &all[i].Heads[column]; !head.Empty {
 				head.Axis = template.HTML(axis.Axis())
 			}
 			for j := range all[i].Rows {
 				cell := &all[i].Rows[j].Cells[column]
 				if cell.Class != "none" {
-					cell.Strip = template.HTML(axis.Strip(cell.row(), choiceGrid(column)))
+					cell.Strip = template.HTML(axis.Strip(cell.row(), all[i].grid(column)))
 				}
 			}
 		}
 	}
 }
 
-// choiceAxis is the axis of a column.
-func choiceAxis(all []choice, column int) *figure.Forest {
+// axis is the axis of a column.
+func (c *choice) axis(column int) *figure.Forest {
 	var rows []figure.ForestRow
-	for _, c := range all {
-		for _, r := range c.Rows {
-			rows = append(rows, r.Cells[column].row())
-		}
+	for _, r := range c.Rows {
+		rows = append(rows, r.Cells[column].row())
 	}
-	return figure.NewForest(rows, 4)
+	return figure.NewForest(rows, 1000, 4)
 }
 
-func choiceGrid(column int) string { return fmt.Sprintf("need-%d", column) }
+// grid is the name of the axis' lines.
+func (c *choice) grid(column int) string { return anchor(c.Service, fmt.Sprint(column)) }
 
 // row is a cell as a strip shows it: hollow where 1 lies inside.
 func (c choiceCell) row() figure.ForestRow {
@@ -297,9 +304,11 @@ func (c choiceCell) row() figure.ForestRow {
 
 // grids are the axes of the columns, as the page defines them once.
 func grids(all []choice) template.HTML {
-	var out string
-	for column := range needs {
-		out += choiceAxis(all, column).Grid(choiceGrid(column))
+	var out strings.Builder
+	for i := range all {
+		for column := range needs {
+			out.WriteString(all[i].axis(column).Grid(all[i].grid(column)))
+		}
 	}
-	return template.HTML(out)
+	return template.HTML(out.String())
 }

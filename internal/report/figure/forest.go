@@ -20,12 +20,6 @@ const (
 	gridName       = "at-grid"
 )
 
-// The ends that the axis has at most. A figure beyond them is an arrow at the edge.
-const (
-	leastRatio = 1. / 64
-	mostRatio  = 64.
-)
-
 // A ForestRow is one statement. Figures that are not there are NaN.
 type ForestRow struct {
 	Shape               Shape
@@ -44,20 +38,21 @@ type Forest struct {
 	ticks []float64
 }
 
-// NewForest is an axis that holds all estimates, published figures and ends of margins. It has no
-// more ticks than that.
-func NewForest(rows []ForestRow, ticks int) *Forest {
+// NewForest is an axis that holds all estimates, published figures and ends of margins up to a
+// ratio, and down to its inverse: what lies beyond is an arrow at the edge. It has no more ticks
+// than that.
+func NewForest(rows []ForestRow, most float64, ticks int) *Forest {
 	e := newExtent(true)
 	e.add(.6, 1.7) // an axis without room around 1 makes small effects look large
 	for _, r := range rows {
 		for _, v := range []float64{r.Estimate, r.Published, r.Accept[0], r.Accept[1]} {
 			if v > 0 && !math.IsInf(v, 1) {
-				e.add(min(max(v, leastRatio), mostRatio))
+				e.add(min(max(v, 1/most), most))
 			}
 		}
 	}
 	f := &Forest{x: e.scale(.04, 0, 100)}
-	for _, mantissas := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+	for _, mantissas := range [][]float64{{1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
 		f.ticks = logTicks(f.x.low, f.x.high, mantissas, 1)
 		if len(f.ticks) <= ticks {
 			break
@@ -126,7 +121,9 @@ func (f *Forest) Strip(r ForestRow, grid string) string {
 			f.span(c, "ci90", r.InnerLow, r.InnerHigh)
 		}
 		f.beyond(c, r)
-		c.use(string(r.Shape), f.at(r.Estimate))
+		if f.x.inside(r.Estimate) {
+			c.use(string(r.Shape), f.at(r.Estimate))
+		}
 	}
 	c.printf("</svg>")
 	return c.b.String()
@@ -170,10 +167,18 @@ func (f *Forest) span(c *canvas, class string, low, high float64) {
 
 // beyond marks ends that lie outside of the axis.
 func (f *Forest) beyond(c *canvas, r ForestRow) {
-	if r.Low < f.x.low {
+	if min(r.Estimate, orNumber(r.Low, r.Estimate)) < f.x.low {
 		c.printf("<use href=\"#at-less\" x=\"0\" y=\"50%%\"/>")
 	}
-	if r.High > f.x.high {
+	if max(r.Estimate, orNumber(r.High, r.Estimate)) > f.x.high {
 		c.printf("<use href=\"#at-more\" x=\"100%%\" y=\"50%%\"/>")
 	}
+}
+
+// orNumber is v, or another number where v is none.
+func orNumber(v, other float64) float64 {
+	if math.IsNaN(v) {
+		return other
+	}
+	return v
 }
