@@ -163,6 +163,9 @@ func TestTakes(t *testing.T) {
 		{open(stats.Inconclusive, "the load's core was full in 8 of 8 cells",
 			stats.Finding{Rounds: 8}), "",
 			"more cores for the load: the load's core was full in 8 of 8 cells"},
+		{open(stats.Inconclusive, "too wide: measure on a quieter machine",
+			stats.Finding{Rounds: 90}), "",
+			"a quieter machine: too wide: measure on a quieter machine"},
 		{open(stats.Inconclusive, "nothing was built", stats.Finding{}), "", "nothing was built"},
 	}
 	for _, tt := range tests {

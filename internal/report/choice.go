@@ -182,7 +182,7 @@ func (c *choice) fill(s *study, columns []map[string]stats.Interval) {
 	c.rank()
 }
 
-// count sets the ratio of lines of code, which has no interval; of a model without any there is none.
+// count sets the ratio of lines of code, which has no interval. A model without any has none.
 func (c *choiceCell) count(lines, base int) {
 	if lines > 0 {
 		r := float64(lines) / float64(base)

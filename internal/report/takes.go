@@ -30,6 +30,8 @@ func takes(e *experiment, v verdict.Verdict) string {
 		return v.Reason
 	case v.Word == stats.NotMeasured:
 		return "a run with more time: " + v.Reason
+	case strings.Contains(v.Reason, "on a quieter machine"):
+		return "a quieter machine: " + v.Reason
 	case f.Rounds+f.Voided > 0 && 4*f.Voided > f.Rounds+f.Voided:
 		return lost(e, v)
 	case f.NeedRounds > 0 && !v.Edge:
