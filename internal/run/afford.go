@@ -71,11 +71,11 @@ func (s *Session) afford(plan *Plan) error {
 		}
 	}
 	if what == "" {
-		return fmt.Errorf("%w of %s: nothing is left to measure that fits into it", ErrBudget,
-			quantity.Duration(left))
+		return fmt.Errorf("nothing is left to measure that fits into %w of %s", ErrBudget,
+			quantity.Setting(left))
 	}
 	return fmt.Errorf("%w of %s is too short for anything: the claim that costs least, %s, takes "+
-		"about %s", ErrBudget, quantity.Duration(left), what, quantity.Duration(least))
+		"about %s", ErrBudget, quantity.Setting(left), what, quantity.Setting(least))
 }
 
 // chosen are the models of a plan that are to be built. Of a budget they are those that it is

@@ -179,11 +179,11 @@ func (v *view) more(s *Standing, rounds []int) time.Duration {
 }
 
 // chase spends the end of a budget on claims that were begun: they are expected to take more time
-// than is left, and may be decided earlier.
+// than is left, and may be decided earlier. Those that have enough rounds for a verdict come first.
 func (p *Planner) chase(v *view, all []Standing, left time.Duration) (out []*bundle) {
 	for i := range all {
 		s := &all[i]
-		if s.State != Open || s.Rounds < stats.MinRounds {
+		if s.State != Open || s.Rounds == 0 {
 			continue
 		}
 		b := p.grow(v, s, nil, s.Takes)
@@ -192,8 +192,15 @@ func (p *Planner) chase(v *view, all []Standing, left time.Duration) (out []*bun
 			out = append(out, b)
 		}
 	}
+	looked := func(b *bundle) int {
+		if b.claims[0].Rounds >= stats.MinRounds {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(out, func(a, b *bundle) int {
-		return cmp.Compare(a.claims[0].Takes, b.claims[0].Takes)
+		return cmp.Or(cmp.Compare(looked(a), looked(b)),
+			cmp.Compare(a.claims[0].Takes, b.claims[0].Takes))
 	})
 	return out
 }
