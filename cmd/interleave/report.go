@@ -187,16 +187,6 @@ func (l *laboratory) completeRuns(_ *cobra.Command, _ []string,
 	return matching(append(ids, "last"), prefix), cobra.ShellCompDirectiveDefault
 }
 
-// oneArgument asks for exactly one word.
-func oneArgument(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("%s takes one %s, as in: interleave %s last", cmd.Name(), name, cmd.Name())
-		}
-		return nil
-	}
-}
-
 func compareCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
