@@ -61,7 +61,7 @@ ones; --resume goes on.`,
   interleave run --for 1h --dry-run            what an hour would decide
   interleave run --resume=last --for 1h        an hour more for the newest run
   interleave run --resume=last                 finish an interrupted run
-  interleave run --quick                       everything at quick depth, eight minutes
+  interleave run --quick                       everything at quick depth, ten minutes
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
@@ -75,7 +75,7 @@ ones; --resume goes on.`,
 	}
 	flags := cmd.Flags()
 	flags.Var(&f.budget, "for", "spend so much time on claims: 10m, 1h, overnight (8h)")
-	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: eight minutes")
+	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: ten minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")

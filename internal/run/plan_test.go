@@ -218,8 +218,7 @@ func TestEveryModelGetsTheSameSchedule(t *testing.T) {
 }
 
 // TestQuickIsQuick loads this checkout: the default set must not take longer than is
-// promised. Eight minutes hold building's leftovers, calibration and second attempts too; one
-// of them is the chat's.
+// promised: ten minutes, with building's leftovers, calibration and second attempts.
 func TestQuickIsQuick(t *testing.T) {
 	tree, err := manifest.LoadTree("../..")
 	if err != nil {
@@ -231,7 +230,7 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, most := p.Estimate(), 480*time.Second; got > most || got < most/4 {
+	if got, most := p.Estimate(), 560*time.Second; got > most || got < most/4 {
 		t.Errorf("`run --quick` is estimated at %v for %d cells, want at most %v", got, p.Cells(),
 			most)
 	}
