@@ -114,7 +114,7 @@ func rootCommand() *cobra.Command {
 		Long:          about,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Example: `  interleave run --quick                 all experiments, eight minutes
+		Example: `  interleave run --for 10m               what ten minutes decide
   interleave run eve-echo --models=c-epoll,go-goroutine
   interleave check echo/c-epoll          is this server correct?
   interleave bench echo -- ./my-server {port}
