@@ -105,7 +105,8 @@ func byName(ctx context.Context, t *testing.T, p *hostPair, r *net.Resolver) {
 	l := p.listen(t, 80)
 	go func() { _ = server.Serve(l) }() // until Close
 	t.Cleanup(func() { _ = server.Close() })
-	client := &http.Client{Transport: &http.Transport{DialContext: Dialer{p.client, r}.DialContext}}
+	dialer := Dialer{Stack: p.client, Resolver: r}
+	client := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
 	t.Cleanup(client.CloseIdleConnections)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://host.test./", nil)
 	if err != nil {

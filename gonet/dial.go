@@ -17,12 +17,18 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 
 // DialContext is Dial with a context that bounds the handshake.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.dialFrom(ctx, network, nil, address)
+}
+
+// dialFrom is DialContext from a local address, if it is not nil.
+func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
+	address string) (net.Conn, error) {
 	kind := "tcp"
 	if strings.HasPrefix(network, "udp") {
 		kind = "udp"
 	}
 	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: addrOf(kind, to),
+		return nil, &net.OpError{Op: "dial", Net: network, Source: local, Addr: addrOf(kind, to),
 			Err: translate(err)}
 	}
 	to, err := s.parse(network, kind, address)
@@ -35,12 +41,12 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 	case !to.Addr().IsValid() || to.Addr().IsUnspecified():
 		to = netip.AddrPortFrom(loopbackAddr, to.Port())
 	}
-	src, err := s.source(to.Addr())
+	src, err := s.sourceOf(local, kind, to.Addr())
 	if err != nil {
 		return fail(to, err)
 	}
 	if kind == "udp" {
-		p, err := s.bind(netip.AddrPortFrom(src, 0), to)
+		p, err := s.bind(src, to)
 		if err != nil {
 			return fail(to, err)
 		}
@@ -60,13 +66,40 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 	return c, nil
 }
 
-// connect takes a free port and sends a SYN from it.
-func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
+// sourceOf returns the address and port from which a dial is made: those of local if it has them, a
+// port of 0 for a free one, and the address that the route selects.
+func (s *Stack) sourceOf(local net.Addr, kind string, to netip.Addr) (netip.AddrPort, error) {
+	var from netip.AddrPort
+	switch a := local.(type) {
+	case nil:
+	case *net.TCPAddr:
+		from = a.AddrPort()
+	case *net.UDPAddr:
+		from = a.AddrPort()
+	}
+	if local != nil && local.Network() != kind {
+		return from, &net.AddrError{Err: "mismatched local address type", Addr: local.String()}
+	}
+	src, err := s.source(to)
+	if err != nil {
+		return from, err
+	}
+	if a := from.Addr().Unmap().WithZone(""); a.IsValid() && !a.IsUnspecified() {
+		if !s.isOurs(a) || a.Is4() != to.Is4() {
+			return from, errNotOurs
+		}
+		src = a
+	}
+	return netip.AddrPortFrom(src, from.Port()), nil
+}
+
+// connect takes the port of src, or a free one for port 0, and sends a SYN from it.
+func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
 	var c *Conn
 	var failed error
 	err := s.claim(func() {
 		s.now = s.clock()
-		local, err := s.freePort(netip.AddrPortFrom(src, 0),
+		local, err := s.freePort(src,
 			func(a netip.AddrPort) bool { return s.freeFlow(flowOf(a, to)) })
 		if err == nil {
 			c, err = s.newConn(local, to)

@@ -17,6 +17,7 @@ type envelope struct {
 	list      [5][]byte // the headers of Ethernet, IP and transport, and two slices of payload
 	n         int       // how many elements of list are used
 	segment   tcp.Segment
+	ttl, tos  uint8 // of the IP header; a ttl of 0 is the stack's
 }
 
 var envelopes = sync.Pool{New: func() any { return new(envelope) }}
@@ -26,6 +27,7 @@ func newEnvelope() *envelope { return envelopes.Get().(*envelope) }
 // free returns the envelope to the pool.
 func (e *envelope) free() {
 	clear(e.list[:]) // do not keep the payload alive
+	e.ttl, e.tos = 0, 0
 	envelopes.Put(e)
 }
 

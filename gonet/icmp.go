@@ -82,7 +82,7 @@ func (s *Stack) deliverICMPError(t icmpError, protocol wire.Protocol, src, dst n
 			c.inputICMPError(t, seq)
 		}
 	case wire.ProtocolUDP:
-		if u := s.socketAt(local); u != nil {
+		if u := s.socketFor(local, remote); u != nil {
 			u.inputICMPError(t, remote)
 		}
 	case wire.ProtocolICMPv6:

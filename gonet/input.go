@@ -21,6 +21,14 @@ type packet struct {
 	body        []byte
 }
 
+// info returns what a socket is told of the packet beside its body.
+func (p *packet) info() PacketInfo {
+	if p.src.Is4() {
+		return PacketInfo{Local: p.dst, TTL: p.header[8], TOS: p.header[1]}
+	}
+	return PacketInfo{Local: p.dst, TTL: p.header[7], TOS: p.header[0]<<4 | p.header[1]>>4}
+}
+
 // marked tells whether a router has set the codepoint CE, congestion experienced (RFC 3168 section
 // 5). In IPv6 the traffic class starts four bits later than the TOS of IPv4.
 func (p *packet) marked() bool {

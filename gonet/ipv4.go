@@ -56,8 +56,8 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	if length > maxPacket {
 		return errTooLong
 	}
-	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst,
-		ID: s.packetID(src, dst)}
+	ip := wire.IPv4{Length: uint16(length), TTL: orElse(e.ttl, defaultTTL), TOS: e.tos,
+		Protocol: protocol, Src: src, Dst: dst, ID: s.packetID(src, dst)}
 	if length > s.features.MTU {
 		return s.sendFragments4(e, nb, &ip, pieces)
 	}

@@ -99,8 +99,8 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	if length > maxPacket {
 		return errTooLong
 	}
-	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, HopLimit: s.net.Load().hopLimit,
-		Src: src, Dst: dst}
+	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, TrafficClass: e.tos,
+		HopLimit: orElse(e.ttl, s.net.Load().hopLimit), Src: src, Dst: dst}
 	if room := s.mtuTo(dst); wire.IPv6Len+length > room {
 		return s.sendFragments6(e, nb, &ip, room, pieces)
 	}

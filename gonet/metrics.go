@@ -42,6 +42,9 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		for a := range s.sockets {
 			out.Sockets = append(out.Sockets, displayed(a))
 		}
+		for key := range s.peers {
+			out.Sockets = append(out.Sockets, key.local)
+		}
 	})
 	for _, c := range conns {
 		c.mu.Lock()

@@ -175,7 +175,8 @@ func TestResolver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Dialer{x, r}.DialContext(ctx, "tcp", "host.test.:80")
+		dialer := Dialer{Stack: x, Resolver: r}
+		c, err := dialer.DialContext(ctx, "tcp", "host.test.:80")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,11 +194,11 @@ func TestResolver(t *testing.T) {
 		if _, err := io.ReadFull(c, b); err != nil || !bytes.Equal(b, []byte("hello")) {
 			t.Errorf("%q, %v", b, err)
 		}
-		if _, err := (Dialer{x, r}).DialContext(ctx, "tcp", "nobody.test.:80"); !errors.As(err,
+		if _, err := dialer.DialContext(ctx, "tcp", "nobody.test.:80"); !errors.As(err,
 			&none) {
 			t.Errorf("to a name that is not there: %v", err)
 		}
-		if _, err := (Dialer{x, r}).DialContext(ctx, "tcp", "host.test.:81"); err == nil {
+		if _, err := dialer.DialContext(ctx, "tcp", "host.test.:81"); err == nil {
 			t.Error("connected to a port that nobody takes")
 		}
 	})

@@ -41,6 +41,9 @@ func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 type Dialer struct {
 	Stack    *Stack
 	Resolver *net.Resolver // nil: only addresses can be dialed
+	// LocalAddr is the address and port to dial from, as of net.Dialer: a *net.TCPAddr or a
+	// *net.UDPAddr. Without an address the route selects it, and a port of 0 is a free one.
+	LocalAddr net.Addr
 }
 
 // leastTry is the least time that each address of a name gets to answer, if the context's deadline
@@ -56,7 +59,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil ||
 		isLocalhost(host) {
-		return d.Stack.DialContext(ctx, network, address)
+		return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
 	}
 	family := "ip"
 	if last := network[len(network)-1]; last == '4' || last == '6' {
@@ -90,5 +93,5 @@ func (d Dialer) try(ctx context.Context, network, address string, among int) (ne
 		defer cancel()
 		ctx = share
 	}
-	return d.Stack.DialContext(ctx, network, address)
+	return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
 }

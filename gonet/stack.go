@@ -46,9 +46,11 @@ type Config struct {
 	NoDAD bool
 	// TCP has the defaults for connections; the stack sets MSS, PeerMSS and Clock. KeepAlive is 15 s
 	// if it is 0, as in package net, and off if it is negative.
-	TCP       tcp.Config
-	Backlog   int // bound on connections that wait for Accept; 0: 1024
-	TimeWaits int // bound on connections in TIME-WAIT; 0: 65,536
+	TCP tcp.Config
+	// SocketBuffer bounds the datagrams that wait in a UDP socket, in bytes; 0: 256 datagrams.
+	SocketBuffer int
+	Backlog      int // bound on connections that wait for Accept; 0: 1024
+	TimeWaits    int // bound on connections in TIME-WAIT; 0: 65,536
 }
 
 // Stack is one host: its addresses, sockets and connections.
@@ -85,6 +87,7 @@ type Stack struct {
 	conns         map[flow]*Conn
 	listeners     map[netip.AddrPort]*Listener
 	sockets       map[netip.AddrPort]*PacketConn
+	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
 	reassemblies  map[fragmentKey]*assembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
@@ -119,8 +122,8 @@ func New(cfg Config) (*Stack, error) {
 		start:  time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
-		sockets: map[netip.AddrPort]*PacketConn{},
-		pings:   map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
+		sockets: map[netip.AddrPort]*PacketConn{}, peers: map[peerKey]*PacketConn{},
+		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
 		advertised: make(chan struct{}),
 	}
 	if err := s.check(); err != nil {
@@ -253,6 +256,9 @@ func (s *Stack) end(err error) {
 		l.closeWith(s.fail)
 	}
 	for _, p := range s.sockets {
+		p.closeWith(s.fail)
+	}
+	for _, p := range s.peers {
 		p.closeWith(s.fail)
 	}
 	for _, a := range s.reassemblies {

@@ -5,23 +5,13 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
-
-// datagram is a UDP datagram that waits to be read, or an ICMP error.
-type datagram struct {
-	from netip.AddrPort
-	body []byte
-	err  error // set for an ICMP error: what Read returns
-}
-
-// socketLen bounds the datagrams that wait in a socket; further ones are dropped and counted. 256
-// is a guess.
-const socketLen = 256
 
 // PacketConn is a UDP socket: a net.PacketConn, and a net.Conn if it was dialed.
 type PacketConn struct {
@@ -30,7 +20,9 @@ type PacketConn struct {
 	// both.
 	local  netip.AddrPort
 	remote netip.AddrPort // invalid unless it was dialed
-	in     chan datagram
+	in     datagramQueue
+	ttl    atomic.Uint32 // see SetTTL
+	tos    atomic.Uint32
 	read   deadline
 	write  deadline
 	once   sync.Once
@@ -58,18 +50,31 @@ func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 
 func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(displayed(a)) }
 
+// peerKey is the key of a dialed socket: sockets of one local port may each have a peer, beside the
+// one that receives from all others.
+type peerKey struct{ local, remote netip.AddrPort }
+
 // bind takes a port for a socket: a free one if local has port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	p := &PacketConn{
-		stack: s, remote: remote, in: make(chan datagram, socketLen), read: makeDeadline(),
+		stack: s, remote: remote, in: makeDatagramQueue(s.cfg.SocketBuffer),
+		read:  makeDeadline(),
 		write: makeDeadline(), closed: make(chan struct{}),
 	}
 	var failed error
 	err := s.claim(func() {
-		local, failed = s.freePort(local,
-			func(a netip.AddrPort) bool { return isFree(s.sockets, a) })
-		if failed == nil {
-			p.local = local
+		chosen := local.Port() != 0
+		local, failed = s.freePort(local, func(a netip.AddrPort) bool {
+			if !remote.IsValid() {
+				return isFree(s.sockets, a)
+			}
+			return s.peers[peerKey{a, remote}] == nil && (chosen || isFree(s.sockets, a))
+		})
+		switch p.local = local; {
+		case failed != nil:
+		case remote.IsValid():
+			s.peers[peerKey{local, remote}] = p
+		default:
 			s.sockets[local] = p
 		}
 	})
@@ -116,8 +121,16 @@ func (s *Stack) freePort(local netip.AddrPort,
 // one draw of a thousand ends in the search.
 const portDraws = 10
 
-// socketAt returns the socket that receives datagrams to a, or nil. Dealer only.
-func (s *Stack) socketAt(a netip.AddrPort) *PacketConn { return lookupBound(s.sockets, a) }
+// socketFor returns the socket that receives datagrams to an address from another, or nil: the one
+// that was dialed to the sender, or else the one that is bound there. Dealer only.
+func (s *Stack) socketFor(to, from netip.AddrPort) *PacketConn {
+	if len(s.peers) > 0 {
+		if p := s.peers[peerKey{to, from}]; p != nil {
+			return p
+		}
+	}
+	return lookupBound(s.sockets, to)
+}
 
 func (s *Stack) inputUDP(p *packet) {
 	h, body, err := wire.ParseUDP(p.body)
@@ -128,20 +141,19 @@ func (s *Stack) inputUDP(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	u := s.socketAt(netip.AddrPortFrom(p.dst, h.DstPort))
 	from := netip.AddrPortFrom(p.src, h.SrcPort)
-	if u == nil || u.remote.IsValid() && u.remote != from {
+	u := s.socketFor(netip.AddrPortFrom(p.dst, h.DstPort), from)
+	if u == nil {
 		s.stats.foreign.Add(1)
 		s.sendICMPError(p, portUnreachable)
 		return
 	}
-	u.deliver(datagram{from: from, body: append(make([]byte, 0, len(body)), body...)})
+	u.deliver(datagram{from: from, info: p.info(),
+		body: append(make([]byte, 0, len(body)), body...)})
 }
 
 func (p *PacketConn) deliver(d datagram) {
-	select {
-	case p.in <- d:
-	default:
+	if !p.in.put(d) {
 		p.stack.stats.droppedSockets.Add(1)
 	}
 }
@@ -170,28 +182,41 @@ func (p *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
 
 // ReadFromAddrPort is ReadFrom without the allocation of an address.
 func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
-	fail := func(err error) (int, netip.AddrPort, error) {
-		return 0, netip.AddrPort{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(),
-			Addr: p.remoteOrNil(), Err: err}
+	n, from, _, err := p.ReadInfo(b)
+	return n, from, err
+}
+
+// ReadInfo is ReadFromAddrPort, and says how the datagram has arrived.
+func (p *PacketConn) ReadInfo(b []byte) (int, netip.AddrPort, PacketInfo, error) {
+	d, err := p.receive()
+	if err != nil {
+		return 0, netip.AddrPort{}, PacketInfo{}, &net.OpError{Op: "read", Net: "udp",
+			Source: p.LocalAddr(), Addr: p.remoteOrNil(), Err: err}
 	}
-	if p.read.expired() {
-		return fail(errDeadline)
-	}
-	select {
-	case <-p.closed:
-		return fail(p.fail)
-	default:
-	}
-	select {
-	case d := <-p.in:
-		if d.err != nil {
-			return fail(d.err)
+	return copy(b, d.body), d.from, d.info, nil
+}
+
+// receive waits for the next datagram.
+func (p *PacketConn) receive() (datagram, error) {
+	for {
+		if p.read.expired() {
+			return datagram{}, errDeadline
 		}
-		return copy(b, d.body), d.from, nil
-	case <-p.read.wait():
-		return fail(errDeadline)
-	case <-p.closed:
-		return fail(p.fail)
+		select {
+		case <-p.closed:
+			return datagram{}, p.fail
+		default:
+		}
+		if d, ok := p.in.take(); ok {
+			return d, d.err
+		}
+		select {
+		case <-p.in.more:
+		case <-p.read.wait():
+			return datagram{}, errDeadline
+		case <-p.closed:
+			return datagram{}, p.fail
+		}
 	}
 }
 
@@ -213,7 +238,12 @@ func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 
 // WriteToAddrPort is WriteTo without the allocation of an address.
 func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
-	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
+	return p.WriteInfo(b, to, PacketInfo{})
+}
+
+// WriteInfo is WriteToAddrPort with a source address, TTL or TOS of its own.
+func (p *PacketConn) WriteInfo(b []byte, to netip.AddrPort, info PacketInfo) (int, error) {
+	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()), info)
 	if err != nil {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to),
 			Err: err}
@@ -230,7 +260,7 @@ func (p *PacketConn) Write(b []byte) (int, error) {
 	return p.WriteToAddrPort(b, p.remote)
 }
 
-func (p *PacketConn) send(b []byte, to netip.AddrPort) error {
+func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
 	select {
 	case <-p.closed:
 		return p.fail
@@ -245,21 +275,37 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort) error {
 		return errTooLong
 	}
 	src := p.local.Addr()
+	if info.Local.IsValid() {
+		if src = info.Local.Unmap().WithZone(""); !p.maySendFrom(src, to.Addr()) {
+			return errNotOurs
+		}
+	}
 	if !src.IsValid() || src.IsUnspecified() {
 		var err error
 		if src, err = p.stack.source(to.Addr()); err != nil {
 			return err
 		}
 	}
-	return p.stack.sendUDP(netip.AddrPortFrom(src, p.local.Port()), to, b)
+	info.TTL = orElse(info.TTL, uint8(p.ttl.Load()))
+	info.TOS = orElse(info.TOS, uint8(p.tos.Load()))
+	return p.stack.sendUDP(netip.AddrPortFrom(src, p.local.Port()), to, info, b)
 }
 
-func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
+// maySendFrom tells whether a datagram of the socket may have the source address src: one of the
+// stack, of the family of its destination, and the one to which the socket is bound if it is.
+func (p *PacketConn) maySendFrom(src, to netip.Addr) bool {
+	bound := p.local.Addr()
+	return p.stack.isOurs(src) && src.Is4() == to.Is4() &&
+		(!bound.IsValid() || bound.IsUnspecified() || bound == src)
+}
+
+func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte) error {
 	length := wire.UDPLen + len(b)
 	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
 	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
 	e := newEnvelope()
 	defer e.free()
+	e.ttl, e.tos = info.TTL, info.TOS
 	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
 	if n := headerLen(to.Addr()); s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
@@ -290,7 +336,13 @@ func (p *PacketConn) Close() error {
 	p.read.stop()
 	p.write.stop()
 	// a stack that has ended has no sockets
-	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) })
+	_ = p.stack.claim(func() {
+		if p.remote.IsValid() {
+			delete(p.stack.peers, peerKey{p.local, p.remote})
+		} else {
+			delete(p.stack.sockets, p.local)
+		}
+	})
 	return nil
 }
 
@@ -327,3 +379,22 @@ func (p *PacketConn) SetReadDeadline(t time.Time) error { p.read.set(t); return 
 
 // SetWriteDeadline implements net.Conn. Writes of datagrams never block.
 func (p *PacketConn) SetWriteDeadline(t time.Time) error { p.write.set(t); return nil }
+
+// SetReadBuffer sets the bound on the datagrams that wait to be read, in bytes; each counts
+// datagramSize and its body. Datagrams that exceed it are dropped and counted.
+func (p *PacketConn) SetReadBuffer(bytes int) error {
+	if bytes <= 0 {
+		return &net.OpError{Op: "set", Net: "udp", Source: p.LocalAddr(), Err: syscall.EINVAL}
+	}
+	p.in.setLimit(bytes)
+	return nil
+}
+
+// SetWriteBuffer does nothing, as a write of a datagram does not wait.
+func (p *PacketConn) SetWriteBuffer(int) error { return nil }
+
+// SetTTL sets the TTL, or the hop limit of IPv6, of datagrams. 0 is the stack's.
+func (p *PacketConn) SetTTL(ttl uint8) error { p.ttl.Store(uint32(ttl)); return nil }
+
+// SetTOS sets the TOS, or the traffic class of IPv6, of datagrams.
+func (p *PacketConn) SetTOS(tos uint8) error { p.tos.Store(uint32(tos)); return nil }
