@@ -8,6 +8,9 @@ import (
 	"interleave/gonet/wire"
 )
 
+// allHosts is the only IPv4 group that a stack is in (RFC 1112 section 4).
+var allHosts = netip.AddrFrom4([4]byte{224, 0, 0, 1})
+
 func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 	h, body, err := wire.ParseIPv4(b)
 	if err != nil {
@@ -15,10 +18,11 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		return
 	}
 	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
-	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() ||
+	if h.Dst.IsMulticast() && h.Dst != allHosts || !broadcast && !s.isOurs(h.Dst) ||
+		group && !broadcast || h.Src.IsMulticast() ||
 		s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
-		// The packet is for another host, or its source is not a host (RFC 1122 sections 3.2.1.3
-		// and 3.3.6).
+		// The packet is for another host, or for a group that we are not in, or its source is not a
+		// host (RFC 1122 sections 3.2.1.3 and 3.3.6).
 		s.stats.foreign.Add(1)
 		return
 	}

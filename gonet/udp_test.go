@@ -231,3 +231,29 @@ func TestSocketBuffer(t *testing.T) {
 		}
 	})
 }
+
+// TestGroupsThatNobodyHasJoined: a socket for all addresses gets broadcasts, and datagrams to the
+// group of all hosts, and none to a group that it has not joined.
+func TestGroupsThatNobodyHasJoined(t *testing.T) {
+	bubble(t, link.Fault{}, func(t *testing.T, x, y *Stack) {
+		p, err := y.ListenPacket("udp4", ":9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sender, err := x.ListenPacket("udp4", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []string{"224.0.0.1", "239.1.2.3", "224.0.0.251", "10.0.0.255",
+			"255.255.255.255"} {
+			at := netip.AddrPortFrom(netip.MustParseAddr(to), 9)
+			if _, err := sender.WriteToAddrPort([]byte(to), at); err != nil {
+				t.Errorf("to %s: %v", to, err)
+			}
+		}
+		want := []string{"224.0.0.1", "10.0.0.255", "255.255.255.255"}
+		if got := arrived(t, p); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
