@@ -78,6 +78,29 @@ func (q *datagramQueue) take() (d datagram, ok bool) {
 	return d, true
 }
 
+// wait takes the first datagram, and waits for one if there is none: until the deadline has passed,
+// or until closed is closed, and then returns *fail.
+func (q *datagramQueue) wait(by *deadline, closed <-chan struct{}, fail *error) (datagram, error) {
+	for {
+		if by.expired() {
+			return datagram{}, errDeadline
+		}
+		select {
+		case <-closed:
+			return datagram{}, *fail
+		default:
+		}
+		if d, ok := q.take(); ok {
+			return d, d.err
+		}
+		select {
+		case <-q.more:
+		case <-by.wait():
+		case <-closed:
+		}
+	}
+}
+
 func (q *datagramQueue) setLimit(bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,6 +15,7 @@ func (s *Stack) inputICMP(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
+	s.copyICMP(p)
 	switch m.Type {
 	case wire.ICMPEcho:
 		if p.group {

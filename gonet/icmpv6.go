@@ -13,6 +13,7 @@ func (s *Stack) inputICMPv6(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
+	s.copyICMP(p)
 	switch m.Type {
 	case wire.ICMPv6Echo:
 		s.answerEcho6(p, m)

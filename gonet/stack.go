@@ -89,6 +89,7 @@ type Stack struct {
 	sockets       map[netip.AddrPort]*PacketConn
 	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
+	icmpConns     []*ICMPConn
 	reassemblies  map[fragmentKey]*assembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
 	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
@@ -260,6 +261,9 @@ func (s *Stack) end(err error) {
 	}
 	for _, p := range s.peers {
 		p.closeWith(s.fail)
+	}
+	for _, c := range s.icmpConns {
+		c.closeWith(s.fail)
 	}
 	for _, a := range s.reassemblies {
 		close(a.fragments)

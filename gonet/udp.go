@@ -188,36 +188,12 @@ func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 
 // ReadInfo is ReadFromAddrPort, and says how the datagram has arrived.
 func (p *PacketConn) ReadInfo(b []byte) (int, netip.AddrPort, PacketInfo, error) {
-	d, err := p.receive()
+	d, err := p.in.wait(&p.read, p.closed, &p.fail)
 	if err != nil {
 		return 0, netip.AddrPort{}, PacketInfo{}, &net.OpError{Op: "read", Net: "udp",
 			Source: p.LocalAddr(), Addr: p.remoteOrNil(), Err: err}
 	}
 	return copy(b, d.body), d.from, d.info, nil
-}
-
-// receive waits for the next datagram.
-func (p *PacketConn) receive() (datagram, error) {
-	for {
-		if p.read.expired() {
-			return datagram{}, errDeadline
-		}
-		select {
-		case <-p.closed:
-			return datagram{}, p.fail
-		default:
-		}
-		if d, ok := p.in.take(); ok {
-			return d, d.err
-		}
-		select {
-		case <-p.in.more:
-		case <-p.read.wait():
-			return datagram{}, errDeadline
-		case <-p.closed:
-			return datagram{}, p.fail
-		}
-	}
 }
 
 // Read implements net.Conn, for a dialed socket.
