@@ -344,8 +344,8 @@ func TestStintBacklog(t *testing.T) {
 		Connections: 1, SizeBytes: 16, Rate: 1e6})
 	p.Drain = 20 * time.Millisecond
 	s := beginStints(t, p)
-	ev := s.run(100*time.Millisecond, true)
-	if ev = s.run(time.Millisecond, true); ev.Errors == 0 {
+	s.run(100*time.Millisecond, true)
+	if ev := s.run(time.Millisecond, true); ev.Errors == 0 {
 		t.Error("a server that answers nothing is no error")
 	}
 	if r := s.end(); r.Errors[Backlog] != 1 && r.Errors[Timeout] == 0 {

@@ -116,8 +116,11 @@ func (d *duet) each(do func(p *player) error) error {
 	return nil
 }
 
+// gone tells whether an error has ended the player's part.
+func (p *player) gone() bool { return p.wrong != nil }
+
 func (d *duet) one(p *player, do func(p *player) error) error {
-	if p.wrong != nil {
+	if p.gone() {
 		return nil
 	}
 	err := do(p)
@@ -369,7 +372,7 @@ func (d *duet) look() (m machineLook) {
 
 // cpu is what a player's server and load have used so far.
 func (p *player) cpu() time.Duration {
-	if p.wrong != nil {
+	if p.gone() {
 		return p.used
 	}
 	total := time.Duration(0)
