@@ -403,6 +403,7 @@ func (d *duet) judgeMachine(m machineLook) {
 		f := &DuetFacts{Wall: m.wall, Steal: m.steal, Foreign: max(0, m.busy-m.ours)}
 		if p.stints != nil {
 			f.Resting = resting - p.stints.Resting()
+			f.Stints = p.stints.Spent()
 		}
 		p.facts.Duet = f
 	}

@@ -285,8 +285,13 @@ func TestSecondAttemptsOfDuets(t *testing.T) {
 // TestDuetGates: what disturbs a duet is a label up to a far limit, and servers that do not rest,
 // or do not keep up, void it.
 func TestDuetGates(t *testing.T) {
-	quiet := DuetFacts{Wall: 10 * time.Second}
+	quiet := DuetFacts{Wall: 10 * time.Second, Stints: time.Second}
 	schedule := func(c *record.Cell) { *c = *scheduled(); c.Duet = true }
+	busy := func(share float64) func(c *record.Cell) { // of two cores for a second
+		return func(c *record.Cell) {
+			c.Server.Samples[1].Busy += time.Duration(share * float64(2*time.Second))
+		}
+	}
 	tests := []struct {
 		name  string
 		facts func(f *DuetFacts)
@@ -299,11 +304,13 @@ func TestDuetGates(t *testing.T) {
 		{"steal that is none", func(f *DuetFacts) { f.Steal = 50 * time.Millisecond }, nil, "",
 			false},
 		{"much steal", func(f *DuetFacts) { f.Steal = 5 * time.Second }, nil, "steal", true},
-		{"a busy loop", func(f *DuetFacts) { f.Foreign = 3 * time.Second }, nil, "", true},
-		{"many of them", func(f *DuetFacts) { f.Foreign = 17 * time.Second }, nil, "foreign-cpu",
-			true},
+		{"a busy loop", func(f *DuetFacts) { f.Foreign = 3 * time.Second }, busy(.4), "", true},
+		{"many of them between the stints", func(f *DuetFacts) { f.Foreign = 17 * time.Second },
+			busy(.1), "", true},
+		{"many of them", func(f *DuetFacts) { f.Foreign = 17 * time.Second }, busy(.6),
+			"foreign-cpu", true},
 		{"many of them beside a small load", func(f *DuetFacts) { f.Foreign = 17 * time.Second },
-			schedule, "", true},
+			func(c *record.Cell) { schedule(c); busy(.6)(c) }, "", true},
 		{"one message in fifty is late", nil, func(c *record.Cell) {
 			schedule(c)
 			requests(c).Late.RecordN(int64(20*time.Millisecond), 20)

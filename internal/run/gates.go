@@ -30,10 +30,10 @@ const (
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
 	// A disturbance meets all models of a duet: ratios still count up to these limits, absolute
-	// figures up to those above. Shares of the machine; the second is of loads that keep
-	// no schedule, for one with a schedule leaves cores to others.
+	// figures up to those above. Shares of the machine; the second is of the stints of loads that
+	// keep no schedule, for one with a schedule leaves cores to others.
 	maxDuetSteal   = .20
-	maxDuetForeign = .80
+	maxDuetForeign = .50
 	// of a duet's window: so many of the messages are read late, and a median moves by as many
 	// percentiles at most
 	maxDuetWait = .05
@@ -71,6 +71,7 @@ type DuetFacts struct {
 	Steal   time.Duration // by the hypervisor
 	Foreign time.Duration // CPU of what is neither server, load nor laboratory
 	Resting time.Duration // CPU of the other models' servers while they rested
+	Stints  time.Duration // of this model, by the clock
 }
 
 // A gate looks at a cell and says why it cannot count, or nothing.
@@ -400,30 +401,28 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 }
 
 func foreign(c *record.Cell, f Facts) *record.Reason {
-	if d := f.Duet; d != nil {
-		share := d.share(d.Foreign, f)
-		if share <= maxDuetForeign || interval(c) > 0 {
-			return nil
-		}
-		return void("foreign-cpu", share, maxDuetForeign,
-			"other processes used %.0f %% of the cores, at most %.0f %% leave ratios what they are",
-			100*share, 100*maxDuetForeign)
-	}
 	ends, ok := marks(c)
 	if !ok {
 		return nil
 	}
 	a, b := ends[0], ends[1]
 	wall := float64(b.At-a.At) * float64(f.Cores)
+	limit := maxForeign
+	if f.Duet != nil {
+		if interval(c) > 0 || f.Duet.Stints <= 0 {
+			return nil
+		}
+		wall, limit = float64(f.Duet.Stints)*float64(f.Cores), maxDuetForeign
+	}
 	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User +
 		c.Result.System
 	share := float64(b.Busy-a.Busy-ours) / wall
-	if share <= maxForeign {
+	if share <= limit {
 		return nil
 	}
-	return void("foreign-cpu", share, maxForeign,
+	return void("foreign-cpu", share, limit,
 		"other processes used %.1f %% of the cores, at most %.0f %% is allowed", 100*share,
-		100*maxForeign)
+		100*limit)
 }
 
 func clock(_ *record.Cell, f Facts) *record.Reason {

@@ -16,6 +16,7 @@ type Stints struct {
 	sum     Sample // as of a server that had run in nothing but counted stints
 	opened  time.Duration
 	resting time.Duration // CPU at rest
+	spent   time.Duration // from the beginnings of stints to their ends, by the clock
 }
 
 // NewStints begins to sample a group. The interval is the one of figures over intervals.
@@ -57,6 +58,7 @@ func (s *Stints) End(window time.Duration) {
 		return
 	}
 	s.add(now.Sub(s.begun))
+	s.spent += now.At - s.begun.At
 	s.begun = now
 	s.sum.At = s.opened + window
 	s.sum.RSS, s.sum.PSS, s.sum.Kernel, s.sum.Mark, s.sum.Ran = now.RSS, 0, 0, "", nil
@@ -89,6 +91,10 @@ func (s *Stints) Close() {
 
 // Resting is the CPU that the server has used since the window opened while others ran.
 func (s *Stints) Resting() time.Duration { return s.resting }
+
+// Spent is the time between Begin and End of all stints: somewhat more than they were, for it is
+// what the machine's counters are about.
+func (s *Stints) Spent() time.Duration { return s.spent }
 
 // Series returns the data.
 func (s *Stints) Series() Series {

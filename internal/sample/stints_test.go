@@ -37,6 +37,9 @@ func TestStints(t *testing.T) {
 		if !ok || d.Wall != window || d.Wall != 5*each {
 			t.Fatalf("marks: %v, a window of %v, want %v", ok, d.Wall, window)
 		}
+		if s.Spent() < counted {
+			t.Errorf("stints of %v by the clock used %v of CPU", s.Spent(), counted)
+		}
 		within := 5 * slack(o).Seconds() * 1e3
 		near(t, "CPU ms in stints", d.CPU().Seconds()*1e3, counted.Seconds()*1e3, within)
 		near(t, "CPU ms at rest", s.Resting().Seconds()*1e3, resting.Seconds()*1e3, within)
