@@ -44,8 +44,8 @@ type Config struct {
 	NoAutoconf bool // router advertisements are ignored
 	// NoDAD skips duplicate address detection (RFC 4862 section 5.4).
 	NoDAD bool
-	// TCP has the defaults for connections; the stack sets MSS, PeerMSS and Clock. KeepAlive is 15 s
-	// if it is 0, as in package net, and off if it is negative.
+	// TCP has the defaults for connections; the stack sets MSS, PeerMSS and Clock. A KeepAlive of 0
+	// means 15 s, as in package net, and a negative one switches it off.
 	TCP tcp.Config
 	// SocketBuffer bounds the datagrams that wait in a UDP socket, in bytes; 0: 256 datagrams.
 	SocketBuffer int

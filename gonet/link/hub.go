@@ -83,12 +83,10 @@ func (p *Port) Write(gso GSO, pieces ...[]byte) error {
 	for _, b := range pieces {
 		n += copy(header[n:], b)
 	}
-	e, _, err := wire.ParseEthernet(header[:n])
-	if err != nil {
-		return nil
+	if e, _, err := wire.ParseEthernet(header[:n]); err == nil {
+		p.hub.learn(e.Src, p)
+		p.hub.forward(p, e.Dst, gso, pieces)
 	}
-	p.hub.learn(e.Src, p)
-	p.hub.forward(p, e.Dst, gso, pieces)
 	return nil
 }
 
