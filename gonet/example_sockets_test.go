@@ -1,0 +1,77 @@
+package gonet_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"interleave/gonet"
+)
+
+// A server of UDP that has a socket of its own for a peer, at the port of the socket for all.
+func ExampleDialer_localAddr() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	all, _ := server.ListenPacket("udp", ":53")
+	peer, _ := client.ListenPacket("udp", "10.0.0.1:4000")
+	_, _ = peer.WriteTo([]byte("first"), &net.UDPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 53})
+	b := make([]byte, 100)
+	n, from, info, err := all.ReadInfo(b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s from %v to %v, TTL %d\n", b[:n], from, info.Local, info.TTL)
+
+	own, err := gonet.Dialer{Stack: server, LocalAddr: all.LocalAddr()}.DialContext(
+		context.Background(), "udp", from.String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(own.LocalAddr(), "to", own.RemoteAddr())
+	// Output:
+	// first from 10.0.0.1:4000 to 10.0.0.2, TTL 64
+	// 10.0.0.2:53 to 10.0.0.1:4000
+}
+
+// Options of one connection, with the methods of *net.TCPConn.
+func ExampleConn_SetKeepAliveConfig() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	_, _ = server.Listen("tcp", ":80")
+	c, err := client.Dial("tcp", "10.0.0.2:80")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	conn := c.(*gonet.Conn)
+	fmt.Println(conn.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Minute}),
+		conn.SetUserTimeout(30*time.Second), conn.SetNoDelay(false), conn.SetLinger(5))
+	// Output: <nil> <nil> <nil> <nil>
+}
+
+// An echo request, sent and received as bytes.
+func ExampleStack_ListenICMP() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	c, err := client.ListenICMP("ip4:icmp", "10.0.0.1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	request := []byte{8, 0, 0, 0, 0, 7, 0, 1, 'h', 'i'} // the stack fills in the checksum
+	_, _ = c.WriteTo(request, &net.IPAddr{IP: net.IPv4(10, 0, 0, 2)})
+	b := make([]byte, 100)
+	n, from, err := c.ReadFrom(b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("type %d from %v: %s\n", b[0], from, b[8:n])
+	// Output: type 0 from 10.0.0.2: hi
+}
