@@ -10,7 +10,8 @@ import (
 
 func TestBudgets(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"10m": 10 * time.Minute, "1h": time.Hour, "90m": 90 * time.Minute, "1h30m": 90 * time.Minute,
+		"10m": 10 * time.Minute, "1h": time.Hour, "90m": 90 * time.Minute,
+		"1h30m":     90 * time.Minute,
 		"overnight": 8 * time.Hour, "720h": 720 * time.Hour,
 	} {
 		var b budget
@@ -18,7 +19,8 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %v", text, time.Duration(b), err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "0s", "-1h", "10", "ten minutes", "721h", "1e9h", "NaNs"} {
+	for _, text := range []string{"", "0", "0s", "-1h", "10", "ten minutes", "721h", "1e9h",
+		"NaNs"} {
 		var b budget
 		if err := b.Set(text); err == nil || b != 0 {
 			t.Errorf("%q: got %v, want an error", text, time.Duration(b))

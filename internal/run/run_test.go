@@ -349,17 +349,17 @@ func TestPrecisionAddsRounds(t *testing.T) {
 		rounds int
 	}{
 		{"never wide", func(int) float64 { return 0 }, 6},
-		{"wide for ever", func(round int) float64 { return .5 * float64(round%3-1) }, 9},
+		{"wide for ever", func(round int) float64 { return .5 * float64(round%3-1) }, 12},
 		{"wide at first", func(round int) float64 {
-			// the widest of 6 rounds is left out of 7
+			// the widest two of the pairwise means are left out of 10 rounds, and none before
 			return map[int]float64{1: .03, 2: -.03}[round]
-		}, 7},
+		}, 10},
 	}
 	for _, tt := range tests {
 		tree := madeTree()
 		tree.Experiments = tree.Experiments[:1]
 		e := tree.Experiments[0]
-		e.Normal.MaxRounds = 9
+		e.Normal.MaxRounds = 12
 		e.Claims = []manifest.Claim{{
 			ID: "D1", Kind: "direction", Metric: manifest.Throughput, Sense: "less", Margin: 1.05,
 			Of: manifest.Term{Model: "b"}, Against: manifest.Term{Model: "a"},

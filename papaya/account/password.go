@@ -60,8 +60,8 @@ const (
 	maxLanes     = 16
 )
 
-// Limits of passwords in bytes. MinPassword is the default of the least length, and our choice: NIST
-// SP 800-63B asks for 15 if the password is the only factor, and for 8 with a second one.
+// Limits of passwords in bytes. MinPassword is the default of the least length, and our choice: SP
+// 800-63B of NIST asks for 15 if the password is the only factor, and for 8 with a second one.
 // MaxPassword keeps SASL PLAIN within one piece of 400 bytes of base64.
 const (
 	MinPassword = 12
