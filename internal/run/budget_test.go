@@ -242,6 +242,37 @@ func TestTheEndOfABudgetGoesToWhatWasBegun(t *testing.T) {
 	}
 }
 
+// TestASettledPointIsNotMeasuredAgain has a claim about two points, of which one is noisy: after the
+// first look the other one has no more rounds.
+func TestASettledPointIsNotMeasuredAgain(t *testing.T) {
+	tree := madeTree()
+	tree.Experiments = tree.Experiments[:1]
+	tree.Experiments[0].Claims = []manifest.Claim{less("D2")}
+	odd := 0
+	w := aWorld{rates: map[string]float64{"b": 500}, noise: .01, spoil: func(s *Spec,
+		c *record.Cell) {
+		if s.Point.X == 8 && s.Model.Name == "b" {
+			odd++
+			answered(c, 1000*math.Exp(-.16+.12*float64(odd%2)))
+		}
+	}}
+	r := spending(t, tree, w, 2*time.Minute)
+	settled, noisy := 0, 0
+	for _, c := range r.Cells {
+		switch {
+		case c.Model != "b":
+		case strings.HasSuffix(c.Point, "= 8"):
+			noisy++
+		case noisy <= 6: // afterwards the claim is decided, and time is left for figures
+			settled++
+		}
+	}
+	if settled != 6 || noisy < 8 {
+		t.Errorf("%d rounds of the settled point and %d of the noisy one, %q, %+v", settled, noisy,
+			words(r), r.Record.Header().Undecided)
+	}
+}
+
 // TestAServerThatFailsIsGivenUp: three rounds are enough to see that a model does not work.
 func TestAServerThatFailsIsGivenUp(t *testing.T) {
 	tree := madeTree()

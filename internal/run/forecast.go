@@ -113,7 +113,7 @@ func (p *Planner) Learn(experiments []*manifest.Experiment, earlier *record.Run)
 		rounds[s.goal] = s.Rounds + s.Need
 		for _, e := range experiments {
 			for _, found := range p.verdicts(e, earlier.Cells) {
-				if e == s.goal.e && found.Claim.ID == s.Claim.ID && decided(&found) {
+				if e == s.goal.e && found.Claim.ID == s.Claim.ID && found.Decided() {
 					rounds[s.goal] = max(stats.MinRounds, decidedAfter(&found))
 				}
 			}

@@ -166,8 +166,9 @@ type Standing struct {
 	Need       int           // further rounds until a decision, as far as can be told
 	Takes      time.Duration // what they cost
 
-	goal  *goal
-	needs []*series // what these rounds have to measure
+	goal *goal
+	// what these rounds have to measure: less than at first, if a part is settled
+	needs []*series
 }
 
 // State is where a claim is between the beginning of a run and its verdict.
@@ -309,11 +310,12 @@ func (p *Planner) standing(g *goal, v *view) Standing {
 	switch {
 	case found.Condition != "" && found.Condition != g.condition:
 		s.Need = 1 // cells of another condition are judged until this one is measured
-	case decided(found):
+	case found.Decided():
 		s.State = Decided
 		return s
 	default:
-		s.Need, s.Reason = further(found, s.Rounds)
+		s.needs = unsettled(found, g.needs)
+		s.Need, s.Reason = further(found, v.joint(s.needs))
 		if s.Need == 0 {
 			s.State = GivenUp
 			return s

@@ -351,7 +351,7 @@ func TestPrecisionAddsRounds(t *testing.T) {
 		{"never wide", func(int) float64 { return 0 }, 6},
 		{"wide for ever", func(round int) float64 { return .5 * float64(round%3-1) }, 12},
 		{"wide at first", func(round int) float64 {
-			// the widest two of the pairwise means are left out of 10 rounds, and none before
+			// of ten rounds the interval leaves out the two that are widest
 			return map[int]float64{1: .03, 2: -.03}[round]
 		}, 10},
 	}
