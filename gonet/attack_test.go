@@ -61,6 +61,7 @@ func newLoneAttacker(t *testing.T, change ...func(*Config)) *attacker {
 	}()
 	o.victim = host6(t, other, "2", append([]func(*Config){func(c *Config) {
 		c.NoDAD, c.NoAutoconf = true, true
+		c.TCP.KeepAlive = -1 // attackers do not answer probes, and tests sleep for minutes
 	}}, change...)...)
 	return o
 }

@@ -242,7 +242,7 @@ func TestTheEndOfABudgetGoesToWhatWasBegun(t *testing.T) {
 	}
 }
 
-// TestASettledPointIsNotMeasuredAgain has a claim about two points, of which one is noisy: after the
+// TestASettledPointIsNotMeasuredAgain has a claim about two points, one of them noisy: after the
 // first look the other one has no more rounds.
 func TestASettledPointIsNotMeasuredAgain(t *testing.T) {
 	tree := madeTree()
