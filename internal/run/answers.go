@@ -11,33 +11,12 @@ import (
 	"interleave/internal/verdict"
 )
 
-// claimNeeds are the models that a claim compares, at each of its points. Of "all others" they are
-// those that this machine can measure.
+// claimNeeds are the models that a claim compares, at each of its points, under the condition that
+// the planner has chosen. Of "all others" they are those that this machine can measure.
 func claimNeeds(e *manifest.Experiment, c manifest.Claim, models verdict.Models) []verdict.Series {
-	var out []verdict.Series
-	add := func(point, model string) {
-		if s := (verdict.Series{Point: point, Model: model}); !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	others := slices.Contains(c.Best, manifest.Others)
-	for _, p := range e.ClaimPoints(c) {
-		if p.X <= 0 && (c.Shape == "linear" || c.Shape == "widens" || c.Kind == "crossover") {
-			continue // logarithmic axes have no place for it
-		}
-		for _, t := range append([]manifest.Term{c.Of, c.Against}, c.Order...) {
-			switch {
-			case t.Model != "" && t.Point != "":
-				add(t.Point, t.Model)
-			case t.Model != "":
-				add(p.Name, t.Model)
-			}
-		}
-		for _, m := range e.Rivals(c, p) {
-			if !others || models.Missing(e.Service, m) == "" {
-				add(p.Name, m)
-			}
-		}
+	out := verdict.Needs(e, c, models)
+	for i := range out {
+		out[i].Condition = ""
 	}
 	return out
 }

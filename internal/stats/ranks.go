@@ -7,56 +7,12 @@ package stats
 
 import (
 	"math"
-	"slices"
 	"sync"
 )
 
 // exactLimit is the largest number of values whose null distribution is computed exactly. At 60
 // that takes .3 ms for signed ranks; runs have 6 to 30 rounds.
 const exactLimit = 60
-
-// RankTest is the result of a rank test. Its p-values are for the alternatives that its
-// function names.
-type RankTest struct {
-	N         int     // values that took part
-	Statistic float64 // sum of the positive ranks, or U
-	Less      float64 // one-sided p-value: as small a statistic or smaller
-	Greater   float64 // one-sided p-value: as large a statistic or larger
-	TwoSided  float64 // twice the smaller one, at most 1
-	Exact     bool    // from the exact null distribution
-}
-
-// doubledRanks gives twice the mid-rank of every value, in the order of the values, and the sum of
-// t^3-t over the groups of t equal values.
-func doubledRanks(values []float64) (ranks []int, ties float64) {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
-	ranks = make([]int, len(values))
-	for start := 0; start < len(order); {
-		end := start + 1
-		for end < len(order) && values[order[end]] == values[order[start]] {
-			end++
-		}
-		for _, i := range order[start:end] {
-			ranks[i] = start + 1 + end // twice the mean of start+1 .. end
-		}
-		t := float64(end - start)
-		ties += t*t*t - t
-		start = end
-	}
-	return ranks, ties
-}
 
 // signedSums is the probability of every sum when each of the ranks is counted with
 // probability one half.
@@ -110,28 +66,6 @@ func chosenSums(ranks []int, m int) []float64 {
 		ways[m][s] /= all
 	}
 	return ways[m]
-}
-
-// tails gives the one-sided p-values of sum in an exact distribution.
-func tails(p []float64, sum int) (less, greater float64) {
-	for s, q := range p {
-		if s <= sum {
-			less += q
-		}
-		if s >= sum {
-			greater += q
-		}
-	}
-	return min(less, 1), min(greater, 1)
-}
-
-// normalTails approximates them, with the continuity correction of half a rank.
-func normalTails(statistic, mean, variance float64) (less, greater float64) {
-	if variance == 0 {
-		return 1, 1 // every value ties with every other: the ranks say nothing
-	}
-	sd := math.Sqrt(variance)
-	return normalCDF((statistic + .5 - mean) / sd), normalCDF((mean + .5 - statistic) / sd)
 }
 
 // criticalRank is the largest k with P(statistic <= k) <= tail in a null distribution of whole

@@ -15,14 +15,12 @@ type Series struct {
 
 // Needs are the series that decide a claim: every model that it compares, at every point that it
 // speaks of. They follow from the experiment alone, before any cell is there. A claim about lines
-// of code or builds needs none, nor does one that cannot be compared here. A claim that names no
-// condition is judged on cores of the server's own, unless the experiment never measures so.
+// of code or builds needs none, nor does one that no machine can compare. Models that are missing
+// here are among them, but for those of "all others". A claim that names no condition is judged on
+// cores of the server's own, unless the experiment never measures so.
 func Needs(e *manifest.Experiment, c manifest.Claim, models Models) []Series {
 	j := judge{index: newIndex(e, nil), models: models}
 	if c.Comparable != "" || c.Metric == manifest.Lines || c.Kind == manifest.KindBuilds {
-		return nil
-	}
-	if missing, _ := j.notHere(c); missing != "" {
 		return nil
 	}
 	condition := c.Condition
