@@ -168,7 +168,7 @@ func TestNeeds(t *testing.T) {
 			"a@alone b@alone c@alone"},
 		{"all others that are here", best(direction("a", "", "greater", "alone"), "others"), lost,
 			"a@alone b@alone"},
-		{"a model that is not here", direction("c", "a", "less", "alone"), lost, ""},
+		{"a model that is not here", direction("c", "a", "less", "alone"), lost, "c@alone a@alone"},
 		{"another condition", with(direction("b", "a", "less", "alone"), shared), noModels,
 			"b@alone/shared a@alone/shared"},
 		{"a crossing", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput,
