@@ -28,4 +28,4 @@ out/bin/interleave report "$run" --format html --output "$made/report.html"
 		printf '</svg>\n'
 	done
 	printf '</svg>\n'
-} > docs/report.svg
+} >docs/report.svg
