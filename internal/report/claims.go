@@ -133,10 +133,13 @@ func (s *study) together(e *experiment, v verdict.Verdict) string {
 	}
 	text := fmt.Sprintf("Among the %d claims of %s that were judged (Holm): p = %s", h.claims,
 		h.source, quantity.Significant(h.p, 2))
-	if h.p > stats.Alpha {
-		return text + ", so one of them may be reproduced by luck; more rounds tell."
+	switch {
+	case h.p <= stats.Alpha:
+		return text + "."
+	case len(s.Header.Budgets) > 0: // a decided claim had no more rounds, and its p is near .05
+		return ""
 	}
-	return text + "."
+	return text + ", so one of them may be reproduced by luck; more rounds tell."
 }
 
 // drawable are the parts that rest on rounds: lines of code are counted, not measured.

@@ -157,8 +157,8 @@ func labels(of map[string]int) string {
 // claimTable has a row for each comparison that a verdict rests on.
 func claimTable(v verdict.Verdict) table {
 	t := table{
-		Caption: "Estimate over rounds; the 90 % interval decides what lies inside a margin, " +
-			"the 95 % interval what lies outside.",
+		Caption: "Estimate over all rounds. The 95 % interval, which is valid at every look, " +
+			"decides; the 90 % interval is for comparison.",
 		Head: []string{"comparison", "estimate", "95 % interval", "90 % interval", "published",
 			"reproduces the claim", "rounds", "verdict"},
 	}
