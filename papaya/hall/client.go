@@ -40,6 +40,7 @@ type Client struct {
 	sasl             string // the pieces of AUTHENTICATE so far
 	mechanism        string
 	signing          bool // a login is being checked
+	opering          bool // it is that of OPER
 	version          int  // of CAP LS
 	closed           bool
 
@@ -51,6 +52,7 @@ type Client struct {
 	backlogs         []*backlog
 	captured         *[][]byte // replies to a labelled line
 	searching        bool      // a search is running
+	watched          map[string]bool
 }
 
 // Connect adds a connection.
@@ -82,7 +84,7 @@ func (c *Client) Nick() string {
 }
 
 // caps are the capabilities that a client has requested.
-type caps uint16
+type caps uint32
 
 const (
 	serverTime caps = 1 << iota // the first three change the form of a line
@@ -101,6 +103,7 @@ const (
 	inviteNotify
 	extendedJoin
 	registration
+	userhostInNames
 
 	looks = serverTime | messageTags | accountTag
 )
@@ -117,7 +120,7 @@ var capNames = []struct {
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
-	{"server-time", serverTime}, {"setname", setname},
+	{"server-time", serverTime}, {"setname", setname}, {"userhost-in-names", userhostInNames},
 }
 
 // write sends a line, or keeps it while the replies to a label are collected.
@@ -196,6 +199,7 @@ func (h *Hall) Disconnect(c *Client, why string) { h.close(c, why) }
 func (h *Hall) forget(c *Client) {
 	delete(h.clients, c.ID)
 	delete(h.behind, c)
+	h.unwatchAll(c)
 	c.backlogs = nil
 }
 
@@ -206,6 +210,7 @@ type out struct {
 	account string
 	kept    bool   // it is in the text and has a msgid
 	at      uint64 // its offset
+	id      string // the msgid of a line that is not kept
 	time    int64
 	batch   string
 	forms   [looks + 1][]byte
@@ -255,6 +260,10 @@ func (o *out) form(b []byte, look caps) []byte {
 	if look&serverTime != 0 {
 		tag("time=")
 		b = time.UnixMilli(o.time).UTC().AppendFormat(b, clockForm)
+	}
+	if look&messageTags != 0 && o.id != "" {
+		tag("msgid=")
+		b = append(b, o.id...)
 	}
 	if look&messageTags != 0 && o.kept {
 		tag("msgid=")

@@ -50,10 +50,13 @@ func init() {
 		"KILL":    {words: 1, apply: (*Hall).kill},
 		"SETNAME": {words: 1, apply: (*Hall).setname},
 
-		"NAMES": {ask: (*Hall).names},
-		"WHO":   {ask: (*Hall).who},
-		"WHOIS": {words: 1, ask: (*Hall).whois},
-		"LIST":  {ask: (*Hall).list},
+		"NAMES":   {ask: (*Hall).names},
+		"WHO":     {ask: (*Hall).who},
+		"WHOWAS":  {words: 1, ask: (*Hall).whowas},
+		"MONITOR": {words: 1, ask: (*Hall).monitor},
+		"OPER":    {words: 2, ask: (*Hall).oper},
+		"WHOIS":   {words: 1, ask: (*Hall).whois},
+		"LIST":    {ask: (*Hall).list},
 		"MOTD": {ask: func(h *Hall, c *Client,
 			_ *irc.Message) Entry {
 			h.motd(c)
@@ -101,6 +104,10 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 	h.eachNeighbour(u, o.to)
 	o.to(c)
 	before, after := irc.Lower(u.nick), irc.Lower(nick)
+	if before != after {
+		h.remember(u)
+		h.went(u.nick)
+	}
 	u.nick = nick
 	u.source = u.nick + "!" + u.name + "@" + u.host
 	if before == after {
@@ -114,6 +121,7 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 		delete(m.room.absent, after)
 	}
 	h.takeNick(u)
+	h.came(u)
 	if c != nil {
 		h.stopCatchUp(c, nil)
 		h.catchUpInbox(u)

@@ -85,6 +85,12 @@ type Hall struct {
 	batchNumber uint64             // numbers the batches of the log
 	shared      []*room            // rooms that have runs of the current batch
 	told        out                // the message that is being sent; one at a time
+	tagged      uint64             // numbers the TAGMSG of one batch
+
+	// This server's own memory, which is not saved.
+	watchers            map[string]map[*Client]bool // clients that watch a folded nick
+	departed            []departed
+	mostHere, mostUsers int
 }
 
 // An origin is one run of one server.
@@ -113,13 +119,15 @@ type user struct {
 	account string
 	role    Role
 	away    string
-	secure  bool
-	since   int64
-	source  string // nick!name@host
-	inbox   mark
-	rooms   []*member
-	client  *Client // nil if the client is on another server
-	round   uint64
+	// An invisible user (+i) is found only by those who know its nick or share a room with it.
+	invisible bool
+	secure    bool
+	since     int64
+	source    string // nick!name@host
+	inbox     mark
+	rooms     []*member
+	client    *Client // nil if the client is on another server
+	round     uint64
 }
 
 // A mark says up to which offset of the text somebody has received messages.
@@ -189,7 +197,7 @@ func New(config Config, at uint64) *Hall {
 		servers: map[string]*peer{}, users: map[origin]map[uint64]*user{},
 		nicks: map[string]*user{}, known: map[string]*known{},
 		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{},
-		behind: map[*Client]bool{},
+		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
 	}
 }
 
@@ -228,6 +236,7 @@ func (h *Hall) Begin(b Batch) bool {
 	h.shared = h.shared[:0]
 	h.advance(p, b.Time)
 	p.number = b.Number
+	h.tagged = 0
 	h.from = origin{b.Server, b.Run}
 	h.stamp = time.UnixMilli(h.now).UTC().AppendFormat(h.stamp[:0], clockForm+" ")
 	return true

@@ -142,6 +142,8 @@ func (h *Hall) leave(u *user, why string) {
 		k.mark = max(k.mark, u.inbox.at)
 	}
 	delete(h.nicks, folded)
+	h.remember(u)
+	h.went(u.nick)
 	delete(h.users[u.origin], u.id)
 	if u.client != nil {
 		h.close(u.client, why)

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"strconv"
 	"strings"
 
 	"interleave/papaya/irc"
@@ -149,6 +150,7 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		}
 		o := h.newOut(u, "TAGMSG "+target)
 		o.tags = tags
+		o.id = h.tagID()
 		if target[0] == '#' {
 			if r := h.writable(u, u.client, target); r != nil {
 				h.toRoom(r, u, o, messageTags)
@@ -166,6 +168,18 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		}
 		h.echoTags(u, o)
 	}
+}
+
+// tagID returns a msgid for a TAGMSG. It is the same on all servers, and none of a message in the
+// text, whose msgid has no dot.
+func (h *Hall) tagID() string {
+	h.tagged++
+	number := uint64(0)
+	if p := h.servers[h.from.server]; p != nil {
+		number = p.number
+	}
+	return strconv.FormatInt(h.from.run, 36) + "." + strconv.FormatUint(number, 36) + "." +
+		strconv.FormatUint(h.tagged, 36)
 }
 
 func (h *Hall) echoTags(u *user, o *out) {

@@ -8,12 +8,47 @@ import (
 	"interleave/papaya/irc"
 )
 
-// asksMode says whether a MODE is a question: for a user's own modes (there are none), a room's
-// modes, or its bans.
-func asksMode(_ *Hall, m *irc.Message) bool {
+// asksMode says whether a MODE is a question: for a user's own modes or another's, a room's modes,
+// or its bans.
+func asksMode(h *Hall, m *irc.Message) bool {
 	word := strings.TrimLeft(m.Param(1), "+")
-	return len(m.Params) == 1 || m.Param(0) == "" || m.Param(0)[0] != '#' || len(m.Params) == 2 &&
-		(word == "b" || word == "")
+	if room := m.Param(0) != "" && m.Param(0)[0] == '#'; !room {
+		return len(m.Params) == 1 || h.nicks[irc.Lower(m.Param(0))] == nil
+	}
+	return len(m.Params) == 1 || len(m.Params) == 2 && (word == "b" || word == "")
+}
+
+// mode answers MODE questions: the modes of a room or of the user, and bans.
+func (h *Hall) mode(c *Client, m *irc.Message) Entry {
+	target := m.Param(0)
+	if target == "" || target[0] != '#' {
+		if h.nicks[irc.Lower(target)] == nil {
+			h.num(c, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
+		} else if irc.Lower(target) != irc.Lower(c.user.nick) {
+			h.num(c, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
+		} else {
+			h.num(c, irc.RPL_UMODEIS, c.user.modes())
+		}
+		return Entry{}
+	}
+	r := h.rooms[irc.Lower(target)]
+	in := c.user.in(r)
+	switch {
+	case r == nil || r.hidden() && in == nil:
+		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(target)+" :No such channel")
+	case len(m.Params) > 1 && in == nil:
+		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
+	case len(m.Params) > 1:
+		for _, b := range r.bans {
+			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000,
+				10))
+		}
+		h.num(c, irc.RPL_ENDOFBANLIST, r.name+" :End of channel ban list")
+	default:
+		h.num(c, irc.RPL_CHANNELMODEIS, r.name+" "+r.modeLine(in != nil))
+		h.num(c, irc.RPL_CREATIONTIME, r.name+" "+strconv.FormatInt(r.created/1000, 10))
+	}
+	return Entry{}
 }
 
 // maxChanges is how many modes with a parameter one line may change, as on other servers.
@@ -37,7 +72,52 @@ func (ch *change) add(sign, letter byte, word string) {
 	}
 }
 
+// modes returns a user's own modes.
+func (u *user) modes() string {
+	line := "+"
+	if u.invisible {
+		line += "i"
+	}
+	if u.role.runs() {
+		line += "o"
+	}
+	return line
+}
+
+// setUserMode changes a user's own modes. A role cannot be given up by MODE -o: it is the account's.
+func (h *Hall) setUserMode(u *user, m *irc.Message) {
+	if h.nicks[irc.Lower(m.Param(0))] != u {
+		h.num(u.client, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
+		return
+	}
+	done, sign, unknown := change{}, byte('+'), false
+	for _, letter := range []byte(m.Param(1)) {
+		switch letter {
+		case '+', '-':
+			sign = letter
+		case 'i':
+			if on := sign == '+'; u.invisible != on {
+				u.invisible = on
+				done.add(sign, letter, "")
+			}
+		case 'o':
+		default:
+			unknown = true
+		}
+	}
+	if done.letters != "" {
+		h.newOut(u, "MODE "+u.nick+" "+done.letters).to(u.client)
+	}
+	if unknown {
+		h.num(u.client, irc.ERR_UMODEUNKNOWNFLAG, ":Unknown MODE flag")
+	}
+}
+
 func (h *Hall) setMode(u *user, m *irc.Message) {
+	if m.Param(0) != "" && m.Param(0)[0] != '#' {
+		h.setUserMode(u, m)
+		return
+	}
 	r, in := h.membership(u, m.Param(0))
 	if r == nil {
 		return
@@ -133,6 +213,10 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 func (h *Hall) setRight(u *user, r *room, sign, letter byte, word string, done *change) {
 	to := h.nicks[irc.Lower(word)].in(r)
 	if word == "" {
+		return
+	}
+	if h.nicks[irc.Lower(word)] == nil {
+		h.num(u.client, irc.ERR_NOSUCHNICK, middle(word)+" :No such nick/channel")
 		return
 	}
 	if to == nil {

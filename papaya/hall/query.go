@@ -35,6 +35,9 @@ func (h *Hall) sendNames(c *Client, r *room) {
 	line := []byte(head)
 	for _, m := range r.here {
 		nick := m.user.nick
+		if c.caps&userhostInNames != 0 {
+			nick = m.user.source
+		}
 		if len(line)+len(nick)+3 > limit {
 			h.num(c, irc.RPL_NAMREPLY, string(line))
 			line = append(line[:0], head...)
@@ -50,33 +53,6 @@ func (h *Hall) sendNames(c *Client, r *room) {
 	h.num(c, irc.RPL_ENDOFNAMES, r.name+" :End of NAMES")
 }
 
-func (h *Hall) who(c *Client, m *irc.Message) Entry {
-	target := m.Param(0)
-	if target != "" && target[0] == '#' {
-		if r := h.rooms[irc.Lower(target)]; r != nil && (!r.hidden() || c.user.in(r) != nil) {
-			for _, in := range r.here {
-				h.whoLine(c, r.name, in.user, in.prefix(c))
-			}
-		}
-	} else if u := h.nicks[irc.Lower(target)]; u != nil {
-		h.whoLine(c, "*", u, "")
-	}
-	if target == "" {
-		target = "*"
-	}
-	h.num(c, irc.RPL_ENDOFWHO, middle(target)+" :End of WHO")
-	return Entry{}
-}
-
-func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
-	here := "H"
-	if u.away != "" {
-		here = "G"
-	}
-	h.num(c, irc.RPL_WHOREPLY, fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host,
-		h.config.Name, u.nick, here, prefix, u.real))
-}
-
 func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	nick := m.Params[len(m.Params)-1]
 	u := h.nicks[irc.Lower(nick)]
@@ -88,7 +64,7 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	h.num(c, irc.RPL_WHOISUSER, fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
 	line := ""
 	for _, in := range u.rooms {
-		if in.room.hidden() && c.user.in(in.room) == nil {
+		if (in.room.hidden() || u.invisible && u != c.user) && c.user.in(in.room) == nil {
 			continue
 		}
 		if len(line)+len(in.room.name) > 380 {
@@ -142,11 +118,28 @@ func (h *Hall) list(c *Client, m *irc.Message) Entry {
 }
 
 func (h *Hall) lusers(c *Client, _ *irc.Message) Entry {
-	h.num(c, irc.RPL_LUSERCLIENT, fmt.Sprintf(":There are %d users and 0 invisible on %d servers",
-		len(h.nicks), max(1, len(h.servers))))
-	h.num(c, irc.RPL_LUSERCHANNELS, strconv.Itoa(len(h.rooms))+" :channels formed")
-	h.num(c, irc.RPL_LUSERME, fmt.Sprintf(":I have %d clients and %d servers", len(h.clients),
+	here, all, rooms := h.Here()
+	invisible, operators := 0, 0
+	for _, u := range h.nicks {
+		if u.invisible {
+			invisible++
+		}
+		if u.role.runs() {
+			operators++
+		}
+	}
+	h.num(c, irc.RPL_LUSERCLIENT, fmt.Sprintf(":There are %d users and %d invisible on %d servers",
+		all-invisible, invisible, max(1, len(h.servers))))
+	h.num(c, irc.RPL_LUSEROP, strconv.Itoa(operators)+" :operator(s) online")
+	h.num(c, irc.RPL_LUSERUNKNOWN, strconv.Itoa(len(h.clients)-here)+" :unknown connection(s)")
+	h.num(c, irc.RPL_LUSERCHANNELS, strconv.Itoa(rooms)+" :channels formed")
+	h.num(c, irc.RPL_LUSERME, fmt.Sprintf(":I have %d clients and %d servers", here,
 		max(0, len(h.servers)-1)))
+	h.mostHere, h.mostUsers = max(h.mostHere, here), max(h.mostUsers, all)
+	h.num(c, irc.RPL_LOCALUSERS, fmt.Sprintf("%d %d :Current local users %d, max %d", here,
+		h.mostHere, here, h.mostHere))
+	h.num(c, irc.RPL_GLOBALUSERS, fmt.Sprintf("%d %d :Current global users %d, max %d", all,
+		h.mostUsers, all, h.mostUsers))
 	return Entry{}
 }
 
@@ -167,11 +160,14 @@ func (h *Hall) userhost(c *Client, m *irc.Message) Entry {
 	var here []string
 	for _, nick := range m.Params[:min(len(m.Params), 5)] {
 		if u := h.nicks[irc.Lower(nick)]; u != nil {
-			sign := "+"
+			name, sign := u.nick, "+"
+			if u.role.runs() {
+				name += "*"
+			}
 			if u.away != "" {
 				sign = "-"
 			}
-			here = append(here, u.nick+"="+sign+u.name+"@"+u.host)
+			here = append(here, name+"="+sign+u.name+"@"+u.host)
 		}
 	}
 	h.num(c, irc.RPL_USERHOST, ":"+strings.Join(here, " "))

@@ -183,6 +183,10 @@ func (h *Hall) userCommand(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.ERR_ALREADYREGISTERED, ":You may not reregister")
 		return Entry{}
 	}
+	if m.Param(3) == "" {
+		h.num(c, irc.ERR_NEEDMOREPARAMS, "USER :The real name is empty")
+		return Entry{}
+	}
 	c.name = userName(m.Param(0))
 	c.real = truncate(m.Param(3), maxReal)
 	return h.register(c)
@@ -277,6 +281,11 @@ func (h *Hall) enter(e Entry) {
 		h.welcome(c)
 		h.catchUpInbox(u)
 	}
+	h.came(u)
+	h.mostUsers = max(h.mostUsers, len(h.nicks))
+	if h.from.server == h.config.Server {
+		h.mostHere = max(h.mostHere, len(h.users[h.from]))
+	}
 }
 
 // takeNick gives a user its nick, and the messages that wait for the nick.
@@ -311,8 +320,8 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
 	h.num(c, irc.RPL_CREATED, ":This server was started "+
 		h.config.Created.UTC().Format(time.DateTime+" UTC"))
-	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" o biklmntov bklov")
-	// One line with 13 tokens: some clients read only one.
+	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io biklmntov bklov")
+	// A line has at most 13 tokens, and some clients read only the first.
 	search := ""
 	if h.config.Search != nil {
 		search = " SEARCH"
@@ -323,6 +332,8 @@ func (h *Hall) welcome(c *Client) {
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
+	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("MONITOR=%d WHOX :are supported by this server",
+		maxMonitor))
 	h.motd(c)
 }
 
@@ -436,9 +447,13 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 // entry, if there is one.
 func (h *Hall) Signed(c *Client, account string, role Role, why string,
 	registering bool) (Entry, bool) {
-	c.signing = false
+	opering := c.opering
+	c.signing, c.opering = false, false
 	if c.closed {
 		return Entry{}, false
+	}
+	if opering {
+		return h.opered(c, account, role, why)
 	}
 	e := Entry{}
 	switch {

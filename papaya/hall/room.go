@@ -134,7 +134,10 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 		account = "*"
 	}
 	long := h.newOut(u, "JOIN "+r.name+" "+account+" :"+u.real)
-	var rights *out
+	var rights, away *out
+	if u.away != "" {
+		away = h.newOut(u, "AWAY :"+u.away)
+	}
 	if in.op || in.voice {
 		rights = &out{body: []byte(":" + h.config.Name + " MODE " + r.name + " +" + in.rights() +
 			" " + u.nick + "\r\n"), time: h.now}
@@ -151,6 +154,9 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 		}
 		if rights != nil && m != in {
 			rights.to(c)
+		}
+		if away != nil && m != in && c.caps&awayNotify != 0 {
+			away.to(c)
 		}
 	}
 }
@@ -251,6 +257,7 @@ func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 
 func (h *Hall) tellTopic(c *Client, r *room) {
 	h.num(c, irc.RPL_TOPIC, r.name+" :"+r.topic)
+	h.num(c, irc.RPL_TOPICWHOTIME, r.name+" "+r.setBy+" "+strconv.FormatInt(r.setAt/1000, 10))
 }
 
 func (h *Hall) setTopic(u *user, m *irc.Message) {
@@ -289,6 +296,8 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 		case !in.op:
 			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
+		case victim == nil && !away:
+			h.num(u.client, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
 		case to == nil && !away:
 			h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
 				" :They aren't on that channel")
@@ -327,37 +336,6 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 	o := h.newOut(u, "INVITE "+to.nick+" "+r.name)
 	o.to(to.client)
 	h.toRoom(r, u, o, inviteNotify)
-}
-
-// mode answers MODE questions: the modes of a room or of the user, and bans.
-func (h *Hall) mode(c *Client, m *irc.Message) Entry {
-	target := m.Param(0)
-	if target == "" || target[0] != '#' {
-		if irc.Lower(target) != irc.Lower(c.user.nick) {
-			h.num(c, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
-		} else {
-			h.num(c, irc.RPL_UMODEIS, "+")
-		}
-		return Entry{}
-	}
-	r := h.rooms[irc.Lower(target)]
-	in := c.user.in(r)
-	switch {
-	case r == nil || r.hidden() && in == nil:
-		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(target)+" :No such channel")
-	case len(m.Params) > 1 && in == nil:
-		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
-	case len(m.Params) > 1:
-		for _, b := range r.bans {
-			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000,
-				10))
-		}
-		h.num(c, irc.RPL_ENDOFBANLIST, r.name+" :End of channel ban list")
-	default:
-		h.num(c, irc.RPL_CHANNELMODEIS, r.name+" "+r.modeLine(in != nil))
-		h.num(c, irc.RPL_CREATIONTIME, r.name+" "+strconv.FormatInt(r.created/1000, 10))
-	}
-	return Entry{}
 }
 
 // modeLine returns the modes of a room; the key is for members only.

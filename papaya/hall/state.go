@@ -42,6 +42,7 @@ type (
 		Nick, Name, Host, Real, Account, Away raw
 		Role                                  raw `json:",omitempty"`
 		Secure                                bool
+		Invisible                             bool `json:",omitempty"`
 		Since                                 int64
 		Inbox                                 savedMark
 	}
@@ -138,7 +139,7 @@ func (h *Hall) Save() ([]byte, error) {
 		u := h.nicks[nick]
 		s.Users = append(s.Users, savedUser{raw(u.origin.server), u.origin.run, u.id, raw(u.nick),
 			raw(u.name), raw(u.host), raw(u.real), raw(u.account), raw(u.away),
-			raw(u.role.String()), u.secure, u.since, u.inbox.save()})
+			raw(u.role.String()), u.secure, u.invisible, u.since, u.inbox.save()})
 	}
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
@@ -205,7 +206,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name),
 			host: string(v.Host), real: string(v.Real), account: string(v.Account),
 			away: string(v.Away), role: parseRole(string(v.Role)),
-			secure: v.Secure, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag},
+			secure: v.Secure, invisible: v.Invisible, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag},
 			source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
 		if h.users[o] == nil {
 			h.users[o] = map[uint64]*user{}
