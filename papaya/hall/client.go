@@ -64,6 +64,9 @@ func (h *Hall) Connect(c *Client, sink Sink) {
 // Registered says whether a client has registered.
 func (c *Client) Registered() bool { return c.user != nil }
 
+// Signing says whether a login of the client is being checked.
+func (c *Client) Signing() bool { return c.signing }
+
 // Account returns the account that the client is logged in to, or an empty text.
 func (c *Client) Account() string {
 	if c.user != nil {
@@ -232,6 +235,14 @@ func (o *out) to(c *Client) {
 		return
 	}
 	c.write(o.in(c.caps & looks))
+}
+
+// apart sends the line as no reply: it gets no label.
+func (o *out) apart(c *Client) {
+	replies := c.captured
+	c.captured = nil
+	o.to(c)
+	c.captured = replies
 }
 
 // in returns the line in a form.

@@ -65,6 +65,7 @@ func init() {
 		"LUSERS":      {ask: (*Hall).lusers},
 		"ISON":        {words: 1, ask: (*Hall).ison},
 		"USERHOST":    {words: 1, ask: (*Hall).userhost},
+		"INFO":        {ask: (*Hall).info},
 		"VERSION":     {ask: (*Hall).version},
 		"TIME":        {ask: (*Hall).time},
 		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},

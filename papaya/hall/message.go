@@ -62,7 +62,7 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	o := h.tell(u, command, target, text, tags)
 	if to != nil {
 		if oc := to.client; oc != nil && !oc.waitsFor(nil) {
-			o.to(oc)
+			o.apart(oc)
 			oc.sent = h.at
 		}
 		if to.away != "" {
@@ -164,7 +164,7 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 			continue
 		}
 		if to.client != nil && to.client.caps&messageTags != 0 {
-			o.to(to.client)
+			o.apart(to.client)
 		}
 		h.echoTags(u, o)
 	}

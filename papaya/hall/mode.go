@@ -51,6 +51,9 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
+// modeLetters are the modes of a room that have no parameter.
+const modeLetters = "imnst"
+
 // maxChanges is how many modes with a parameter one line may change, as on other servers.
 const maxChanges = 12
 
@@ -140,7 +143,7 @@ func (h *Hall) setMode(u *user, m *irc.Message) {
 		switch letter {
 		case '+', '-':
 			sign = letter
-		case 'i', 'm', 'n', 't':
+		case 'i', 'm', 'n', 's', 't':
 			if on := sign == '+'; r.modes[letter] != on {
 				r.modes[letter] = on
 				done.add(sign, letter, "")

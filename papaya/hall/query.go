@@ -31,6 +31,9 @@ func (h *Hall) names(c *Client, m *irc.Message) Entry {
 // sendNames answers NAMES for a room, with as many nicks in a line as fit.
 func (h *Hall) sendNames(c *Client, r *room) {
 	head := "= " + r.name + " :"
+	if r.modes['s'] {
+		head = "@" + head[1:]
+	}
 	limit := irc.MaxLine - 2 - len(":"+h.config.Name+" 353 "+c.Nick()+" ")
 	line := []byte(head)
 	for _, m := range r.here {
@@ -171,6 +174,12 @@ func (h *Hall) userhost(c *Client, m *irc.Message) Entry {
 		}
 	}
 	h.num(c, irc.RPL_USERHOST, ":"+strings.Join(here, " "))
+	return Entry{}
+}
+
+func (h *Hall) info(c *Client, _ *irc.Message) Entry {
+	h.num(c, irc.RPL_INFO, ":papaya "+h.config.Version)
+	h.num(c, irc.RPL_ENDOFINFO, ":End of INFO")
 	return Entry{}
 }
 

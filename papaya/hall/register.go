@@ -320,7 +320,7 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
 	h.num(c, irc.RPL_CREATED, ":This server was started "+
 		h.config.Created.UTC().Format(time.DateTime+" UTC"))
-	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io biklmntov bklov")
+	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io biklmnostv bklov")
 	// A line has at most 13 tokens, and some clients read only the first.
 	search := ""
 	if h.config.Search != nil {
@@ -328,12 +328,13 @@ func (h *Hall) welcome(c *Client) {
 	}
 	h.num(c, irc.RPL_ISUPPORT,
 		fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 "+
-			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
+			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnst "+
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
-	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("MONITOR=%d WHOX :are supported by this server",
-		maxMonitor))
+	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ELIST=M MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
+		"NAMES:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
+		maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets, maxTargets))
 	h.motd(c)
 }
 

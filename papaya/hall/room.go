@@ -35,8 +35,9 @@ func (r *room) banned(u *user) bool {
 	return false
 }
 
-// hidden says whether users outside must not see the room: they may not join it as they are.
-func (r *room) hidden() bool { return r.modes['i'] || r.key != "" }
+// hidden says whether users outside must not see the room: it is secret, or they may not join it as
+// they are.
+func (r *room) hidden() bool { return r.modes['i'] || r.modes['s'] || r.key != "" }
 
 func (h *Hall) join(u *user, m *irc.Message) {
 	keys := strings.Split(m.Param(1), ",")
@@ -341,7 +342,7 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 // modeLine returns the modes of a room; the key is for members only.
 func (r *room) modeLine(inside bool) string {
 	line, words := "+", ""
-	for _, letter := range []byte("imnt") {
+	for _, letter := range []byte(modeLetters) {
 		if r.modes[letter] {
 			line += string(letter)
 		}

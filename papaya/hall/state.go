@@ -151,7 +151,7 @@ func (r *room) save() savedRoom {
 	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
 		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
 		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]savedKnown{}}
-	for _, letter := range []byte("imnt") {
+	for _, letter := range []byte(modeLetters) {
 		if r.modes[letter] {
 			out.Modes += raw(letter)
 		}

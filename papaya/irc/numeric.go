@@ -48,6 +48,8 @@ const (
 	RPL_ENDOFBANLIST      = "368"
 	RPL_ENDOFWHOWAS       = "369"
 	RPL_MOTD              = "372"
+	RPL_INFO              = "371"
+	RPL_ENDOFINFO         = "374"
 	RPL_MOTDSTART         = "375"
 	RPL_ENDOFMOTD         = "376"
 	RPL_YOUREOPER         = "381"

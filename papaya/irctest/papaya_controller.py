@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from typing import Optional, Type
 
+from irctest import patma
 from irctest.basecontrollers import BaseServerController, DirectoryBasedController
 from irctest.cases import BaseServerTestCase
 from irctest.specifications import Capabilities, OptionalBehaviors
@@ -64,9 +65,11 @@ class PapayaController(BaseServerController, DirectoryBasedController):
     isupport = {
         "CASEMAPPING": "ascii",
         "CHANTYPES": "#",
+        "ELIST": "M",
         "MONITOR": "100",
         "MSGREFTYPES": "timestamp,msgid",
         "PREFIX": "(ov)@+",
+        "TARGMAX": patma.ANYSTR,
         "WHOX": None,
     }
 

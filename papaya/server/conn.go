@@ -44,11 +44,12 @@ type conn struct {
 	began   time.Time
 	queued  int // those of them that are for the log and not in flight yet
 	heard   time.Time
-	probed  bool // it was silent and has been sent a PING
-	left    bool // it has sent QUIT or NUL, after which no line is obeyed
-	ending  bool // its further lines are ignored
-	last    bool // nothing follows what is staged
-	reading bool // its reader waits for resume
+	probed  bool   // it was silent and has been sent a PING
+	left    bool   // it has sent QUIT or NUL, after which no line is obeyed
+	ending  bool   // its further lines are ignored
+	last    bool   // nothing follows what is staged
+	reading bool   // its reader waits for resume
+	held    []line // those that wait for the check of a login
 
 	mu       sync.Mutex
 	out      *sendQueue

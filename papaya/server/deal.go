@@ -93,6 +93,9 @@ func (s *server) handle(e event) {
 		if entry, ok := e.do(); ok {
 			s.push(item{conn: c, entry: entry})
 		}
+		if c != nil {
+			s.release(c)
+		}
 	case e.end:
 		why := "Connection reset"
 		if e.inOrder {
@@ -115,10 +118,29 @@ func (s *server) handle(e event) {
 		for i := range e.lines {
 			s.obey(c, e.lines[i])
 		}
-		if c.pending == 0 {
-			c.wake()
-		}
+		s.goOn(c)
 	}
+}
+
+// goOn lets a client's reader go on when its lines are done.
+func (s *server) goOn(c *conn) {
+	if c.pending == 0 && !c.Signing() {
+		c.wake()
+	}
+}
+
+// release obeys the lines that have waited for the check of a login, so that a client gets its
+// answers in the order of its lines.
+func (s *server) release(c *conn) {
+	for len(c.held) > 0 && !c.Signing() {
+		l := c.held[0]
+		c.held = c.held[1:]
+		s.obey(c, l)
+	}
+	if len(c.held) == 0 {
+		c.held = nil
+	}
+	s.goOn(c)
 }
 
 func (s *server) arrive(c *conn) {
@@ -154,6 +176,10 @@ func (s *server) obey(c *conn, l line) {
 	if c.ending || c.left {
 		return
 	}
+	if c.Signing() {
+		c.held = append(c.held, l)
+		return
+	}
 	c.left = l.fault == hasNUL || l.Command == "QUIT"
 	switch {
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
@@ -172,6 +198,10 @@ func (s *server) obey(c *conn, l line) {
 
 // do obeys a line that the log does not need.
 func (s *server) do(c *conn, l line) {
+	if c.Signing() {
+		c.held = append(c.held, l)
+		return
+	}
 	switch l.fault {
 	case tooLong:
 		s.hall.TooLong(&c.Client)

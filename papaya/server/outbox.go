@@ -417,7 +417,6 @@ func (s *server) unpend(c *conn) {
 	if c == nil {
 		return
 	}
-	if c.pending--; c.pending == 0 {
-		c.wake()
-	}
+	c.pending--
+	s.goOn(c)
 }

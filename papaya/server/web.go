@@ -14,20 +14,31 @@ import (
 	"github.com/coder/websocket"
 )
 
-// subprotocol is IRC as text: each frame is one line without its end (IRCv3, WebSocket).
-const subprotocol = "text.ircv3.net"
+// The subprotocols: each frame is one line without its end (IRCv3, WebSocket). Text frames are UTF-8;
+// binary ones may have any bytes.
+const (
+	textProtocol   = "text.ircv3.net"
+	binaryProtocol = "binary.ircv3.net"
+)
 
 // maxHeader bounds the header of an HTTP request in bytes.
 const maxHeader = 16 << 10
 
-// serveWeb serves browsers on one listener: a WebSocket at /socket, and WebHandler at all other
-// paths.
+// serveWeb serves browsers on one listener: a WebSocket at /socket and /, and WebHandler at all
+// other paths.
 func (s *server) serveWeb(l net.Listener) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/socket", s.socket)
-	if s.config.WebHandler != nil {
-		mux.Handle("/", s.config.WebHandler)
-	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+			s.socket(w, r) // clients that are given a host only
+		case s.config.WebHandler != nil:
+			s.config.WebHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
 	web := &http.Server{
 		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register,
 		IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
@@ -40,7 +51,7 @@ func (s *server) serveWeb(l net.Listener) {
 }
 
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol},
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: wanted(r),
 		OriginPatterns: s.config.Origins})
 	if err != nil {
 		return // Accept has answered with the reason
@@ -51,6 +62,20 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 		print = fingerprint(*r.TLS)
 	}
 	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, r.TLS != nil, print)
+}
+
+// wanted returns the subprotocols in the order of the client, whose first choice counts.
+func wanted(r *http.Request) []string {
+	var out []string
+	for _, header := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for word := range strings.SplitSeq(header, ",") {
+			switch word = strings.TrimSpace(word); word {
+			case textProtocol, binaryProtocol:
+				out = append(out, word)
+			}
+		}
+	}
+	return out
 }
 
 func remoteOf(r *http.Request) net.Addr {
@@ -68,16 +93,24 @@ type wsConn struct {
 	rest     io.Reader
 }
 
-// errBinary ends a connection whose frames are not of the subprotocol.
-var errBinary = errors.New("a frame that is not text")
+// kind is that of the subprotocol's frames.
+func (w *wsConn) kind() websocket.MessageType {
+	if w.ws.Subprotocol() == binaryProtocol {
+		return websocket.MessageBinary
+	}
+	return websocket.MessageText
+}
+
+// errFrame ends a connection whose frames are not of the subprotocol.
+var errFrame = errors.New("a frame that is not of the subprotocol")
 
 func (w *wsConn) Read(p []byte) (int, error) {
 	for {
 		if w.rest == nil {
 			kind, frame, err := w.ws.Reader(context.Background())
-			if err == nil && kind != websocket.MessageText {
-				_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
-				err = errBinary
+			if err == nil && kind != w.kind() {
+				_ = w.ws.Close(websocket.StatusUnsupportedData, "not the subprotocol's frames")
+				err = errFrame
 			}
 			if err != nil {
 				switch websocket.CloseStatus(err) {
@@ -109,8 +142,11 @@ const frameTimeout = time.Minute
 func (w *wsConn) Write(p []byte) (int, error) {
 	for l := range strings.Lines(string(p)) {
 		ctx, cancel := context.WithTimeout(context.Background(), frameTimeout)
-		err := w.ws.Write(ctx, websocket.MessageText,
-			[]byte(strings.ToValidUTF8(strings.TrimRight(l, "\r\n"), "\uFFFD")))
+		l, kind := strings.TrimRight(l, "\r\n"), w.kind()
+		if kind == websocket.MessageText {
+			l = strings.ToValidUTF8(l, "\uFFFD")
+		}
+		err := w.ws.Write(ctx, kind, []byte(l))
 		cancel()
 		if err != nil {
 			return 0, err

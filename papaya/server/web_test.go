@@ -16,7 +16,7 @@ import (
 // browse opens a WebSocket as a page of an origin does, and returns the status of the HTTP answer.
 func (srv *instance) browse(ctx context.Context,
 	origin string) (ws *websocket.Conn, status int, err error) {
-	o := &websocket.DialOptions{Subprotocols: []string{subprotocol}, HTTPHeader: http.Header{}}
+	o := &websocket.DialOptions{Subprotocols: []string{textProtocol}, HTTPHeader: http.Header{}}
 	if origin != "" {
 		o.HTTPHeader.Set("Origin", origin)
 	}
@@ -90,7 +90,7 @@ func TestWebSocket(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = ws.CloseNow() })
 		f := &frames{t, ctx, ws}
-		if got := ws.Subprotocol(); got != subprotocol {
+		if got := ws.Subprotocol(); got != textProtocol {
 			t.Errorf("the subprotocol is %q", got)
 		}
 		f.say("NICK "+nick, "USER "+nick+" 0 * :"+nick)
@@ -143,6 +143,33 @@ func TestWebSocket(t *testing.T) {
 		if got := strings.Join(ann.Expect("bob2!bob2@127.0.0.1 QUIT"), "\n"); strings.Contains(got,
 			"binary") {
 			t.Errorf("ann hears %s", got)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		ws, response, err := websocket.Dial(ctx, "ws://"+srv.at[1]+"/", &websocket.DialOptions{
+			Subprotocols: []string{"unknown", binaryProtocol, textProtocol}})
+		if err != nil {
+			t.Fatal(err, response)
+		}
+		defer ws.CloseNow()
+		if got := ws.Subprotocol(); got != binaryProtocol {
+			t.Errorf("the subprotocol is %q, not the client's first", got)
+		}
+		for _, line := range []string{"NICK bin", "USER bin 0 * :bin", "PRIVMSG ann :b\xff"} {
+			if err := ws.Write(ctx, websocket.MessageBinary, []byte(line)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ann.Expect("PRIVMSG ann :b\xff")
+		ann.Send("PRIVMSG bin :c\xff")
+		for {
+			kind, frame, err := ws.Read(ctx)
+			if err != nil || kind != websocket.MessageBinary {
+				t.Fatalf("%v, %v: %q", err, kind, frame)
+			}
+			if strings.Contains(string(frame), "PRIVMSG bin :c\xff") {
+				break
+			}
 		}
 	})
 	t.Run("big", func(t *testing.T) {
