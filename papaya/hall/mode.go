@@ -87,7 +87,8 @@ func (u *user) modes() string {
 	return line
 }
 
-// setUserMode changes a user's own modes. A role cannot be given up by MODE -o: it is the account's.
+// setUserMode changes a user's own modes. With -o a session gives up its role until the next login;
+// nobody gets one by +o.
 func (h *Hall) setUserMode(u *user, m *irc.Message) {
 	if h.nicks[irc.Lower(m.Param(0))] != u {
 		h.num(u.client, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
@@ -104,6 +105,10 @@ func (h *Hall) setUserMode(u *user, m *irc.Message) {
 				done.add(sign, letter, "")
 			}
 		case 'o':
+			if sign == '-' && u.role.runs() {
+				u.role = Member
+				done.add(sign, letter, "")
+			}
 		default:
 			unknown = true
 		}

@@ -333,8 +333,8 @@ func (h *Hall) welcome(c *Client) {
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ELIST=M MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
-		"NAMES:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
-		maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets, maxTargets))
+		"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
+		maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
 	h.motd(c)
 }
 
@@ -379,18 +379,32 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 
 // maxSASL is in bytes of base64, more than the longest name and password need. A piece of 400 bytes
 // is followed by another.
-const maxSASL = 2000
+const (
+	maxSASL  = 2000
+	maxPiece = 400
+)
+
+// saslError returns the numeric for a piece that is too long (905), or for too many pieces (904).
+func saslError(c *Client, piece string) string {
+	switch {
+	case len(piece) > maxPiece:
+		return irc.ERR_SASLTOOLONG
+	case len(c.sasl) > maxSASL:
+		return irc.ERR_SASLFAIL
+	}
+	return ""
+}
 
 func (h *Hall) sasl(c *Client, word string) {
 	if word != "+" {
 		c.sasl += word
 	}
-	if len(c.sasl) > maxSASL {
+	if number := saslError(c, word); number != "" {
 		c.mechanism, c.sasl = "", ""
-		h.num(c, irc.ERR_SASLTOOLONG, ":SASL message too long")
+		h.num(c, number, ":SASL message too long")
 		return
 	}
-	if len(word) == 400 {
+	if len(word) == maxPiece {
 		return
 	}
 	mechanism, text := c.mechanism, c.sasl

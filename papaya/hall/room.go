@@ -279,36 +279,50 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 	h.tellAll(r, o)
 }
 
+// kick removes users from one room, or each from its own (RFC 2812, 3.2.8).
 func (h *Hall) kick(u *user, m *irc.Message) {
-	r, in := h.membership(u, m.Param(0))
-	if r == nil {
+	rooms, nicks := strings.Split(m.Param(0), ","), strings.Split(m.Param(1), ",")
+	if len(rooms) > 1 && len(rooms) != len(nicks) {
+		h.num(u.client, irc.ERR_NEEDMOREPARAMS, "KICK :As many rooms as nicks, or one")
 		return
 	}
 	why := m.Param(2)
 	if why == "" {
 		why = u.nick
 	}
-	for nick := range strings.SplitSeq(m.Param(1), ",") {
-		folded := irc.Lower(nick)
-		victim := h.nicks[folded]
-		_, away := r.absent[folded]
-		to := victim.in(r)
-		switch {
-		case !in.op:
+	for i, nick := range nicks {
+		r, in := h.membership(u, rooms[min(i, len(rooms)-1)])
+		if r == nil {
+			if len(rooms) == 1 {
+				return
+			}
+			continue
+		}
+		if !in.op {
 			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
-		case victim == nil && !away:
-			h.num(u.client, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
-		case to == nil && !away:
-			h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
-				" :They aren't on that channel")
-		case to == nil: // an absent user is a member, too
-			delete(r.absent, folded)
-			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
-		default:
-			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+victim.nick+" :"+why))
-			h.remove(to)
 		}
+		h.kickOne(u, r, nick, why)
+	}
+}
+
+func (h *Hall) kickOne(u *user, r *room, nick, why string) {
+	folded := irc.Lower(nick)
+	victim := h.nicks[folded]
+	_, away := r.absent[folded]
+	to := victim.in(r)
+	switch {
+	case victim == nil && !away:
+		h.num(u.client, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
+	case to == nil && !away:
+		h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
+			" :They aren't on that channel")
+	case to == nil: // an absent user is a member, too
+		delete(r.absent, folded)
+		h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
+	default:
+		h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+victim.nick+" :"+why))
+		h.remove(to)
 	}
 }
 

@@ -37,6 +37,8 @@ class PapayaController(BaseServerController, DirectoryBasedController):
     software_name = "Papaya"
     supported_sasl_mechanisms = {"PLAIN"}
     supports_sts = False
+    # A message is delivered when it is stored; the suite expects it at once.
+    sync_sleep_time = 0.02
     capabilities = frozenset(
         (
             Capabilities.ACCOUNT_NOTIFY,
@@ -58,7 +60,6 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             OptionalBehaviors.ELIST_M,
             OptionalBehaviors.MULTI_JOIN,
             OptionalBehaviors.MULTI_KICK,
-            OptionalBehaviors.MULTI_NAMES_COMMAND,
             OptionalBehaviors.MULTI_PRIVMSG,
         )
     )

@@ -55,7 +55,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     outcome = report.outcome
     if hasattr(report, "wasxfail"):
         outcome = "skipped"
-    if report.when != "call" and outcome == "passed":
+    if outcome == "rerun" or report.when != "call" and outcome == "passed":
         return
     test = name(report.nodeid)
     before = outcomes.get(test, outcome)

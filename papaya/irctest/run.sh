@@ -24,7 +24,7 @@ elif [ ! -d "$at" ]; then
 fi
 if [ ! -x "$venv/bin/pytest" ]; then
 	rm -rf "$venv.new" "$venv" && python3 -m venv "$venv" &&
-		"$venv/bin/pip" install -q 'pytest<9' pytest-xdist ecdsa filelock websockets >&2 ||
+		"$venv/bin/pip" install -q 'pytest<9' pytest-xdist pytest-rerunfailures ecdsa filelock websockets >&2 ||
 		{ rm -rf "$venv" && skip "pip cannot install pytest; install python3-venv, or a network"; }
 fi
 here=$PWD
@@ -34,4 +34,4 @@ export PAPAYA PYTHONPATH=$here/papaya/irctest PYTHONDONTWRITEBYTECODE=1
 python=$here/$venv/bin/python
 cd "$at"
 exec "$python" -m pytest --controller papaya_controller -p results -p no:cacheprovider -q \
-	--tb=short -n "${JOBS:-4}" -m 'not Sable and not deprecated' "$@"
+	--tb=short --reruns 3 -n "${JOBS:-4}" -m 'not Sable and not deprecated' "$@"
