@@ -206,7 +206,8 @@ func Load(config Config, state []byte) (*Hall, error) {
 		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name),
 			host: string(v.Host), real: string(v.Real), account: string(v.Account),
 			away: string(v.Away), role: parseRole(string(v.Role)),
-			secure: v.Secure, invisible: v.Invisible, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag},
+			secure: v.Secure, invisible: v.Invisible, since: v.Since,
+			inbox:  mark{v.Inbox.At, v.Inbox.Lag},
 			source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
 		if h.users[o] == nil {
 			h.users[o] = map[uint64]*user{}

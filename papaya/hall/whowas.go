@@ -6,8 +6,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// maxGone is how many of the users that have left WHOWAS finds at least; twice as many are the most.
-// A guess.
+// maxGone is how many of the users that have left WHOWAS finds at least, and twice as many are the
+// most. A guess.
 const maxGone = 1000
 
 // A departed user is one that has left, for WHOWAS. A server remembers those that have left since

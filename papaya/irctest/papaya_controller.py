@@ -4,6 +4,7 @@ run.sh names this module to the suite: `pytest --controller papaya_controller`. 
 found by the variable PAPAYA. Nothing in it is changed for the suite, all is said by settings.
 """
 
+import atexit
 import functools
 import json
 import os
@@ -26,8 +27,14 @@ def operator() -> str:
     """Returns a data folder with the account of the suite's operator, made once: passwords are slow
     to hash on purpose."""
     data = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, data, ignore_errors=True)
     admin = [PAPAYA, "admin", "--data", data, "account"]
-    said = {"input": "operpassword\n", "text": True, "check": True, "capture_output": True}
+    said = {
+        "input": "operpassword\n",
+        "text": True,
+        "check": True,
+        "capture_output": True,
+    }
     subprocess.run([*admin, "add", "operuser"], **said)
     subprocess.run([*admin, "role", "operuser", "admin"], **said)
     return data

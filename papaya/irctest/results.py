@@ -34,7 +34,7 @@ def differences() -> dict[str, str]:
     for line in DIFFERS.read_text().splitlines():
         if line.startswith("# "):
             reason = line[2:]
-        elif line:
+        elif line and not line.startswith("#"):
             found[line] = reason
     return found
 

@@ -18,14 +18,15 @@ fetch() { # clones the suite at the commit, all or nothing
 }
 
 if [ -n "${IRCTEST-}" ]; then
-	[ -f "$at/irctest/basecontrollers.py" ] || { echo "IRCTEST=$IRCTEST is no irctest" && exit 1; }
+	[ -f "$at/irctest/basecontrollers.py" ] || { echo "IRCTEST=$IRCTEST: no irctest" && exit 1; }
 elif [ ! -d "$at" ]; then
 	fetch || skip "github.com is out of reach; IRCTEST=FOLDER names a copy of the suite ($commit)"
 fi
 if [ ! -x "$venv/bin/pytest" ]; then
-	rm -rf "$venv.new" "$venv" && python3 -m venv "$venv" &&
-		"$venv/bin/pip" install -q 'pytest<9' pytest-xdist pytest-rerunfailures ecdsa filelock websockets >&2 ||
-		{ rm -rf "$venv" && skip "pip cannot install pytest; install python3-venv, or a network"; }
+	rm -rf "$venv" && python3 -m venv "$venv" &&
+		"$venv/bin/pip" install -q 'pytest<9' pytest-xdist pytest-rerunfailures ecdsa filelock \
+			websockets >&2 ||
+		{ rm -rf "$venv" && skip "pip cannot install pytest: it needs python3-venv and a network"; }
 fi
 here=$PWD
 PAPAYA=$here/out/bin/papaya

@@ -135,7 +135,7 @@ func (s *server) release(c *conn) {
 	for len(c.held) > 0 && !c.Signing() {
 		l := c.held[0]
 		c.held = c.held[1:]
-		s.obey(c, l)
+		s.admit(c, l)
 	}
 	if len(c.held) == 0 {
 		c.held = nil
@@ -176,12 +176,16 @@ func (s *server) obey(c *conn, l line) {
 	if c.ending || c.left {
 		return
 	}
-	if c.Signing() {
-		c.held = append(c.held, l)
-		return
-	}
 	c.left = l.fault == hasNUL || l.Command == "QUIT"
+	s.admit(c, l)
+}
+
+// admit brings a line to the log, or behind those that wait, or does it.
+func (s *server) admit(c *conn, l line) {
 	switch {
+	case c.ending:
+	case c.Signing():
+		c.held = append(c.held, l)
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
 		if s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
 			s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {

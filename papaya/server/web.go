@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The subprotocols: each frame is one line without its end (IRCv3, WebSocket). Text frames are UTF-8;
-// binary ones may have any bytes.
+// The subprotocols: each frame is one line without its end (IRCv3, WebSocket). Text frames are
+// UTF-8, and binary ones may have any bytes.
 const (
 	textProtocol   = "text.ircv3.net"
 	binaryProtocol = "binary.ircv3.net"
