@@ -25,7 +25,7 @@ ROUNDS    ?= 6
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint format golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest lint format golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,9 @@ soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; 
 siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are silent, slow or do not read, by the clock; then a minute of abuse for each model
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
+
+irctest: ## the public suite irctest against Papaya (IRCTEST=FOLDER instead of fetching it; UPDATE=1 rewrites papaya/irctest/expected.txt)
+	papaya/irctest/run.sh
 
 lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
 	$(OUT)/bin/golangci-lint run ./...

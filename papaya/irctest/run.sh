@@ -23,10 +23,12 @@ elif [ ! -d "$at" ]; then
 	fetch || skip "github.com is out of reach; IRCTEST=FOLDER names a copy of the suite ($commit)"
 fi
 if [ ! -x "$venv/bin/pytest" ]; then
-	rm -rf "$venv" && python3 -m venv "$venv" &&
-		"$venv/bin/pip" install -q 'pytest<9' pytest-xdist pytest-rerunfailures ecdsa filelock \
-			websockets >&2 ||
-		{ rm -rf "$venv" && skip "pip cannot install pytest: it needs python3-venv and a network"; }
+	rm -rf "$venv"
+	if ! python3 -m venv "$venv" || ! "$venv/bin/pip" install -q 'pytest<9' pytest-xdist \
+		pytest-rerunfailures ecdsa filelock websockets >&2; then
+		rm -rf "$venv"
+		skip 'pip cannot install pytest: it needs python3-venv and a network'
+	fi
 fi
 here=$PWD
 PAPAYA=$here/out/bin/papaya

@@ -36,8 +36,8 @@ func TestAnswersInOrder(t *testing.T) {
 	said := strings.Join(g.ExpectEnd(), "\n")
 	rest := said
 	for _, want := range []string{" 904 ", "PONG chat :one", "PONG chat :two", " 903 ", " 001 ",
-		" 464 ann ", "PONG chat :three", " 381 ann ", " 221 ann +o", " JOIN #tea", "PONG chat :four",
-		" 464 ann ", "ERROR :"} {
+		" 464 ann ", "PONG chat :three", " 381 ann ", " 221 ann +o", " JOIN #tea",
+		"PONG chat :four", " 464 ann ", "ERROR :"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("no %q in its place in\n%s", want, said)
