@@ -314,6 +314,10 @@ func (k *known) claim(account string, at uint64) {
 	}
 }
 
+// full says whether replies that are beyond the small protocol (services/chat/README.md) are sent
+// unasked. A server without accounts, which `papaya serve --plain` is, sends only that protocol's.
+func (h *Hall) full() bool { return h.config.Sign != nil }
+
 func (h *Hall) welcome(c *Client) {
 	name := h.config.Name
 	h.num(c, irc.RPL_WELCOME, ":Welcome, "+c.user.nick)
@@ -332,9 +336,11 @@ func (h *Hall) welcome(c *Client) {
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
-	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ELIST=M MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
-		"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
-		maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
+	if h.full() {
+		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ELIST=M MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
+			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
+			maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
+	}
 	h.motd(c)
 }
 

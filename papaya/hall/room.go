@@ -258,7 +258,9 @@ func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 
 func (h *Hall) tellTopic(c *Client, r *room) {
 	h.num(c, irc.RPL_TOPIC, r.name+" :"+r.topic)
-	h.num(c, irc.RPL_TOPICWHOTIME, r.name+" "+r.setBy+" "+strconv.FormatInt(r.setAt/1000, 10))
+	if h.full() {
+		h.num(c, irc.RPL_TOPICWHOTIME, r.name+" "+r.setBy+" "+strconv.FormatInt(r.setAt/1000, 10))
+	}
 }
 
 func (h *Hall) setTopic(u *user, m *irc.Message) {
