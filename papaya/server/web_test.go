@@ -149,7 +149,10 @@ func TestWebSocket(t *testing.T) {
 		ws, response, err := websocket.Dial(ctx, "ws://"+srv.at[1]+"/", &websocket.DialOptions{
 			Subprotocols: []string{"unknown", binaryProtocol, textProtocol}})
 		if err != nil {
-			t.Fatal(err, response)
+			if response != nil {
+				_ = response.Body.Close()
+			}
+			t.Fatal(err)
 		}
 		defer ws.CloseNow()
 		if got := ws.Subprotocol(); got != binaryProtocol {
