@@ -68,12 +68,12 @@ func TestChain(t *testing.T) {
 			waits(chain)
 		}
 		dies(t, m, chain)
+		rings(chain)
 		for _, l := range chain {
 			if err := l.server.Stop(); err != nil {
 				t.Error(err)
 			}
 		}
-		rings(t, m)
 		for _, word := range []string{"http://", "http://127.0.0.1", "http://127.0.0.1:0",
 			"http://127.0.0.1:65536", "http://127.0.0.1:x",
 			"http://127.0.0.1:80/path", "http://127.0.0.1:80?query", "http://me@127.0.0.1:80",
@@ -329,12 +329,18 @@ func lies(chain []*link) {
 // meanwhile, which shows when they are used.
 func (l *link) back(i info) {
 	l.t.Helper()
+	l.settles(i, 200)
+}
+
+// settles asks for an image until the answer has this status: 502 may come before.
+func (l *link) settles(i info, status int) {
+	l.t.Helper()
 	for range 100 {
-		if l.ask("GET", i.URL, nil, nil, 200, 502).status == 200 {
+		if l.ask("GET", i.URL, nil, nil, status, 502).status == status {
 			return
 		}
 	}
-	l.t.Errorf("the next service is back, and %s does not come", i.URL)
+	l.t.Errorf("the next service is back, and %s gets 502, want %d", i.URL, status)
 }
 
 // waits: a service behind that does not answer gets its time, and no more.
@@ -381,17 +387,18 @@ func dies(t *testing.T, m *probetest.Subject, chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// rings: a service in a ring says so, and stores nothing.
-func rings(t *testing.T, m *probetest.Subject) {
-	ring := []*link{{gate: newGate(t)}, {gate: newGate(t)}}
-	for i, l := range ring {
-		l.folder, _ = m.Folder(t, 0)
-		l.start(t, m, ring[1-i:][:1])
-	}
-	content := map[string]string{"Content-Type": "image/gif"}
+// rings: the last gate leads back to the first service, so that all before it are a ring. Each of
+// them says so, and stores and deletes nothing.
+func rings(chain []*link) {
+	ring, last := chain[:len(chain)-1], chain[len(chain)-1]
+	i := chain[0].upload("image/gif", "before", gifOf(chain[0].t, 9, 9))
+	last.gate.set(last.gate.to(ring[0].server.Port))
+	ring[0].settles(i, 508)
 	for _, l := range ring {
-		l.refused("an upload to a ring", content, gifOf(t, 9, 9), 508)
-		l.ask("DELETE", "/images/7", nil, nil, 508)
-		l.same([]info{}, "in a ring")
+		before := l.list()
+		l.refused("an upload to a ring", map[string]string{"Content-Type": "image/gif"},
+			gifOf(l.t, 9, 9), 508)
+		l.ask("DELETE", i.URL, nil, nil, 508)
+		l.same(before, "in a ring")
 	}
 }

@@ -28,7 +28,7 @@ var (
 // leftovers is the folder for files of killed JVMs: libraries and Tomcat's work.
 var leftovers string
 
-// hurry disables the second compiler of JVMs: a JVM that lives for a minute then costs half.
+// hurry disables the second compiler of JVMs: one that lives for a minute then takes half the CPU.
 func hurry(m *probetest.Subject) {
 	m.Insert("java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+leftovers)
 }
@@ -56,7 +56,7 @@ func asked() string {
 // of them.
 func TestImages(t *testing.T) {
 	if *whole {
-		probetest.Service(t)
+		probetest.Service(t, hurry)
 		return
 	}
 	probetest.Models(t, "go-goroutine*", "node-loop")

@@ -40,6 +40,7 @@ func TestSlowImages(t *testing.T) {
 	models := map[string]*probetest.Subject{}
 	probetest.Each(t, "*", func(t *testing.T,
 		m *probetest.Subject) {
+		hurry(m)
 		models[path.Base(t.Name())] = m
 	})
 	var wait sync.WaitGroup

@@ -40,8 +40,16 @@ var sanitize = flag.String("sanitize", "",
 
 // Service tests all models of the service in whose folder the test runs. As many models as
 // -parallel says are tested at once, since most of them wait. The checks of a model follow one
-// another.
-func Service(t *testing.T) { Models(t, "*") }
+// another. Each built model is given to all of adapt before its checks are made.
+func Service(t *testing.T, adapt ...func(*Subject)) {
+	adapted := func(t *testing.T, m *Subject, checks []conform.Check) int {
+		for _, change := range adapt {
+			change(m)
+		}
+		return test(t, m, checks)
+	}
+	each(t, adapted, "*")
+}
 
 // Models is Service for the models whose names match one of the patterns.
 func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
@@ -52,7 +60,7 @@ func Waiting(t *testing.T) { each(t, together, "*") }
 
 // each calls test for all models whose names match one of the patterns. Test returns how many
 // checks it made.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []conform.Check) int,
+func each(t *testing.T, test func(*testing.T, *Subject, []conform.Check) int,
 	patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
@@ -65,7 +73,7 @@ func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []conform
 					remember(t, root, service, model)
 				}
 			})
-			made = test(t, root, model, checks)
+			made = test(t, &Subject{build(t, root, model)}, checks)
 		})
 	}
 }
@@ -109,7 +117,7 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 			if len(transcripts) > 0 {
 				checks = only(t, checks, transcripts)
 			}
-			test(t, root, model, checks)
+			test(t, &Subject{build(t, root, model)}, checks)
 		})
 	}
 }
@@ -185,9 +193,9 @@ func look(t *testing.T, root string, service *manifest.Service, name string,
 	return model, checks
 }
 
-// test builds a model and makes its checks one after the other. It returns how many it made.
-func test(t *testing.T, root string, model *manifest.Model, checks []conform.Check) (made int) {
-	session := conform.NewSession(build(t, root, model), serve.Unhurried)
+// test makes the checks of a built model one after the other. It returns how many it made.
+func test(t *testing.T, m *Subject, checks []conform.Check) (made int) {
+	session := conform.NewSession(m.built, serve.Unhurried)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
@@ -201,15 +209,14 @@ func test(t *testing.T, root string, model *manifest.Model, checks []conform.Che
 	return made
 }
 
-// together builds a model and makes its checks at once.
-func together(t *testing.T, root string, model *manifest.Model, checks []conform.Check) int {
-	built := build(t, root, model)
+// together makes the checks of a built model at once.
+func together(t *testing.T, m *Subject, checks []conform.Check) int {
 	var wait sync.WaitGroup
 	var made atomic.Int32
 	for _, check := range checks {
 		alone := func(ctx context.Context,
 			c conform.Check) error {
-			return c.Play(ctx, built, serve.Unhurried)
+			return c.Play(ctx, m.built, serve.Unhurried)
 		}
 		wait.Go(func() {
 			if play(t, check, alone) {
