@@ -3,6 +3,7 @@ package images
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"strconv"
@@ -18,6 +19,7 @@ const (
 	crowded       = 10_000
 	dialAtOnce    = 64 // fewer than any server's listen queue holds
 	mostMemory    = 2 << 30
+	dripEvery     = 5 * time.Second // less than the 20 s between two pieces of an upload
 )
 
 // crowding lets one model at a time have a crowd: four of them need more descriptors than a test
@@ -26,7 +28,9 @@ var crowding sync.Mutex
 
 // crowd is ten thousand clients: more uploads that never end than the contract allows at once,
 // and half heads. Some uploads are refused, all end, the server stays small and answers everybody
-// else meanwhile.
+// else meanwhile. On a busy machine the first upload may be 20 s old before the last one begins. So
+// each sends a byte now and then until the others are answered, and half heads, which end in 20 s
+// whatever comes, begin when the uploads are all there.
 func (c *client) crowd(pid int) {
 	crowding.Lock()
 	defer crowding.Unlock()
@@ -34,10 +38,10 @@ func (c *client) crowd(pid int) {
 	large := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 18<<20))
 	var refused, waiting atomic.Int64
 	var wait, arrived sync.WaitGroup
-	full := make(chan struct{})
+	full, answered := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	dialling := make(chan struct{}, dialAtOnce)
-	slow := func(sent string, ended func(status int, err error)) {
+	slow := func(sent string, drips bool, ended func(status int, err error)) {
 		waiting.Add(1)
 		arrived.Add(1)
 		wait.Go(func() {
@@ -46,14 +50,19 @@ func (c *client) crowd(pid int) {
 			conn := c.dial()
 			<-dialling
 			arrived.Done()
-			if conn != nil {
-				ended(exchange(conn, sent))
+			if conn == nil {
+				return
 			}
+			_ = conn.SetDeadline(time.Now().Add(requestLimit + patience))
+			if drips {
+				go keep(conn, answered)
+			}
+			ended(exchange(conn, sent))
 		})
 	}
 	for range uploadsAtOnce + 100 {
 		slow("POST /images HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: "+
-			"20000000\r\n\r\n\x89PNG", func(status int, err error) {
+			"20000000\r\n\r\n\x89PNG", true, func(status int, err error) {
 			switch {
 			case status == 503:
 				refused.Add(1)
@@ -64,22 +73,23 @@ func (c *client) crowd(pid int) {
 			}
 		})
 	}
-	for range crowded - uploadsAtOnce - 100 {
-		slow("GET / HTTP/1.1\r\nHost: ", func(_ int, err error) {
-			if os.IsTimeout(err) {
-				c.t.Errorf("half a head is held for more than %v", patience)
-			}
-		})
-	}
 	select {
 	case <-full:
 	case <-time.After(patience):
 		c.t.Errorf("%d uploads at once: none is refused", uploadsAtOnce+100)
 	}
+	for range crowded - uploadsAtOnce - 100 {
+		slow("GET / HTTP/1.1\r\nHost: ", false, func(_ int, err error) {
+			if os.IsTimeout(err) {
+				c.t.Errorf("half a head is held for more than %v", requestLimit+patience)
+			}
+		})
+	}
 	arrived.Wait()
 	c.ask("GET", "/images", nil, nil, 200)
 	c.ask("GET", "/healthz", nil, nil, 200)
 	c.ask("GET", large.Thumbnail, nil, nil, 200)
+	close(answered)
 	if n := waiting.Load(); n < crowded/2 {
 		c.t.Errorf("others were answered when %d of %d who do not end their requests were left, "+
 			"want them to be answered meanwhile", n, crowded)
@@ -94,6 +104,20 @@ func (c *client) crowd(pid int) {
 	c.ask("DELETE", large.URL, nil, nil, 204)
 	c.same(before, "after many requests that did not end")
 	c.upload("image/png", "after", pngOf(c.t, gray(8, 8)))
+}
+
+// keep sends a byte on a connection now and then, until enough is closed or the connection ends.
+func keep(conn net.Conn, enough <-chan struct{}) {
+	for {
+		select {
+		case <-enough:
+			return
+		case <-time.After(dripEvery):
+			if _, err := conn.Write([]byte{0}); err != nil {
+				return
+			}
+		}
+	}
 }
 
 // memory is the resident memory of a process, in bytes.
