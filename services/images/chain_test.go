@@ -86,25 +86,6 @@ func TestChain(t *testing.T) {
 	})
 }
 
-// TestChainPostgreSQL tests the same with the images of the last service in PostgreSQL.
-func TestChainPostgreSQL(t *testing.T) {
-	if !*whole {
-		t.Skip("part of make whole: chains whose last service is on PostgreSQL")
-	}
-	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
-		chain := newChain(t, m, 2, database.database(t))
-		passes(chain)
-		crowds(chain)
-		without(chain, database)
-		dies(t, m, chain)
-		for _, l := range chain {
-			if err := l.server.Stop(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
 // passes: an upload is in every service when it is acknowledged, and a deleted image in none.
 func passes(chain []*link) {
 	first, last := chain[0], chain[len(chain)-1]

@@ -261,6 +261,14 @@ func (c *client) deletes() {
 	}
 }
 
+// empty deletes all images.
+func (c *client) empty() {
+	for _, i := range c.list() {
+		c.ask("DELETE", i.URL, nil, nil, 204)
+	}
+	c.same(nil, "after all images were deleted")
+}
+
 // same compares the list with an earlier one.
 func (c *client) same(before []info, when string) {
 	c.t.Helper()

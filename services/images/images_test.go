@@ -90,16 +90,29 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestPostgreSQL runs all tests with a server on PostgreSQL, which goes away and comes back.
+// TestPostgreSQL runs all tests with a server on PostgreSQL, which goes away and comes back. With
+// -whole that server is then the last one of a chain.
 func TestPostgreSQL(t *testing.T) {
+	length := 1
+	if *whole {
+		length = 2
+	}
 	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
-		folder, _ := m.Folder(t, 0)
-		server := m.Start(t, folder, database.database(t))
-		c := newClient(t, server.Port)
-		c.everything()
-		c.outage(database)
-		if err := server.Stop(); err != nil {
-			t.Error(err)
+		chain := newChain(t, m, length, database.database(t))
+		last := chain[length-1]
+		last.everything()
+		last.outage(database)
+		if length > 1 {
+			last.empty()
+			passes(chain)
+			crowds(chain)
+			without(chain, database)
+			dies(t, m, chain)
+		}
+		for _, l := range chain {
+			if err := l.server.Stop(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
