@@ -27,7 +27,7 @@ const (
 // had when it was looked at after each.
 func simRuns() int {
 	if *whole {
-		return 4000
+		return 1500
 	}
 	return 500
 }

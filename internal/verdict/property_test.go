@@ -41,7 +41,7 @@ var noises = map[string]struct {
 func TestWrongAtMostOnceInTwenty(t *testing.T) {
 	rounds, runs := 24, 200
 	if *wholeRing {
-		rounds, runs = stats.LastLook, 2000
+		rounds, runs = stats.LastLook, 500
 	}
 	// A true rate of 5 % shows more than this in one case of a thousand; the seeds are fixed.
 	allowed := .05 + 3*math.Sqrt(.05*.95/float64(runs))
