@@ -33,8 +33,8 @@ func TestMoreAlone(t *testing.T) {
 	}
 }
 
-// TestAlone has three servers of one program, and measures the first again when the others are gone:
-// it has then touched all the pages that it had beside them.
+// TestAlone has three servers of one program, and measures the first when the others are gone: it
+// has then touched all the pages that it had beside them.
 func TestAlone(t *testing.T) {
 	read := func(h *helper) *Stints {
 		s := NewStints(h.group, time.Second)
