@@ -111,7 +111,7 @@ func (s *study) answer(e *experiment, v verdict.Verdict) answer {
 	a := answer{Claimed: claimed(v), Here: here(v)}
 	a.Verdict, a.Mark, a.Told = v, marks[v.Word], told(v)
 	if !decided(v.Word) {
-		a.Takes = takes(e, v)
+		a.Takes = takes(&s.Header, e, v)
 	}
 	return a
 }

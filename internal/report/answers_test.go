@@ -171,8 +171,28 @@ func TestTakes(t *testing.T) {
 	for _, tt := range tests {
 		e := &experiment{Experiment: &manifest.Experiment{Points: []manifest.Point{{Name: "p"}}},
 			cells: cellsOf(8, tt.void)}
-		if got := takes(e, tt.v); got != tt.want {
+		if got := takes(&record.Header{}, e, tt.v); got != tt.want {
 			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+	}
+}
+
+// TestWider: a claim that the user's choice left out needs no time, but another choice.
+func TestWider(t *testing.T) {
+	c := manifest.Claim{Of: manifest.Term{Model: "a"}, Against: manifest.Term{Model: "b"},
+		Condition: manifest.Own}
+	for _, tt := range []struct {
+		h    record.Header
+		want string
+	}{
+		{record.Header{}, "a run with more time"},
+		{record.Header{Models: []string{"b", "a"}}, "a run with more time"},
+		{record.Header{Models: []string{"b", "c"}}, "a run without --models"},
+		{record.Header{Condition: manifest.Own}, "a run with more time"},
+		{record.Header{Condition: manifest.Shared}, "a run without --condition"},
+	} {
+		if got := wider(&tt.h, verdict.Verdict{Claim: c}); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.h, got, tt.want)
 		}
 	}
 }

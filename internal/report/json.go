@@ -138,7 +138,7 @@ func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 		Cautions: v.Cautions, Condition: v.Condition,
 	}
 	if !decided(v.Word) {
-		out.Takes = takes(e, v)
+		out.Takes = takes(&s.Header, e, v)
 	}
 	if h, judged := s.holm[claimKey{e.Name, v.Claim.ID}]; judged {
 		out.P, out.Holm = finite(v.Finding.P), finite(h.p)

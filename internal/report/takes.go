@@ -19,8 +19,8 @@ import (
 // noisy are the gates that a machine does not pass while other work runs on it.
 var noisy = []string{"steal", "foreign-cpu", "late"}
 
-// takes says what would decide a claim that is open.
-func takes(e *experiment, v verdict.Verdict) string {
+// takes says what would decide a claim that is open. h is the run's.
+func takes(h *record.Header, e *experiment, v verdict.Verdict) string {
 	f := v.Finding
 	switch {
 	case v.Word == stats.NotComparable:
@@ -29,7 +29,7 @@ func takes(e *experiment, v verdict.Verdict) string {
 		}
 		return v.Reason
 	case v.Word == stats.NotMeasured:
-		return "a run with more time: " + v.Reason
+		return wider(h, v) + ": " + v.Reason
 	case strings.Contains(v.Reason, "on a quieter machine"):
 		return "a quieter machine: " + v.Reason
 	case f.Rounds+f.Voided > 0 && 4*f.Voided > f.Rounds+f.Voided:
@@ -42,6 +42,21 @@ func takes(e *experiment, v verdict.Verdict) string {
 		return "at the edge: " + v.Reason
 	}
 	return v.Reason
+}
+
+// wider is the run that would measure what this one left out.
+func wider(h *record.Header, v verdict.Verdict) string {
+	c := v.Claim
+	terms := append([]manifest.Term{c.Of, c.Against}, c.Order...)
+	switch {
+	case len(h.Models) > 0 && slices.ContainsFunc(terms, func(t manifest.Term) bool {
+		return t.Model != "" && !slices.Contains(h.Models, t.Model)
+	}):
+		return "a run without --models"
+	case h.Condition != "" && c.Condition != "" && c.Condition != h.Condition:
+		return "a run without --condition"
+	}
+	return "a run with more time"
 }
 
 // more is the time that further rounds take.
