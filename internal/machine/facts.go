@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -181,15 +180,17 @@ func freeDisk(dir string) (asked string, bytes int64) {
 // watch returns which shares of the usable cores were in use and stolen.
 func watch(d time.Duration) (busy, steal float64) {
 	var r proc.Reader
-	b0, s0, ok0 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
 	start := time.Now()
+	before, ok0 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
 	time.Sleep(d)
-	b1, s1, ok1 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
-	if !ok0 || !ok1 {
+	after, ok1 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
+	wall := time.Since(start)
+	if !ok0 || !ok1 || after.Cores == 0 {
 		return -1, -1
 	}
-	all := float64(time.Since(start)) * float64(runtime.NumCPU())
-	return float64(b1-b0) / all, float64(s1-s0) / all
+	all := float64(wall) * float64(after.Cores)
+	return max(0, float64(after.Busy(wall)-before.Busy(0))/all),
+		float64(after.Steal-before.Steal) / all
 }
 
 // tryIOUring makes a ring and closes it: no file tells whether a seccomp filter forbids it.

@@ -108,48 +108,67 @@ func ParsePressure(b []byte) (time.Duration, bool) {
 
 var some = []byte("some ")
 
-// ParseMachine returns the times of these cores together from /proc/stat: busy is neither idle nor
-// waiting for a disk nor stolen; steal is the hypervisor's. cores rise; nil is all of them, from
-// the first line, whose sums are rounded once and not for each core.
-func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
+// A Machine is what some cores have done since they started. Idle includes waiting for a disk, and
+// Steal is the hypervisor's.
+type Machine struct {
+	Idle, Steal time.Duration
+	Cores       int
+}
+
+// Busy is the time in which the cores did something, up to a constant, at a time of a clock that
+// rises. It is what the cores did not rest: the kernel knows to the microsecond how long a core has
+// rested, but counts work by looking at its ticks, and a load with a schedule may fall on all of
+// them or on none.
+func (m Machine) Busy(at time.Duration) time.Duration {
+	return at*time.Duration(m.Cores) - m.Idle - m.Steal
+}
+
+// ParseMachine reads /proc/stat. cores rise; nil is all of them, whose sums the kernel rounds once
+// and not for each core.
+func ParseMachine(b []byte, cores []int) (m Machine, ok bool) {
 	if len(b) < 5 || string(b[:4]) != "cpu " {
-		return 0, 0, false
+		return m, false
 	}
 	if cores == nil {
-		return machineTimes(b[4:])
+		m.Cores = bytes.Count(b, coreLine)
+		return m, m.add(b[4:])
 	}
+	m.Cores = len(cores)
 	for len(cores) > 0 {
 		next := bytes.IndexByte(b, '\n')
-		if next < 0 || len(b) < next+5 || string(b[next+1:next+4]) != "cpu" {
-			return 0, 0, false // a missing core
+		if next < 0 || !bytes.HasPrefix(b[next:], coreLine) {
+			return Machine{}, false // a missing core
 		}
 		b = b[next+1:]
 		core, rest, found := number(b[3:])
 		switch {
 		case !found || core > int64(cores[0]):
-			return 0, 0, false
+			return Machine{}, false
 		case core < int64(cores[0]):
 			continue
 		}
-		u, s, good := machineTimes(rest)
-		if !good {
-			return 0, 0, false
+		if !m.add(rest) {
+			return Machine{}, false
 		}
-		busy, steal, cores = busy+u, steal+s, cores[1:]
+		cores = cores[1:]
 	}
-	return busy, steal, true
+	return m, true
 }
 
-// machineTimes reads the times after the name in a line of /proc/stat.
-func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
-	// user nice system idle iowait irq softirq steal; guests are part of user and nice
+var coreLine = []byte("\ncpu")
+
+// add adds the times after the name in a line of /proc/stat.
+func (m *Machine) add(rest []byte) (ok bool) {
+	// user nice system idle iowait irq softirq steal
 	var f [8]int64
 	for i := range f {
 		if f[i], rest, ok = number(rest); !ok {
-			return 0, 0, false
+			return false
 		}
 	}
-	return time.Duration(f[0]+f[1]+f[2]+f[5]+f[6]) * Tick, time.Duration(f[7]) * Tick, true
+	m.Idle += time.Duration(f[3]+f[4]) * Tick
+	m.Steal += time.Duration(f[7]) * Tick
+	return true
 }
 
 // ParseMemory returns the available and the total memory of /proc/meminfo, in bytes.

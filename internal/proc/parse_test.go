@@ -87,27 +87,35 @@ func TestParseMachine(t *testing.T) {
 	const stat = "cpu  1 2 3 400 50 6 7 8 9 10\ncpu0 1 0 0 9 9 0 0 1\ncpu1 2 0 0 9 9 0 0 0\n" +
 		"cpu3 4 0 0 9 9 0 0 5\ncpu12 8 0 0 9 9 0 0 0\nintr 5\n"
 	tests := []struct {
-		text        string
-		cores       []int
-		busy, steal time.Duration
-		ok          bool
+		text  string
+		cores []int
+		want  Machine
+		ok    bool
 	}{
-		{stat, nil, 19, 8, true},
-		{stat, []int{0}, 1, 1, true},
-		{stat, []int{1, 3}, 6, 5, true},
-		{stat, []int{0, 1, 3, 12}, 15, 6, true},
-		{stat, []int{2}, 0, 0, false},
-		{stat, []int{12, 13}, 0, 0, false},
-		{"cpu  1 2 3 4 5 6 7 8\n", []int{0}, 0, 0, false},
-		{"cpu  1 2 3\n", nil, 0, 0, false},
-		{"intr 5\n", nil, 0, 0, false},
+		{stat, nil, Machine{450 * Tick, 8 * Tick, 4}, true},
+		{stat, []int{0}, Machine{18 * Tick, 1 * Tick, 1}, true},
+		{stat, []int{1, 3}, Machine{36 * Tick, 5 * Tick, 2}, true},
+		{stat, []int{0, 1, 3, 12}, Machine{72 * Tick, 6 * Tick, 4}, true},
+		{stat, []int{2}, Machine{}, false},
+		{stat, []int{12, 13}, Machine{}, false},
+		{"cpu  1 2 3 4 5 6 7 8\n", []int{0}, Machine{}, false},
+		{"cpu  1 2 3\n", nil, Machine{}, false},
+		{"intr 5\n", nil, Machine{}, false},
 	}
 	for _, tt := range tests {
-		busy, steal, ok := ParseMachine([]byte(tt.text), tt.cores)
-		if busy != tt.busy*Tick || steal != tt.steal*Tick || ok != tt.ok {
-			t.Errorf("cores %v: got %v, %v, %v, want %v, %v, %v", tt.cores, busy, steal, ok,
-				tt.busy*Tick, tt.steal*Tick, tt.ok)
+		got, ok := ParseMachine([]byte(tt.text), tt.cores)
+		if got != tt.want || ok != tt.ok {
+			t.Errorf("cores %v: got %v, %v, want %v, %v", tt.cores, got, ok, tt.want, tt.ok)
 		}
+	}
+}
+
+func TestBusyIsWhatCoresDidNotRest(t *testing.T) {
+	before := Machine{Idle: 10 * time.Second, Steal: time.Second, Cores: 2}
+	after := Machine{Idle: 11500 * time.Millisecond, Steal: 1100 * time.Millisecond, Cores: 2}
+	got := after.Busy(7*time.Second) - before.Busy(6*time.Second)
+	if got != 400*time.Millisecond { // of two seconds of cores
+		t.Errorf("got %v, want 400 ms", got)
 	}
 }
 

@@ -14,6 +14,11 @@ import (
 	"interleave/internal/probe/toolchain"
 )
 
+// conformPatience lengthens the limits of the contract. Servers are checked here while others are
+// built and checked beside them, on a machine that may be busy with more. How quick they are is
+// measured afterwards; that they end within two seconds is asked by interleave check.
+const conformPatience = 10
+
 // Conforms plays a service's conformance to a model, unless this very build passed this very
 // conformance before. It returns the first check that failed, in words, or nothing.
 func Conforms(ctx context.Context, service *manifest.Service,
@@ -36,7 +41,7 @@ func Conforms(ctx context.Context, service *manifest.Service,
 	played := make([]func() error, len(checks))
 	var together sync.WaitGroup
 	for i, c := range checks {
-		played[i] = sync.OnceValue(func() error { return c.Play(ctx, built, 1) })
+		played[i] = sync.OnceValue(func() error { return c.Play(ctx, built, conformPatience) })
 		if service.Protocol == manifest.Stream { // they wait for the clock: 12 s in place of 31
 			together.Go(func() { _ = played[i]() }) // its error is looked at below
 		}

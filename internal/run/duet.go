@@ -351,15 +351,18 @@ func (p *player) judge() {
 
 // A machineLook is what the machine has done so far, and what of it was ours.
 type machineLook struct {
-	at                time.Time
-	wall              time.Duration
-	busy, steal, ours time.Duration
+	at   time.Time
+	read proc.Machine
+	ours time.Duration
 }
+
+// A machineSpan is what the machine did between two looks.
+type machineSpan struct{ wall, busy, steal, ours time.Duration }
 
 // look reads the machine's counters.
 func (d *duet) look() (m machineLook) {
 	m.at = time.Now()
-	m.busy, m.steal, _ = proc.ParseMachine(new(proc.Reader).Path("/proc/stat"), proc.Cores())
+	m.read, _ = proc.ParseMachine(new(proc.Reader).Path("/proc/stat"), proc.Cores())
 	var self unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &self) == nil {
 		m.ours = time.Duration(self.Utime.Nano() + self.Stime.Nano())
@@ -387,12 +390,14 @@ func (p *player) cpu() time.Duration {
 	return total
 }
 
-func (m machineLook) minus(o machineLook) machineLook {
-	return machineLook{m.at, m.at.Sub(o.at), m.busy - o.busy, m.steal - o.steal, m.ours - o.ours}
+func (m machineLook) minus(o machineLook) machineSpan {
+	wall := m.at.Sub(o.at)
+	return machineSpan{wall, m.read.Busy(wall) - o.read.Busy(0), m.read.Steal - o.read.Steal,
+		m.ours - o.ours}
 }
 
 // judgeMachine gives each player what the gates ask of the machine and of the others.
-func (d *duet) judgeMachine(m machineLook) {
+func (d *duet) judgeMachine(m machineSpan) {
 	var resting time.Duration
 	for _, p := range d.players {
 		if p.stints != nil {

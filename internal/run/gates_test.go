@@ -246,6 +246,14 @@ func TestGates(t *testing.T) {
 			func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, ""},
 		{"foreign CPU", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1530) },
 			"foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
+		{"foreign CPU, cores that wake", sound, func(c *record.Cell, _ *Facts) {
+			closed(c).Voluntary, c.Result.Runs = 4_000, 6_000 // 30 ms
+			closed(c).Busy = ms(1535)
+		}, ""},
+		{"foreign CPU, and cores that wake", sound, func(c *record.Cell, _ *Facts) {
+			closed(c).Voluntary, c.Result.Runs = 4_000, 6_000
+			closed(c).Busy = ms(1560)
+		}, "foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
 		{"clock, just not", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(50) }, ""},
 		{"clock set back", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(51) },
 			"clock: the wall clock was set by -51ms during the cell"},

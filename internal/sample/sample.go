@@ -33,7 +33,7 @@ type Sample struct {
 	RunWait time.Duration `json:"run_wait_ns"`
 	// PSI cpu "some" so far; 0 without cgroup v2
 	Pressure time.Duration `json:"pressure_ns"`
-	// the machine: all cores' time not idle so far
+	// the machine: all cores' time not idle, from a time before the start
 	Busy time.Duration `json:"busy_ns"`
 	// the machine: time taken by the hypervisor so far
 	Steal time.Duration `json:"steal_ns"`

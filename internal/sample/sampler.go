@@ -170,7 +170,9 @@ func (s *Sampler) shallow() (now Sample, ok bool) {
 	}
 	now.User, now.System, now.Pressure = s.usage.User, s.usage.System, s.usage.Pressure
 	now.Processes = len(s.usage.PIDs)
-	now.Busy, now.Steal, _ = proc.ParseMachine(s.reader.Path("/proc/stat"), proc.Cores())
+	if m, ok := proc.ParseMachine(s.reader.Path("/proc/stat"), proc.Cores()); ok {
+		now.Busy, now.Steal = m.Busy(time.Since(s.start)), m.Steal
+	}
 	now.Self = clock(unix.CLOCK_PROCESS_CPUTIME_ID)
 	return now, true
 }
