@@ -18,10 +18,10 @@ import (
 const (
 	maxSteal = .005 // of the machine's time
 	// of the cores' time, by processes that are neither server, load nor laboratory
-	maxForeign  = .05
+	maxForeign = .05
 	// wakeCost is what it costs a core to come out of its rest and go back: time of the kernel and
 	// of interrupts that is charged to no process. 1.6 to 4.2 µs for each switch were seen.
-	wakeCost = 3 * time.Microsecond
+	wakeCost    = 3 * time.Microsecond
 	maxBusyLoad = .90 // of the load's core, where it must keep a schedule
 	// of a connection's interval, 99th percentile of send lateness
 	maxLate     = .10
