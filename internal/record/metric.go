@@ -18,10 +18,22 @@ const minIntervals = 8
 // Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
 // shape of load does not show it, its window was too short for it, or the machine too busy.
 func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
-	if c.Status != Measured || c.Result == nil || tail(m) && slices.Contains(c.Labels, Disturbed) {
+	if c.Status != Measured || c.Result == nil ||
+		slices.Contains(c.Labels, Disturbed) && (tail(m) || !c.Duet && !Still(m)) {
 		return 0, false
 	}
 	return c.Raw(m)
+}
+
+// Still tells the metrics that other programs on the machine do not move: memory and threads are
+// what they are, however soon the server gets the processor.
+func Still(m manifest.Metric) bool {
+	switch m {
+	case manifest.PSS, manifest.ClientMemory, manifest.KernelMemory, manifest.MemoryGrowth,
+		manifest.Threads:
+		return true
+	}
+	return false
 }
 
 // growth tells the metrics that compare the memory of two times. While a duet starts, other servers

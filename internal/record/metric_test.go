@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,24 +124,38 @@ func TestMetricsOfChats(t *testing.T) {
 	}
 }
 
-// TestDisturbed: a cell whose machine was not quiet has its figures, but for those about tails.
+// TestDisturbed: a cell of a duet whose machine was not quiet has its figures, but for those about
+// tails; one that was measured alone has memory and threads.
 func TestDisturbed(t *testing.T) {
 	h := &hist.Histogram{}
 	h.RecordN(int64(time.Millisecond), 980)
 	h.RecordN(int64(9*time.Millisecond), 20)
 	c := Cell{Status: Measured, Load: manifest.Load{Shape: manifest.Open, Rate: 1000},
-		Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000, Latency: h}}}
-	for _, disturbed := range []bool{false, true} {
-		for m, tails := range map[manifest.Metric]bool{manifest.LatencyP50: false,
-			manifest.LatencyP99: true, manifest.Jitter: true} {
-			if _, ok := c.Metric(m); ok != (!disturbed || !tails) {
-				t.Errorf("disturbed %v, %s: got %v", disturbed, m, ok)
+		Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000, Latency: h}},
+		Server: &sample.Series{Samples: []sample.Sample{{Mark: sample.MarkIdle, PSS: 1 << 20},
+			{Mark: sample.MarkOpen, PSS: 1 << 20, Threads: 3},
+			{At: time.Second, Mark: sample.MarkClosed, PSS: 2 << 20, Threads: 3}}}}
+	for _, tt := range []struct {
+		labels []string
+		duet   bool
+		has    []manifest.Metric
+	}{
+		{nil, false, []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.Jitter,
+			manifest.PSS, manifest.Threads}},
+		{[]string{Disturbed}, true, []manifest.Metric{manifest.LatencyP50, manifest.PSS,
+			manifest.Threads}},
+		{[]string{Disturbed}, false, []manifest.Metric{manifest.PSS, manifest.Threads}},
+	} {
+		c.Labels, c.Duet = tt.labels, tt.duet
+		for _, m := range []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99,
+			manifest.Jitter, manifest.PSS, manifest.Threads} {
+			if _, ok := c.Metric(m); ok != slices.Contains(tt.has, m) {
+				t.Errorf("%v, duet %v, %s: got %v", tt.labels, tt.duet, m, ok)
 			}
 			if _, ok := c.Raw(m); !ok {
 				t.Errorf("%s has no raw figure", m)
 			}
 		}
-		c.Labels = []string{Disturbed}
 	}
 }
 

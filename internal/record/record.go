@@ -206,6 +206,7 @@ const (
 	// the load's core was full: the server's figure is a lower bound
 	GeneratorBound = "generator-bound"
 	NotSteady      = "not-steady" // the window's last quarter differs from its first
-	// the machine was not quiet: ratios within the round count, absolute figures do not
+	// the machine was not quiet: in a duet ratios within the round count, absolute figures do not;
+	// of a cell that was measured alone only memory and threads count
 	Disturbed = "disturbed"
 )

@@ -309,6 +309,7 @@ func TestDisturbedFiguresAreMarked(t *testing.T) {
 	for i := range run.Cells {
 		if run.Cells[i].Model == "go-goroutine" {
 			run.Cells[i].Labels = append(run.Cells[i].Labels, record.Disturbed)
+			run.Cells[i].Duet = true
 		}
 	}
 	s = examine(run)

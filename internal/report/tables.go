@@ -39,7 +39,7 @@ const dagger = "†"
 
 // disturbed is the mark of a row that rests on such rounds, or nothing.
 func disturbed(r verdict.Row) string {
-	if r.Labels[record.Disturbed] > 0 {
+	if r.Labels[record.Disturbed] > 0 && !record.Still(r.Metric) {
 		return dagger
 	}
 	return ""

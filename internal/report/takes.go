@@ -88,7 +88,14 @@ func lost(e *experiment, v verdict.Verdict) string {
 	gates := map[string]int{}
 	example := map[string]string{}
 	for _, c := range e.cells {
-		if c.Status == record.Measured || !concerns(e, v, c) {
+		if !concerns(e, v, c) {
+			continue
+		}
+		if c.Status == record.Measured {
+			if !c.Duet && slices.Contains(c.Labels, record.Disturbed) &&
+				!record.Still(v.Claim.Metric) {
+				gates["foreign-cpu"]++
+			}
 			continue
 		}
 		for _, r := range c.Reasons {

@@ -169,6 +169,43 @@ func TestTheHeadlineIsFirst(t *testing.T) {
 	}
 }
 
+// TestNoiseDoesNotEatTheBudget: where none of its rounds counts a claim gives way, a headline too.
+func TestNoiseDoesNotEatTheBudget(t *testing.T) {
+	for _, gate := range []string{"", "steal"} {
+		tree := madeTree()
+		head := less("D2")
+		head.Headline = true
+		tree.Experiments[0].Claims = []manifest.Claim{head}
+		tree.Experiments[1].Claims = []manifest.Claim{less("D3")}
+		w := aWorld{rates: map[string]float64{"b": 500}, noise: .02,
+			spoil: func(s *Spec, c *record.Cell) {
+				if s.Experiment.Name != "first" {
+					return
+				}
+				c.Labels = []string{record.Disturbed}
+				if gate != "" {
+					c.Status, c.Reasons = record.Void, []record.Reason{{Gate: gate, Text: gate}}
+				}
+			}}
+		r := spending(t, tree, w, 90*time.Second)
+		if got := words(r); got[0] != "D2 inconclusive" || got[1] != "D3 reproduced" {
+			t.Errorf("gate %q: got %q, want the second decided", gate, got)
+		}
+	}
+}
+
+// TestLost: rounds that do not count are paid for, too.
+func TestLost(t *testing.T) {
+	for _, tt := range []struct{ more, tried, counted, want int }{
+		{7, 0, 0, 7}, {5, 2, 2, 5}, {7, 1, 0, 11}, {7, 3, 0, 18}, {4, 4, 3, 5}, {1, 5, 5, 1},
+	} {
+		if got := lost(tt.more, tt.tried, tt.counted); got != tt.want {
+			t.Errorf("%d more after %d of %d: got %d, want %d", tt.more, tt.counted, tt.tried, got,
+				tt.want)
+		}
+	}
+}
+
 // TestNoClaimIsJudgedAtAPart gives time for one point of two: the claim about both has no cell.
 func TestNoClaimIsJudgedAtAPart(t *testing.T) {
 	tree := madeTree()

@@ -16,8 +16,8 @@ import (
 
 // conformPatience lengthens the limits of the contract. Servers are checked here while others are
 // built and checked beside them, on a machine that may be busy with more. How quick they are is
-// measured afterwards; that they end within two seconds is asked by interleave check.
-const conformPatience = 10
+// measured afterwards; interleave check asks for the limits themselves.
+const conformPatience = 3
 
 // Conforms plays a service's conformance to a model, unless this very build passed this very
 // conformance before. It returns the first check that failed, in words, or nothing.

@@ -17,8 +17,11 @@ import (
 // The limits of the gates. They are proposals of docs/method.md, which says why each stands.
 const (
 	maxSteal = .005 // of the machine's time
-	// of the cores' time, by processes that are neither server, load nor laboratory
+	// of the cores' time, by processes that are neither server, load nor laboratory: above it the
+	// cell is disturbed
 	maxForeign = .05
+	// above it the cell is void, whatever it measures
+	maxCrowd = .50
 	// wakeCost is what it costs a core to come out of its rest and go back: time of the kernel and
 	// of interrupts that is charged to no process. 1.6 to 4.2 µs for each switch were seen.
 	wakeCost    = 3 * time.Microsecond
@@ -32,11 +35,9 @@ const (
 	// of the window: less wait than that disturbs nothing that late would not see
 	minLoadWait  = .01
 	maxClockStep = 50 * time.Millisecond
-	// A disturbance meets all models of a duet: ratios still count up to these limits, absolute
-	// figures up to those above. Shares of the machine; the second is of the stints of loads that
-	// keep no schedule, for one with a schedule leaves cores to others.
-	maxDuetSteal   = .20
-	maxDuetForeign = .50
+	// A disturbance meets all models of a duet: ratios still count up to this limit, absolute
+	// figures up to that above. A share of the machine.
+	maxDuetSteal = .20
 	// of a duet's window: so many of the messages are read late, and a median moves by as many
 	// percentiles at most
 	maxDuetWait = .05
@@ -126,12 +127,13 @@ func Judge(c *record.Cell, f Facts) {
 	}
 }
 
-// disturbed tells whether a cell of a duet would be void if it were alone, since the machine was
-// not quiet.
+// disturbed tells whether the machine was not quiet: a cell of a duet keeps its ratios, and one
+// that was measured alone its memory and threads.
 func disturbed(c *record.Cell, f Facts) bool {
 	d := f.Duet
 	if d == nil {
-		return false
+		share, ok := others(c, f)
+		return ok && share > maxForeign
 	}
 	_, _, late := latest(c, .99)
 	return late || waited(c, f) > max(maxLoadWait*float64(c.Result.User+c.Result.System),
@@ -403,30 +405,35 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 		100*share, 100*maxSteal)
 }
 
-func foreign(c *record.Cell, f Facts) *record.Reason {
+// others is what processes that are neither server, load nor laboratory have used of the cores in a
+// cell's window. ok is false where that was not counted.
+func others(c *record.Cell, f Facts) (share float64, ok bool) {
 	ends, ok := marks(c)
 	if !ok {
-		return nil
+		return 0, false
 	}
 	a, b := ends[0], ends[1]
-	wall := float64(b.At-a.At) * float64(f.Cores)
-	limit := maxForeign
+	wall := b.At - a.At
 	if f.Duet != nil {
-		if interval(c) > 0 || f.Duet.Stints <= 0 {
-			return nil
-		}
-		wall, limit = float64(f.Duet.Stints)*float64(f.Cores), maxDuetForeign
+		wall = f.Duet.Stints
+	}
+	if wall <= 0 {
+		return 0, false
 	}
 	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User +
 		c.Result.System
 	ours += wakeCost * time.Duration(b.Voluntary-a.Voluntary+c.Result.Runs)
-	share := float64(b.Busy-a.Busy-ours) / wall
-	if share <= limit {
+	return float64(b.Busy-a.Busy-ours) / float64(wall) / float64(f.Cores), true
+}
+
+func foreign(c *record.Cell, f Facts) *record.Reason {
+	share, ok := others(c, f)
+	if !ok || share <= maxCrowd || f.Duet != nil && interval(c) > 0 {
 		return nil
 	}
-	return void("foreign-cpu", share, limit,
+	return void("foreign-cpu", share, maxCrowd,
 		"other processes used %.1f %% of the cores, at most %.0f %% is allowed", 100*share,
-		100*limit)
+		100*maxCrowd)
 }
 
 func clock(_ *record.Cell, f Facts) *record.Reason {

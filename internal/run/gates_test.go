@@ -92,9 +92,12 @@ func streams(c *record.Cell) *load.Streams { return c.Result.Part.(*load.Streams
 
 var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
 
+// closed is a cell's last sample.
+func closed(c *record.Cell) *sample.Sample { return &c.Server.Samples[1] }
+
+func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+
 func TestGates(t *testing.T) {
-	closed := func(c *record.Cell) *sample.Sample { return &c.Server.Samples[1] }
-	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 	tests := []struct {
 		name string
 		cell func() *record.Cell
@@ -244,16 +247,8 @@ func TestGates(t *testing.T) {
 		// Of 2 s, 1,410 ms are the server's, the load's and ours; 5 % more are allowed.
 		{"foreign CPU, just not", sound,
 			func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, ""},
-		{"foreign CPU", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1530) },
-			"foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
-		{"foreign CPU, cores that wake", sound, func(c *record.Cell, _ *Facts) {
-			closed(c).Voluntary, c.Result.Runs = 4_000, 6_000 // 30 ms
-			closed(c).Busy = ms(1535)
-		}, ""},
-		{"foreign CPU, and cores that wake", sound, func(c *record.Cell, _ *Facts) {
-			closed(c).Voluntary, c.Result.Runs = 4_000, 6_000
-			closed(c).Busy = ms(1560)
-		}, "foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
+		{"foreign CPU", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(2430) },
+			"foreign-cpu: other processes used 51.0 % of the cores, at most 50 % is allowed"},
 		{"clock, just not", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(50) }, ""},
 		{"clock set back", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(51) },
 			"clock: the wall clock was set by -51ms during the cell"},
@@ -320,6 +315,16 @@ func TestLabels(t *testing.T) {
 		want []string
 	}{
 		{"none", nil, nil},
+		{"other programs, just not",
+			func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, nil},
+		{"other programs", func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1511) },
+			[]string{record.Disturbed}},
+		{"cores that wake", func(c *record.Cell, _ *Facts) { // 30 ms
+			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 4_000, 6_000, ms(1535)
+		}, nil},
+		{"cores that wake, and other programs", func(c *record.Cell, _ *Facts) {
+			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 4_000, 6_000, ms(1545)
+		}, []string{record.Disturbed}},
 		{"the load's core was full", func(c *record.Cell,
 			_ *Facts) {
 			c.Result.User = 610 * time.Millisecond

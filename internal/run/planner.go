@@ -163,6 +163,7 @@ type Standing struct {
 	State      State
 	Reason     string        // of a claim that is given up, or cannot be judged
 	Rounds     int           // in which all that it needs was tried
+	Counted    int           // of these, rounds that the machine did not spoil
 	Need       int           // further rounds until a decision, as far as can be told
 	Takes      time.Duration // what they cost
 
@@ -192,7 +193,8 @@ type view struct {
 
 // tries are the rounds in which a series was measured or tried.
 type tries struct {
-	rounds   []int // in order
+	rounds   []int          // in order
+	cells    []*record.Cell // that were measured
 	measured int
 	broken   int
 	latest   int // the place of its last cell in the record, from 1
@@ -222,6 +224,7 @@ func (p *Planner) look(cells []record.Cell) *view {
 		switch c.Status {
 		case record.Measured:
 			t.measured++
+			t.cells = append(t.cells, c)
 		case record.Broken:
 			t.broken++
 			t.why = reasonsOf(c)
@@ -252,6 +255,33 @@ func (v *view) joint(needs []*series) int {
 		}
 	}
 	return n
+}
+
+// counts tells how many of the rounds in which every one of these series was tried have a figure of
+// each.
+func (v *view) counts(needs []*series, m manifest.Metric) int {
+	have := map[int]int{}
+	for _, s := range needs {
+		for _, c := range v.tries[s.at].cells {
+			if _, ok := c.Metric(m); ok {
+				have[c.Round]++
+			}
+		}
+	}
+	n := 0
+	for _, series := range have {
+		if series == len(needs) {
+			n++
+		}
+	}
+	return n
+}
+
+// lost is how many rounds it takes on this machine to have so many more that count, of a claim of
+// which so many of the tried ones count. Two are taken to have counted before: one bad round is no
+// evidence yet.
+func lost(more, tried, counted int) int {
+	return (more*(tried+2) + counted + 1) / (counted + 2)
 }
 
 // Standings tell how every claim stands after these cells.
@@ -299,8 +329,12 @@ func (p *Planner) standing(g *goal, v *view) Standing {
 			return s
 		}
 	}
+	s.Counted = v.counts(g.needs, g.claim.Metric)
+	if slices.ContainsFunc(g.needs, func(n *series) bool { return v.tries[n.at].broken > 0 }) {
+		s.Counted = s.Rounds // not the machine's fault: patience with a server has its own end
+	}
 	if s.Rounds < stats.MinRounds {
-		s.Need = max(stats.MinRounds, p.expect(g)) - s.Rounds
+		s.Need = lost(max(stats.MinRounds, p.expect(g))-s.Counted, s.Rounds, s.Counted)
 		s.Takes = v.prices.rounds(g.needs, s.Need)
 		return s
 	}

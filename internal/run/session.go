@@ -165,13 +165,23 @@ func (s *Session) enough(plan *Plan) error {
 		return fmt.Errorf("nothing to measure: %s", s.whyNothing())
 	}
 	for _, e := range s.Experiments {
-		if len(e.Builds) == 0 && !slices.ContainsFunc(plan.models(),
-			func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
+		if len(e.Builds) == 0 && s.lacks(plan, e) {
 			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name,
 				e.Baseline)
 		}
 	}
 	return nil
+}
+
+// lacks says whether an experiment is measured without its baseline. A budget may leave a whole
+// experiment out, and then nothing is lacking.
+func (s *Session) lacks(plan *Plan, e *manifest.Experiment) bool {
+	baseline := func(k record.Skip) bool {
+		return k.Service == e.Service && k.Model == e.Baseline
+	}
+	return !slices.ContainsFunc(plan.models(), func(m *manifest.Model) bool {
+		return m.Service == e.Service && m.Name == e.Baseline
+	}) && (!s.Choice.Budget || slices.ContainsFunc(s.skipped, baseline))
 }
 
 // sweep clears what runs that were killed left behind.

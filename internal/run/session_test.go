@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
 
 // TestASharedCoreIsNobodysOwn holds that a machine of one core, or a choice of cores that overlap,
@@ -74,4 +75,31 @@ func spaced(list []int) string {
 		b.WriteByte(byte('0' + n))
 	}
 	return b.String()
+}
+
+// TestLacks: a budget that leaves an experiment out says nothing of its baseline.
+func TestLacks(t *testing.T) {
+	e := &manifest.Experiment{Name: "e", Service: "echo", Baseline: "base"}
+	of := func(service, model string) *Plan {
+		return &Plan{Blocks: []*Block{{Specs: []*Spec{{
+			Model: &manifest.Model{Service: service, Name: model}}}}}}
+	}
+	skipped := []record.Skip{{Service: "echo", Model: "base"}}
+	for _, tt := range []struct {
+		what    string
+		plan    *Plan
+		budget  bool
+		skipped []record.Skip
+		want    bool
+	}{
+		{"it is there", of("echo", "base"), false, nil, false},
+		{"that of another service is there", of("sink", "base"), false, nil, true},
+		{"a budget without it", of("sink", "base"), true, nil, false},
+		{"a budget that cannot measure it", of("echo", "other"), true, skipped, true},
+	} {
+		s := &Session{skipped: tt.skipped, Choice: Choice{Budget: tt.budget}}
+		if got := s.lacks(tt.plan, e); got != tt.want {
+			t.Errorf("%s: got %v", tt.what, got)
+		}
+	}
 }

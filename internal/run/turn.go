@@ -180,10 +180,11 @@ func (v *view) more(s *Standing, rounds []int) time.Duration {
 
 // chase spends the end of a budget on claims that were begun: they are expected to take more time
 // than is left, and may be decided earlier. Those that have enough rounds for a verdict come first.
+// One of which no round counts will not be.
 func (p *Planner) chase(v *view, all []Standing, left time.Duration) (out []*bundle) {
 	for i := range all {
 		s := &all[i]
-		if s.State != Open || s.Rounds == 0 {
+		if s.State != Open || s.Rounds == 0 || s.Rounds > 1 && s.Counted == 0 {
 			continue
 		}
 		b := p.grow(v, s, nil, s.Takes)

@@ -14,9 +14,10 @@ import (
 // Cells of rounds in which the machine was not quiet. What runs beside a duet slows down both sides
 // of it, so the ratio counts. A figure of one server alone does not.
 
-// alone tells the claims about a figure of one server.
+// alone tells the claims about a figure of one server that noise moves.
 func alone(c manifest.Claim) bool {
-	return c.Kind == string(stats.KindAbsolute) || c.Kind == string(stats.KindBound)
+	return (c.Kind == string(stats.KindAbsolute) || c.Kind == string(stats.KindBound)) &&
+		!record.Still(c.Metric)
 }
 
 // quiet takes out the values of rounds in which a cell was disturbed.
@@ -30,26 +31,53 @@ func (j *judge) quiet(places []place, rounds []int, values []float64) {
 	}
 }
 
+// spoilt says whether a cell was measured alone on a machine that was not quiet, and so has no such
+// figure.
+func spoilt(c *record.Cell, m manifest.Metric) bool {
+	return !c.Duet && slices.Contains(c.Labels, record.Disturbed) && !record.Still(m)
+}
+
 // disturbed says what the rounds were worth in which the machine was not quiet.
 func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
-	disturbed, all := j.labelled(record.Disturbed, j.terms(v.Claim), v.Condition, points,
-		math.MaxInt)
+	if record.Still(v.Claim.Metric) {
+		return
+	}
+	terms := j.terms(v.Claim)
+	disturbed, all := j.labelled(record.Disturbed, terms, v.Condition, points, math.MaxInt)
 	if disturbed == 0 {
 		return
 	}
 	f := &v.Finding
 	cells := fmt.Sprintf("%d of %s", disturbed, quantity.Many(all, "cell"))
+	single, counts := alone(v.Claim), !j.anySpoilt(terms, v, points)
 	switch {
-	case alone(v.Claim) && f.Word == stats.Inconclusive:
+	case single && f.Word == stats.Inconclusive:
 		f.Reason += fmt.Sprintf("; the machine was not quiet in %s, and a figure of one server "+
 			"needs that", cells)
-	case alone(v.Claim):
+	case !counts && f.Word == stats.Inconclusive:
+		f.Reason += fmt.Sprintf("; the machine was not quiet in %s, which were not measured side "+
+			"by side", cells)
+	case single, !counts:
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, which do "+
 			"not count here", cells))
 	case j.across(v.Claim, points):
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, and this "+
 			"claim compares points, which were not measured side by side", cells))
 	}
+}
+
+// anySpoilt says whether a claim lost a cell to a machine that was not quiet.
+func (j *judge) anySpoilt(terms []manifest.Term, v *Verdict, points []manifest.Point) bool {
+	for _, p := range points {
+		for _, t := range terms {
+			for _, c := range j.cells[j.at(t, p, v.Condition)] {
+				if c.Status == record.Measured && spoilt(c, v.Claim.Metric) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // across says whether a claim compares a point with another.

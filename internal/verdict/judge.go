@@ -281,7 +281,8 @@ func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition,
 		for _, t := range j.terms(c) {
 			at := j.at(t, p, condition)
 			for _, cell := range j.cells[at] {
-				if cell.Status == record.Measured && !j.has(at, c.Metric) {
+				if cell.Status == record.Measured && !j.has(at, c.Metric) &&
+					!slices.Contains(cell.Labels, record.Disturbed) {
 					if c.Metric == manifest.CPUVariation {
 						return "the windows of this run were too short for a coefficient of " +
 							"variation: eight samples are the least; a deeper run has them"

@@ -238,32 +238,40 @@ func TestNeedsDecide(t *testing.T) {
 }
 
 // TestDisturbed holds that rounds of a machine that was not quiet count for ratios, and not for the
-// figures of one server.
+// figures of one server, nor for cells that were measured alone.
 func TestDisturbed(t *testing.T) {
 	number := manifest.Claim{Kind: "absolute", Metric: manifest.Throughput, Of: term("a"),
 		Published: 1000, At: []string{"alone"}, Margin: 1.25}
 	for _, tt := range []struct {
 		name    string
 		claim   manifest.Claim
-		every   int // so many rounds are disturbed: one of these
+		every   int  // so many rounds are disturbed: one of these
+		cells   bool // that were measured alone
 		word    stats.Word
 		reason  string
 		caution string
 	}{
-		{"a ratio", direction("b", "a", "less", "alone"), 1, stats.Reproduced, "", ""},
+		{"a ratio", direction("b", "a", "less", "alone"), 1, false, stats.Reproduced, "", ""},
+		{"a ratio of cells", direction("b", "a", "less", "alone"), 1, true, stats.Inconclusive,
+			"12 of 12 rounds do not count, more than a quarter; the machine was not quiet in 24 " +
+				"of 24 cells, which were not measured side by side", ""},
+		{"a ratio of cells, at times", direction("b", "a", "less", "alone"), 6, true,
+			stats.Reproduced, "", "not quiet in 4 of 24 cells, which do not count here"},
 		{"a ratio of two points", magnitude("b@connections = 1", "a", .8, "alone"), 1,
-			stats.Reproduced, "", "not measured side by side"},
-		{"a number", number, 1, stats.Inconclusive,
+			false, stats.Reproduced, "", "not measured side by side"},
+		{"a number", number, 1, false, stats.Inconclusive,
 			"12 of 12 rounds do not count, more than a quarter; the machine was not quiet in 12 " +
 				"of 12 cells, and a figure of one server needs that", ""},
-		{"a number, at times", number, 6, stats.Reproduced, "",
+		{"a number, at times", number, 6, false, stats.Reproduced, "",
 			"the machine was not quiet in 2 of 12 cells, which do not count here"},
-		{"a bound", with(bound("less"), throughput), 1, stats.Inconclusive, "was not quiet", ""},
+		{"a bound", with(bound("less"), throughput), 1, false, stats.Inconclusive,
+			"was not quiet", ""},
 	} {
 		e := sweep(1)
 		e.Claims = []manifest.Claim{tt.claim}
 		cells := experimenter{experiment: e, rounds: 12, noise: .01}.cells(byModel(1000, 800, 1))
 		for i := range cells {
+			cells[i].Duet = !tt.cells
 			if cells[i].Round%tt.every == 0 {
 				cells[i].Labels = []string{record.Disturbed}
 			}

@@ -149,6 +149,9 @@ func (ix *index) row(point manifest.Point, p place, m manifest.Metric) Row {
 		}
 		v := ix.value(p, r, m)
 		if math.IsNaN(v) {
+			if spoilt(c, m) {
+				row.Void++
+			}
 			continue
 		}
 		row.Values, row.Rounds = append(row.Values, v), append(row.Rounds, r)
