@@ -60,7 +60,12 @@ func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
 	case single, !counts:
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, which do "+
 			"not count here", cells))
-	case j.across(v.Claim, points):
+	case !j.across(v.Claim, points):
+	case 4*disturbed > all && f.Looked > 0:
+		f.Word, f.Looked = stats.Inconclusive, 0
+		f.Reason = fmt.Sprintf("the machine was not quiet in %s, and this claim compares points, "+
+			"which were not measured side by side", cells)
+	default:
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, and this "+
 			"claim compares points, which were not measured side by side", cells))
 	}

@@ -257,7 +257,9 @@ func TestDisturbed(t *testing.T) {
 				"of 24 cells, which were not measured side by side", ""},
 		{"a ratio of cells, at times", direction("b", "a", "less", "alone"), 6, true,
 			stats.Reproduced, "", "not quiet in 4 of 24 cells, which do not count here"},
-		{"a ratio of two points", magnitude("b@connections = 1", "a", .8, "alone"), 1,
+		{"a ratio of two points", magnitude("b@connections = 1", "a", .8, "alone"), 1, false,
+			stats.Inconclusive, "not quiet in 24 of 24 cells, and this claim compares points", ""},
+		{"a ratio of two points, at times", magnitude("b@connections = 1", "a", .8, "alone"), 6,
 			false, stats.Reproduced, "", "not measured side by side"},
 		{"a number", number, 1, false, stats.Inconclusive,
 			"12 of 12 rounds do not count, more than a quarter; the machine was not quiet in 12 " +
