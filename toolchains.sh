@@ -276,7 +276,7 @@ want java 'java-thread and java-virtual' 'jdk 25' compiler
 want mvn "images' java-thread and java-virtual" 'apt maven' present mvn
 want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
 want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
-want postgresql 'the tests of images on PostgreSQL' 'apt postgresql' \
+want postgresql 'images on PostgreSQL, measured and tested' 'apt postgresql' \
 	least 13 sh -c '/usr/lib/postgresql/*/bin/postgres --version'
 want schemathesis "the test of images' openapi.yaml" schemathesis \
 	least 4 env PYTHONPATH=out/tools/schemathesis \

@@ -266,6 +266,11 @@ func known(list []*manifest.Experiment, models []string) error {
 		for _, m := range e.Models {
 			all[m] = true
 		}
+		for _, p := range e.Points {
+			for _, m := range e.ModelsAt(p) {
+				all[m] = true
+			}
+		}
 	}
 	for _, m := range models {
 		if !all[m] {

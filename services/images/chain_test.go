@@ -56,7 +56,7 @@ func (l *link) start(t *testing.T, m *probetest.Subject, behind []*link) {
 
 // TestChain tests the contract of services in front of others.
 func TestChain(t *testing.T) {
-	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
+	each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
 		hurry(m)
 		chain := newChain(t, m, 3)

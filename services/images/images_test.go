@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// each tests the models whose names match a pattern, but for those with a PostgreSQL of their own:
+// they are the programs of other models, which TestPostgreSQL tests on one.
+func each(t *testing.T, pattern string, test func(t *testing.T, m *probetest.Subject)) {
+	probetest.Each(t, pattern, func(t *testing.T, m *probetest.Subject) {
+		if strings.HasSuffix(t.Name(), "-postgresql") {
+			t.Skip("tested as the model whose program it is")
+		}
+		test(t, m)
+	})
+}
+
 // asked is the pattern of the models' names for the long tests.
 func asked() string {
 	if *whole {
@@ -66,7 +78,7 @@ func TestImages(t *testing.T) {
 
 // TestSQLite runs all tests with a server on SQLite. Its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
-	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
+	each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
 		hurry(m)
 		folder, small := m.Folder(t, diskBytes)

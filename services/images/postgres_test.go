@@ -33,7 +33,7 @@ type postgres struct {
 // away and comes back.
 func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, database *postgres)) {
 	database := newPostgres(t)
-	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
+	each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
 			t.Skip("-args -all asks it, too")
 		}
