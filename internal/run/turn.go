@@ -46,10 +46,13 @@ func (p *Planner) Next(cells []record.Cell, left time.Duration) *Turn {
 	all := p.standings(v)
 	bundles := p.choose(v, all, left)
 	if len(bundles) == 0 {
-		bundles = p.chase(v, all, left)
+		bundles = p.chase(v, all, left, false)
 	}
 	if len(bundles) == 0 {
 		bundles = p.figures(v, all, left)
+	}
+	if len(bundles) == 0 {
+		bundles = p.chase(v, all, left, true)
 	}
 	if len(bundles) == 0 {
 		return nil
@@ -180,11 +183,12 @@ func (v *view) more(s *Standing, rounds []int) time.Duration {
 
 // chase spends the end of a budget on claims that were begun: they are expected to take more time
 // than is left, and may be decided earlier. Those that have enough rounds for a verdict come first.
-// One of which no round counts will not be.
-func (p *Planner) chase(v *view, all []Standing, left time.Duration) (out []*bundle) {
+// The hopeless ones, of which no round counts so far, are for when nothing else is left.
+func (p *Planner) chase(v *view, all []Standing, left time.Duration,
+	hopeless bool) (out []*bundle) {
 	for i := range all {
 		s := &all[i]
-		if s.State != Open || s.Rounds == 0 || s.Rounds > 1 && s.Counted == 0 {
+		if s.State != Open || s.Rounds == 0 || hopeless != (s.Rounds > 1 && s.Counted == 0) {
 			continue
 		}
 		b := p.grow(v, s, nil, s.Takes)
