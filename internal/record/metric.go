@@ -18,11 +18,17 @@ const minIntervals = 8
 // Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
 // shape of load does not show it, its window was too short for it, or the machine too busy.
 func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
-	if c.Status != Measured || c.Result == nil ||
-		slices.Contains(c.Labels, Disturbed) && (tail(m) || !c.Duet && !Still(m)) {
+	if c.Status != Measured || c.Result == nil || c.Spoilt(m) ||
+		tail(m) && slices.Contains(c.Labels, Disturbed) {
 		return 0, false
 	}
 	return c.Raw(m)
+}
+
+// Spoilt says whether a cell was measured alone on a machine that was not quiet, and so has no such
+// figure.
+func (c *Cell) Spoilt(m manifest.Metric) bool {
+	return !c.Duet && slices.Contains(c.Labels, Disturbed) && !Still(m)
 }
 
 // Still tells the metrics that other programs on the machine do not move: memory and threads are

@@ -92,8 +92,7 @@ func lost(e *experiment, v verdict.Verdict) string {
 			continue
 		}
 		if c.Status == record.Measured {
-			if !c.Duet && slices.Contains(c.Labels, record.Disturbed) &&
-				!record.Still(v.Claim.Metric) {
+			if c.Spoilt(v.Claim.Metric) {
 				gates["foreign-cpu"]++
 			}
 			continue

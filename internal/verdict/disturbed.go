@@ -31,12 +31,6 @@ func (j *judge) quiet(places []place, rounds []int, values []float64) {
 	}
 }
 
-// spoilt says whether a cell was measured alone on a machine that was not quiet, and so has no such
-// figure.
-func spoilt(c *record.Cell, m manifest.Metric) bool {
-	return !c.Duet && slices.Contains(c.Labels, record.Disturbed) && !record.Still(m)
-}
-
 // disturbed says what the rounds were worth in which the machine was not quiet.
 func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
 	if record.Still(v.Claim.Metric) {
@@ -49,15 +43,17 @@ func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
 	}
 	f := &v.Finding
 	cells := fmt.Sprintf("%d of %s", disturbed, quantity.Many(all, "cell"))
-	single, counts := alone(v.Claim), !j.anySpoilt(terms, v, points)
+	lost, _ := j.count(func(c *record.Cell) bool { return c.Spoilt(v.Claim.Metric) }, terms,
+		v.Condition, points, math.MaxInt)
+	single := alone(v.Claim)
 	switch {
 	case single && f.Word == stats.Inconclusive:
 		f.Reason += fmt.Sprintf("; the machine was not quiet in %s, and a figure of one server "+
 			"needs that", cells)
-	case !counts && f.Word == stats.Inconclusive:
+	case lost > 0 && f.Word == stats.Inconclusive:
 		f.Reason += fmt.Sprintf("; the machine was not quiet in %s, which were not measured side "+
 			"by side", cells)
-	case single, !counts:
+	case single, lost > 0:
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, which do "+
 			"not count here", cells))
 	case !j.across(v.Claim, points):
@@ -69,20 +65,6 @@ func (j *judge) disturbed(v *Verdict, points []manifest.Point) {
 		f.Cautions = append(f.Cautions, fmt.Sprintf("the machine was not quiet in %s, and this "+
 			"claim compares points, which were not measured side by side", cells))
 	}
-}
-
-// anySpoilt says whether a claim lost a cell to a machine that was not quiet.
-func (j *judge) anySpoilt(terms []manifest.Term, v *Verdict, points []manifest.Point) bool {
-	for _, p := range points {
-		for _, t := range terms {
-			for _, c := range j.cells[j.at(t, p, v.Condition)] {
-				if c.Status == record.Measured && spoilt(c, v.Claim.Metric) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // across says whether a claim compares a point with another.

@@ -313,6 +313,13 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 // labelled counts the measured cells of these terms up to a round, and those that bear a label.
 func (j *judge) labelled(label string, terms []manifest.Term, condition manifest.Condition,
 	points []manifest.Point, last int) (labelled, all int) {
+	bears := func(c *record.Cell) bool { return slices.Contains(c.Labels, label) }
+	return j.count(bears, terms, condition, points, last)
+}
+
+// count is labelled for the cells of a kind.
+func (j *judge) count(kind func(*record.Cell) bool, terms []manifest.Term,
+	condition manifest.Condition, points []manifest.Point, last int) (counted, all int) {
 	for _, p := range points {
 		for _, t := range terms {
 			for _, cell := range j.cells[j.at(t, p, condition)] {
@@ -320,13 +327,13 @@ func (j *judge) labelled(label string, terms []manifest.Term, condition manifest
 					continue
 				}
 				all++
-				if slices.Contains(cell.Labels, label) {
-					labelled++
+				if kind(cell) {
+					counted++
 				}
 			}
 		}
 	}
-	return labelled, all
+	return counted, all
 }
 
 // capped takes "not reproduced" back from a size of throughput that the load may have kept from

@@ -149,7 +149,7 @@ func (ix *index) row(point manifest.Point, p place, m manifest.Metric) Row {
 		}
 		v := ix.value(p, r, m)
 		if math.IsNaN(v) {
-			if spoilt(c, m) {
+			if c.Spoilt(m) {
 				row.Void++
 			}
 			continue
