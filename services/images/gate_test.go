@@ -36,13 +36,17 @@ func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.open {
+		if listener, ok := c.(*net.TCPListener); ok {
+			_ = probetest.Unlisten(listener) // set listens at its port again
+			continue
+		}
 		_ = c.Close() // some have ended
 	}
 	clear(g.open)
 }
 
 // set closes the gate and opens it again with this function for its connections.
-func (g *gate) set(serve func(net.Conn)) {
+func (g *gate) set(each func(net.Conn)) {
 	g.t.Helper()
 	g.close()
 	g.mute.Store(false)
@@ -60,7 +64,7 @@ func (g *gate) set(serve func(net.Conn)) {
 			g.keep(conn)
 			go func() {
 				defer g.drop(conn)
-				serve(conn)
+				each(conn)
 			}()
 		}
 	}()

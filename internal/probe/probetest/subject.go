@@ -1,6 +1,7 @@
 package probetest
 
 import (
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -94,3 +95,6 @@ func FreePort(t *testing.T) int {
 	}
 	return port
 }
+
+// Unlisten closes a listener whose port the test needs again at once.
+func Unlisten(listener *net.TCPListener) error { return serve.Unlisten(listener) }

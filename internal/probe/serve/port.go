@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // firstPort is the lowest port that a server gets. It is above the well-known ports and those of
@@ -41,11 +43,28 @@ func freePort(host string, elsewhere bool) (int, error) {
 			failed = err
 			continue
 		}
-		if failed = listener.Close(); failed == nil {
+		if failed = Unlisten(listener.(*net.TCPListener)); failed == nil {
 			return port, nil
 		}
 	}
 	return 0, fmt.Errorf("finding a free port between %d and %d: %w", first, last, failed)
+}
+
+// Unlisten closes a listener so that its port is free at once. Close alone is not enough while this
+// process starts another: until the new process closes what it has inherited, which on a busy
+// machine takes milliseconds, it listens, too, and nobody else can. A shutdown ends that for both.
+func Unlisten(listener *net.TCPListener) error {
+	raw, err := listener.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) {
+		failed = os.NewSyscallError("shutdown", syscall.Shutdown(int(fd), syscall.SHUT_RD))
+	}); err != nil {
+		return err
+	}
+	return errors.Join(failed, listener.Close())
 }
 
 // ephemeralStart returns the first port that the kernel gives to clients. It is 32768 if the kernel
