@@ -208,7 +208,7 @@ func TestChatInATerminal(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := link(t, dir)
-	port := freeport.Find(t)
+	port := freeport.For(t)
 	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = "+
 		"true\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "papaya.toml"), []byte(conf), 0o600); err != nil {

@@ -39,7 +39,7 @@ func TestOtherClients(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := link(t, dir)
-	port := freeport.Find(t)
+	port := freeport.For(t)
 	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n", port)
 	for name, text := range map[string]string{"papaya.toml": conf, "password": "kettle-is-on\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LIBRARY", library)
 			env.Setenv("TODAY", time.Now().UTC().Format(time.DateOnly))
 			for _, name := range []string{"PORT", "TLSPORT", "METRICSPORT"} {
-				env.Setenv(name, fmt.Sprint(freeport.Find(t)))
+				env.Setenv(name, fmt.Sprint(freeport.For(t)))
 			}
 			return nil
 		},

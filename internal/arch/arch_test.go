@@ -47,7 +47,7 @@ var rooms = []string{
 }
 
 // forTests are packages that the tests of every folder may import. They know nothing of what they
-// test: a browser, a client of a protocol, free ports.
+// are used for: a browser, a client of a protocol, free ports.
 var forTests = []string{"internal/browser", "internal/freeport", "internal/irctest"}
 
 // eveRooms are the packages of Eve, in the order in which a program passes through them: the same

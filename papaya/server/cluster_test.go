@@ -268,7 +268,7 @@ func newCluster(t *testing.T) *cluster {
 	c := &cluster{t: t, root: t.TempDir()}
 	var ports []string
 	for range 9 {
-		ports = append(ports, strconv.Itoa(freeport.Find(t)))
+		ports = append(ports, strconv.Itoa(freeport.For(t)))
 	}
 	var routes, urls []string
 	for n := range 3 {

@@ -68,7 +68,7 @@ func newPapaya(t *testing.T, accounts bool) *papaya {
 // free returns an address on which nothing listens.
 func free(t *testing.T) string {
 	t.Helper()
-	return fmt.Sprintf("127.0.0.1:%d", freeport.Find(t))
+	return fmt.Sprintf("127.0.0.1:%d", freeport.For(t))
 }
 
 func (p *papaya) url() string { return "https://" + p.web + "/" }

@@ -27,7 +27,7 @@ func ngircd(t *testing.T) string {
 		t.Skip("SKIP: install ngircd for the test of Papaya's page against a server without " +
 			"IRCv3's extras")
 	}
-	port := freeport.Find(t)
+	port := freeport.For(t)
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	dir := t.TempDir()
 	// user nobody must be able to read it

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"interleave/internal/probe/probetest"
+	"interleave/internal/freeport"
 )
 
 // A gate is between a service and the next one of its chain, at a fixed address.
@@ -24,7 +24,7 @@ type gate struct {
 
 // newGate makes a closed one.
 func newGate(t *testing.T) *gate {
-	g := &gate{t: t, port: probetest.FreePort(t), open: map[io.Closer]bool{}}
+	g := &gate{t: t, port: freeport.For(t), open: map[io.Closer]bool{}}
 	t.Cleanup(g.close)
 	return g
 }
@@ -37,7 +37,7 @@ func (g *gate) close() {
 	defer g.mu.Unlock()
 	for c := range g.open {
 		if listener, ok := c.(*net.TCPListener); ok {
-			_ = probetest.Unlisten(listener) // set listens at its port again
+			_ = freeport.Unlisten(listener) // set listens at its port again
 			continue
 		}
 		_ = c.Close() // some have ended

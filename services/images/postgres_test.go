@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"interleave/internal/freeport"
 	"interleave/internal/probe/probetest"
 )
 
@@ -56,7 +57,7 @@ func newPostgres(t *testing.T) *postgres {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p := &postgres{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir,
-		port: probetest.FreePort(t)}
+		port: freeport.For(t)}
 	initdb := p.command("initdb", "-D", dir, "-U", "images", "-A", "trust", "-E", "UTF8",
 		"--locale=C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {

@@ -1,7 +1,6 @@
 package probetest
 
 import (
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -85,16 +84,3 @@ func (m *Subject) Start(t *testing.T, folder *serve.Folder, words ...string) *se
 	})
 	return s
 }
-
-// FreePort returns a free port of 127.0.0.1, for a server that the test starts itself.
-func FreePort(t *testing.T) int {
-	t.Helper()
-	port, err := serve.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// Unlisten closes a listener whose port the test needs again at once.
-func Unlisten(listener *net.TCPListener) error { return serve.Unlisten(listener) }

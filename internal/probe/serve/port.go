@@ -2,84 +2,12 @@ package serve
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
-
-// firstPort is the lowest port that a server gets. It is above the well-known ports and those of
-// most daemons.
-const firstPort = 10_000
-
-// FreePort finds a port of 127.0.0.1 on which no process listens and that the kernel gives to no
-// client.
-func FreePort() (int, error) { return freePort(loopback, false) }
-
-// freePort finds a port of host on which no process listens. It is below the ephemeral range, so
-// that no client has it as its own port. Another process may still take the port before the server
-// does, so startOn tries again then.
-//
-// If elsewhere is true, the host is in another network namespace, where freePort cannot look; then
-// only the start shows whether the port is free.
-func freePort(host string, elsewhere bool) (int, error) {
-	first, last := firstPort, ephemeralStart()-1
-	if last-first < 1000 {
-		first, last = 1024, 65_535 // a range widened by hand: any port must do
-	}
-	var failed error
-	for range 100 {
-		port := first + rand.IntN(last-first+1)
-		if elsewhere {
-			return port, nil
-		}
-		listener, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err != nil {
-			failed = err
-			continue
-		}
-		if failed = Unlisten(listener.(*net.TCPListener)); failed == nil {
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("finding a free port between %d and %d: %w", first, last, failed)
-}
-
-// Unlisten closes a listener so that its port is free at once. Close alone is not enough while this
-// process starts another: until the new process closes what it has inherited, which on a busy
-// machine takes milliseconds, it listens, too, and nobody else can. A shutdown ends that for both.
-func Unlisten(listener *net.TCPListener) error {
-	raw, err := listener.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		failed = os.NewSyscallError("shutdown", syscall.Shutdown(int(fd), syscall.SHUT_RD))
-	}); err != nil {
-		return err
-	}
-	return errors.Join(failed, listener.Close())
-}
-
-// ephemeralStart returns the first port that the kernel gives to clients. It is 32768 if the kernel
-// does not tell.
-func ephemeralStart() int {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	if err != nil {
-		return 32_768
-	}
-	var start int
-	if _, err := fmt.Sscan(string(text), &start); err != nil {
-		return 32_768
-	}
-	return start
-}
 
 // listeners returns the inodes of the sockets that listen on the port in the network namespace of a
 // process. It includes listeners on other addresses: no other process should listen on a port that

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/freeport"
 	"interleave/internal/group"
 	"interleave/internal/manifest"
 	"interleave/internal/probe/faulty"
@@ -55,7 +56,7 @@ func TestStartAndStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Port < 1024 || s.Port >= ephemeralStart() || s.StartUp <= 0 {
+		if s.Port < 1024 || s.Port >= freeport.Clients() || s.StartUp <= 0 {
 			t.Errorf("port %d after %v, want one below the ephemeral range and a duration", s.Port,
 				s.StartUp)
 		}
