@@ -200,7 +200,8 @@ func TestRestDoesNotCount(t *testing.T) {
 		}
 		ratios = append(ratios, restless/good)
 	}
-	t.Errorf("what a server uses at rest counts for its requests: %.2f times the good one's", ratios)
+	t.Errorf("what a server uses at rest counts for its requests: %.2f times the good one's",
+		ratios)
 }
 
 // TestRestCPU: a server that works while it rests voids the cells of the others, and not its own.
