@@ -20,23 +20,18 @@ const committed = "findings"
 func findingsCommand(lab *laboratory) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
-		Use:   "findings [RUN]",
+		Use:   "findings [RUN...]",
 		Short: "write docs/findings: a page for each source, from a run and from what people wrote",
 		Long: `Findings writes a page over all claims and one for each source, with every verdict, its figures
 and its cause, and the figures that they show (figures.json), which "interleave compare last
 findings" holds your own run against. The paragraphs on causes are in the folder's why/, and no
-command changes them. Without a RUN the pages are written again from figures.json: after a
-paragraph was changed.`,
+command changes them. Several runs count as one, if they are of the same machine and of the same
+servers. Without a RUN the pages are written again from figures.json: after a paragraph was changed.`,
 		Example: `  interleave findings last
+  interleave findings 20260101 20260102
   interleave findings                      after a change in docs/findings/why
   interleave findings last --out /tmp/pages`,
 		ValidArgsFunction: lab.completeRuns,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage("findings takes one run or none, as in: interleave findings last")
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return lab.writeFindings(cmd.OutOrStdout(), folder, args)
 		},
@@ -81,7 +76,7 @@ func (l *laboratory) writeFindings(stdout io.Writer, folder string, args []strin
 	return err
 }
 
-// figures are those of a run, or those that the checkout has.
+// figures are those of the runs, or those that the checkout has.
 func (l *laboratory) figures(home string, args []string) (*findings.Figures, error) {
 	if len(args) == 0 {
 		f, err := findings.Read(home)
@@ -90,11 +85,11 @@ func (l *laboratory) figures(home string, args []string) (*findings.Figures, err
 		}
 		return f, err
 	}
-	dir, err := l.find(args[0])
+	dirs, err := l.findAll(args)
 	if err != nil {
 		return nil, err
 	}
-	run, err := openRun(dir)
+	run, err := openRuns(dirs)
 	if err != nil {
 		return nil, err
 	}

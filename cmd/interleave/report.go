@@ -29,13 +29,9 @@ own versions. Several runs are shown as one, if they are of the same machine and
 		Args:              someRuns,
 		ValidArgsFunction: lab.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var dirs []string
-			for _, name := range args {
-				dir, err := lab.find(name)
-				if err != nil {
-					return err
-				}
-				dirs = append(dirs, dir)
+			dirs, err := lab.findAll(args)
+			if err != nil {
+				return err
 			}
 			return showReport(cmd.OutOrStdout(), dirs, format, file)
 		},
@@ -238,4 +234,16 @@ Agree: both machines decide alike. Differ: both decide, and not alike.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
 	return cmd
+}
+
+// findAll finds the directories of several runs.
+func (l *laboratory) findAll(names []string) (dirs []string, err error) {
+	for _, name := range names {
+		dir, err := l.find(name)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
 }
