@@ -1,4 +1,5 @@
-// Package freeport finds free ports of 127.0.0.1 for servers, and frees a port for the next one.
+// Package freeport finds free ports of 127.0.0.1 for servers, and listens at ports that are free
+// again as soon as the listener is closed.
 package freeport
 
 import (
@@ -12,13 +13,8 @@ import (
 	"syscall"
 )
 
-const (
-	// first is the lowest port: above the well-known ones and those of most daemons.
-	first = 10_000
-
-	// clientsFirst is the first port of clients, unless the kernel tells another.
-	clientsFirst = 32_768
-)
+// first is the lowest port: above the well-known ones and those of most daemons.
+const first = 10_000
 
 // given are the ports that For has returned in this process.
 var given struct {
@@ -34,17 +30,18 @@ func Find() (int, error) {
 	var failed error
 	for range 100 {
 		port := Any()
-		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		l, err := Listen(port)
 		if err != nil {
 			failed = err
 			continue
 		}
-		return port, Unlisten(l.(*net.TCPListener))
+		return port, l.Close()
 	}
 	return 0, fmt.Errorf("finding a free port: %w", failed)
 }
 
-// For is Find for a test, which ends if there is none. It never returns a port twice.
+// For is Find for a test, which ends if there is none. It never returns a port twice. A *testing.T
+// is what it takes; package testing itself stays out of the programs that find ports.
 func For(t interface {
 	Helper()
 	Fatal(args ...any)
@@ -52,49 +49,61 @@ func For(t interface {
 	t.Helper()
 	given.Lock()
 	defer given.Unlock()
+	if given.ports == nil {
+		given.ports = map[int]bool{}
+	}
 	for {
 		port, err := Find()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if given.ports[port] {
-			continue
+		if !given.ports[port] {
+			given.ports[port] = true
+			return port
 		}
-		if given.ports == nil {
-			given.ports = map[int]bool{}
-		}
-		given.ports[port] = true
-		return port
 	}
 }
 
-// Any returns one of the ports of which Find tries some. It is for another network namespace, where
-// only the server's start shows whether the port is free.
+// Any returns a port that Find might try, and does not look whether it is free. It is for a server
+// in another network namespace, where only the server's start can show that.
 func Any() int {
-	end := Clients()
-	if end-first < 1000 {
-		return 1024 + rand.IntN(1<<16-1024) // a range widened by hand: any port must do
-	}
-	return first + rand.IntN(end-first)
+	from, to := Range()
+	return from + rand.IntN(to-from)
 }
 
-// Clients returns the first port that the kernel gives to clients.
-func Clients() int {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+// Range is that of all ports that Find might try: the first one, and the one after the last.
+func Range() (from, to int) {
+	clients := 32_768 // the kernel's default
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		_, _ = fmt.Sscan(string(text), &clients) // a text that is no number leaves the default
+	}
+	return below(clients)
+}
+
+// below is Range where the kernel gives clients the ports from this one on.
+func below(clients int) (from, to int) {
+	if clients-first < 1000 {
+		return 1024, 1 << 16 // clients have nearly all ports, as `doctor` may advise: any must do
+	}
+	return first, clients
+}
+
+// A listener frees its port as soon as it is closed. Its own Close is not enough while this process
+// starts another: the new process inherits the listener and holds it until it executes its program,
+// which takes milliseconds on a busy machine. Until then nobody else can listen at the port. A
+// shutdown ends the listening in both processes.
+type listener struct{ *net.TCPListener }
+
+// Listen listens at a port of 127.0.0.1. Close frees the port at once.
+func Listen(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return clientsFirst
+		return nil, err
 	}
-	var start int
-	if _, err := fmt.Sscan(string(text), &start); err != nil {
-		return clientsFirst
-	}
-	return start
+	return listener{l.(*net.TCPListener)}, nil
 }
 
-// Unlisten closes a listener so that its port is free at once. Close alone is not enough while this
-// process starts another: until the new process closes what it has inherited, which on a busy
-// machine takes milliseconds, it listens, too, and nobody else can. A shutdown ends that for both.
-func Unlisten(l *net.TCPListener) error {
+func (l listener) Close() error {
 	raw, err := l.SyscallConn()
 	if err != nil {
 		return err
@@ -105,5 +114,5 @@ func Unlisten(l *net.TCPListener) error {
 	}); err != nil {
 		return err
 	}
-	return errors.Join(failed, l.Close())
+	return errors.Join(failed, l.TCPListener.Close())
 }

@@ -13,8 +13,9 @@ func TestPortsAreFreeAndDiffer(t *testing.T) {
 		if seen[port] {
 			t.Errorf("port %d was returned twice", port)
 		}
-		if seen[port] = true; port < 1024 || port >= Clients() {
-			t.Errorf("got port %d, want one above 1023 and below %d", port, Clients())
+		seen[port] = true
+		if from, to := Range(); port < from || port >= to {
+			t.Errorf("got port %d, want one from %d to %d", port, from, to-1)
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
@@ -24,22 +25,35 @@ func TestPortsAreFreeAndDiffer(t *testing.T) {
 	}
 }
 
+// Clients have the ports from the kernel's default on, or nearly all of them.
+func TestRange(t *testing.T) {
+	for _, c := range []struct{ clients, from, to int }{
+		{32_768, 10_000, 32_768}, {11_000, 10_000, 11_000}, {10_999, 1024, 65_536},
+		{1024, 1024, 65_536},
+	} {
+		if from, to := below(c.clients); from != c.from || to != c.to {
+			t.Errorf("below %d: got %d to %d, want %d to %d", c.clients, from, to, c.from, c.to)
+		}
+	}
+}
+
 // A process that has just been started holds all that its parent had open, until it executes its
 // program. The second descriptor stands for it.
-func TestUnlistenWhileAProcessStarts(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+func TestCloseWhileAProcessStarts(t *testing.T) {
+	port := For(t)
+	l, err := Listen(port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inherited, err := l.(*net.TCPListener).File()
+	inherited, err := l.(listener).File()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer inherited.Close()
-	if err := Unlisten(l.(*net.TCPListener)); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := net.Listen("tcp4", l.Addr().String())
+	again, err := Listen(port)
 	if err != nil {
 		t.Fatalf("the port is not free again: %v", err)
 	}

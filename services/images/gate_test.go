@@ -36,21 +36,17 @@ func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.open {
-		if listener, ok := c.(*net.TCPListener); ok {
-			_ = freeport.Unlisten(listener) // set listens at its port again
-			continue
-		}
 		_ = c.Close() // some have ended
 	}
 	clear(g.open)
 }
 
 // set closes the gate and opens it again with this function for its connections.
-func (g *gate) set(each func(net.Conn)) {
+func (g *gate) set(serve func(net.Conn)) {
 	g.t.Helper()
 	g.close()
 	g.mute.Store(false)
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", g.port))
+	listener, err := freeport.Listen(g.port)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -64,7 +60,7 @@ func (g *gate) set(each func(net.Conn)) {
 			g.keep(conn)
 			go func() {
 				defer g.drop(conn)
-				each(conn)
+				serve(conn)
 			}()
 		}
 	}()

@@ -7,7 +7,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"interleave/internal/freeport"
 )
+
+// freePort finds a port for a server. If elsewhere is true, the server is in another network
+// namespace, and only its start shows whether the port is free.
+func freePort(elsewhere bool) (int, error) {
+	if elsewhere {
+		return freeport.Any(), nil
+	}
+	return freeport.Find()
+}
 
 // listeners returns the inodes of the sockets that listen on the port in the network namespace of a
 // process. It includes listeners on other addresses: no other process should listen on a port that

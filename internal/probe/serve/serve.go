@@ -21,7 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"interleave/internal/freeport"
 	"interleave/internal/group"
 	"interleave/internal/manifest"
 	"interleave/internal/netns"
@@ -143,19 +142,18 @@ func startWith(ctx context.Context, built *toolchain.Built, opts StartOptions) (
 }
 
 // startOn starts a server on the hosts of the options, on the port that they name or on a free one.
-func startOn(ctx context.Context, built *toolchain.Built, opts StartOptions) (s *Server,
-	err error) {
+func startOn(ctx context.Context, built *toolchain.Built, opts StartOptions) (*Server, error) {
 	opts.Group.NetNS = opts.Net.Path("server")
 	if opts.Port != 0 {
 		return start(ctx, built, opts)
 	}
 	for try := 1; ; try++ {
-		if opts.Net != nil {
-			opts.Port = freeport.Any() // another namespace, in which Find does not look
-		} else if opts.Port, err = freeport.Find(); err != nil {
+		port, err := freePort(opts.Net != nil)
+		if err != nil {
 			return nil, err
 		}
-		s, err = start(ctx, built, opts)
+		opts.Port = port
+		s, err := start(ctx, built, opts)
 		var failure *Failure
 		taken := errors.As(err, &failure) && (failure.Cause == PortInUse ||
 			failure.Cause == PortOwner)

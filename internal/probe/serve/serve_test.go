@@ -56,9 +56,9 @@ func TestStartAndStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Port < 1024 || s.Port >= freeport.Clients() || s.StartUp <= 0 {
-			t.Errorf("port %d after %v, want one below the ephemeral range and a duration", s.Port,
-				s.StartUp)
+		if from, to := freeport.Range(); s.Port < from || s.Port >= to || s.StartUp <= 0 {
+			t.Errorf("port %d after %v, want one from %d to %d and a duration", s.Port, s.StartUp,
+				from, to-1)
 		}
 		client, err := net.Dial("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 		if err != nil {
