@@ -21,12 +21,13 @@ func findingsCommand(lab *laboratory) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use:   "findings [RUN...]",
-		Short: "write docs/findings: a page for each source, from a run and from what people wrote",
+		Short: "write docs/findings: a page for each source, from runs and from what people wrote",
 		Long: `Findings writes a page over all claims and one for each source, with every verdict, its figures
 and its cause, and the figures that they show (figures.json), which "interleave compare last
 findings" holds your own run against. The paragraphs on causes are in the folder's why/, and no
 command changes them. Several runs count as one, if they are of the same machine and of the same
-servers. Without a RUN the pages are written again from figures.json: after a paragraph was changed.`,
+servers. Without a RUN the pages are written again from figures.json: do so after a change of a
+paragraph.`,
 		Example: `  interleave findings last
   interleave findings 20260101 20260102
   interleave findings                      after a change in docs/findings/why

@@ -169,6 +169,18 @@ func (l *laboratory) find(name string) (string, error) {
 	return dir, nil
 }
 
+// findAll finds the directories of several runs.
+func (l *laboratory) findAll(names []string) (dirs []string, err error) {
+	for _, name := range names {
+		dir, err := l.find(name)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
 // completeRuns offers recorded runs to the shell.
 func (l *laboratory) completeRuns(_ *cobra.Command, _ []string,
 	prefix string) ([]string, cobra.ShellCompDirective) {
@@ -214,12 +226,12 @@ Agree: both machines decide alike. Differ: both decide, and not alike.`,
 			if isFindings(args[0]) || isFindings(args[1]) {
 				return lab.compareFindings(cmd.OutOrStdout(), args, asJSON)
 			}
+			dirs, err := lab.findAll(args)
+			if err != nil {
+				return err
+			}
 			var both [2]report.Run
-			for i, name := range args {
-				dir, err := lab.find(name)
-				if err != nil {
-					return err
-				}
+			for i, dir := range dirs {
 				if both[i], err = openRun(dir); err != nil {
 					return err
 				}
@@ -234,16 +246,4 @@ Agree: both machines decide alike. Differ: both decide, and not alike.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
 	return cmd
-}
-
-// findAll finds the directories of several runs.
-func (l *laboratory) findAll(names []string) (dirs []string, err error) {
-	for _, name := range names {
-		dir, err := l.find(name)
-		if err != nil {
-			return nil, err
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs, nil
 }
