@@ -56,7 +56,7 @@ boots() { compgen -G "/etc/rc2.d/S??$1" || compgen -G "/etc/systemd/system/*.wan
 # packages and would start at the next boot are disabled.
 get() {
 	local left=$((patience - SECONDS)) daemon fresh=() status
-	for daemon in epmd ssh redis-server ngircd inspircd postgresql; do
+	for daemon in epmd ssh redis-server ngircd inspircd postgresql nginx haproxy caddy; do
 		boots "$daemon" || fresh+=("$daemon")
 	done
 	[ $left -gt 0 ] && root timeout --foreground $left \
@@ -299,6 +299,10 @@ want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
 want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' \
 	least 3 weechat-headless --version
 want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
+want nginx 'the test of Papaya behind nginx' 'apt nginx-light libnginx-mod-stream' \
+	least 1 nginx -v
+want haproxy 'the test of Papaya behind HAProxy' 'apt haproxy' least 2 haproxy -v
+want caddy 'the test of Papaya behind Caddy' 'apt caddy' least 2 caddy version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 if [ "${1-}" = --all ]; then
 	want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version

@@ -29,6 +29,7 @@ import (
 	"interleave/papaya/limit"
 	"interleave/papaya/log"
 	"interleave/papaya/metrics"
+	"interleave/papaya/proxy"
 	"interleave/papaya/server"
 	"interleave/papaya/web"
 )
@@ -156,11 +157,14 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 
 // server makes the configuration of package server.
 func (d *daemon) server(c *config.Config, member string, ready func()) server.Config {
+	proxies, _ := proxy.ParseNetworks(c.Trusted) // package config has checked them
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
-		WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
-		Data: c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
+		WebHandler: web.Handler(), Listen: listen, Origins: c.Origins, Base: c.Base,
+		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
+		ProxyHeader: c.ProxyHeader,
+		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
 		Accounts: authenticator{d}, Enter: d.enter, Say: d.say, Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Unread: c.Unread, Rooms: c.Rooms},
@@ -324,7 +328,7 @@ func (d *daemon) backup(ctx context.Context, w io.Writer) error {
 
 // welcome prints what an administrator must know at the start.
 func (d *daemon) welcome(w io.Writer, c *config.Config) {
-	if d.source.Own() && len(c.TLS)+len(c.Web) > 0 {
+	if d.source.Own() && len(c.TLS)+len(c.Web)+len(c.Proxied) > 0 {
 		fmt.Fprintf(w, "certificate of its own, for %s, until %s; clients pin its SHA-256:\n%s\n",
 			strings.Join(c.Domains, ", "), d.source.Ends().Format(time.DateOnly),
 			d.source.Fingerprint())

@@ -67,7 +67,7 @@ var gonetRooms = []string{"wire", "link", "tcp", "ip", "dhcp", "gonet", "host"}
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
-	"irc", "log", "hall", "server",
+	"irc", "proxy", "log", "hall", "server",
 	"limit", "metrics", "account", "certificate", "config", "keep", "control",
 	"client", "web", "terminal",
 }

@@ -26,6 +26,12 @@ type Config struct {
 	Metrics string
 	Origins []string
 
+	Proxied     []string
+	ProxiedWeb  []string
+	Trusted     []string
+	ProxyHeader string
+	Base        string
+
 	Domains     []string
 	ACME        bool
 	ACMEEmail   string

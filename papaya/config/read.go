@@ -132,8 +132,12 @@ func (r *reader) together() {
 		r.fail(r.lines["tls.acme"],
 			"tls.acme: expected an address with port 443 in listen.web, where the authority looks")
 	}
-	if len(c.Plain)+len(c.TLS)+len(c.Web) == 0 {
-		r.fail(r.lines["listen"], "listen: expected an address in plain, tls or web")
+	if len(c.Plain)+len(c.TLS)+len(c.Web)+len(c.Proxied)+len(c.ProxiedWeb) == 0 {
+		r.fail(r.lines["listen"],
+			"listen: expected an address in plain, tls, web, proxied or proxied_web")
+	}
+	if len(c.Proxied)+len(c.ProxiedWeb) > 0 && len(c.Trusted) == 0 {
+		r.fail(r.lines["listen.trusted"], "listen.trusted: expected the address of the proxy")
 	}
 	if len(c.Domains) == 0 {
 		r.fail(r.lines["tls.domains"], "tls.domains: expected one at least")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/proxy"
 )
 
 // A setting is one key of the file.
@@ -73,6 +75,22 @@ var settings = []setting{
 			"the public: \"127.0.0.1:9667\"."},
 	{"listen", "origins", []any{}, func(c *Config) any { return &c.Origins }, plain, hostnames,
 		false, "Hosts of web pages that may open a WebSocket here, beside the server's own page."},
+	{"listen", "base", "", func(c *Config) any { return &c.Base }, plain, basePath, false,
+		"The path below which the page for browsers is: \"/chat\". Empty is the whole host."},
+	{"listen", "proxied", []any{}, func(c *Config) any { return &c.Proxied }, plain, addresses,
+		false, "IRC behind a reverse proxy, which must send the PROXY protocol. It may pass on " +
+			"TLS."},
+	{"listen", "proxied_web", []any{}, func(c *Config) any { return &c.ProxiedWeb }, plain,
+		addresses, false, "The client for browsers behind a reverse proxy, which ends TLS itself."},
+	{"listen", "trusted", []any{"127.0.0.1", "::1"}, func(c *Config) any {
+		return &c.Trusted
+	}, plain, networks, false,
+		"Addresses and networks of these proxies. Nobody else may use proxied and proxied_web."},
+	{"listen", "proxy_header", proxy.XForwardedFor, func(c *Config) any {
+		return &c.ProxyHeader
+	}, plain, oneOf(proxy.XForwardedFor, proxy.Forwarded), false,
+		"The header in which the proxy before proxied_web names the client: \"X-Forwarded-For\", " +
+			"or \"Forwarded\" (RFC 7239)."},
 
 	{"tls", "domains", []any{"localhost"}, func(c *Config) any { return &c.Domains }, plain,
 		hostnames, false, "The names and addresses by which clients reach the server."},
@@ -207,6 +225,20 @@ var (
 	hostnames = each(checkHost)
 	urls      = each(func(s string) error { return checkURL(s, "nats", "tls", "ws", "wss") })
 )
+
+func networks(v any) error {
+	_, err := proxy.ParseNetworks(*v.(*[]string))
+	return err
+}
+
+// basePath accepts a path whose segments need no escaping.
+func basePath(v any) error {
+	allowed := regexp.MustCompile(`^/[A-Za-z0-9/._~-]+$`)
+	if s := *v.(*string); s != "" && (!allowed.MatchString(s) || s != path.Clean(s)) {
+		return fmt.Errorf("expected a path as \"/chat\", got %q", s)
+	}
+	return nil
+}
 
 func address(v any) error {
 	if s := *v.(*string); s != "" {

@@ -13,6 +13,7 @@ import (
 
 	"interleave/papaya/hall"
 	"interleave/papaya/log"
+	"interleave/papaya/proxy"
 )
 
 // A Config says how a server runs. A field that is zero gets its value from defaults.
@@ -29,6 +30,15 @@ type Config struct {
 	// addresses of listeners for HTTP, over TLS if TLSConfig is set. A WebSocket is at /socket;
 	// WebHandler serves all other paths.
 	Web []string
+	// Base is the path below which Web and ProxiedWeb serve: "/chat"; empty for all paths.
+	Base string
+
+	// Proxied are addresses of listeners for IRC from the reverse proxies of Proxies, which begin
+	// each connection with a header of the PROXY protocol. ProxiedWeb is for HTTP, without TLS,
+	// whose requests name their client in ProxyHeader: proxy.XForwardedFor or proxy.Forwarded.
+	Proxied, ProxiedWeb []string
+	Proxies             proxy.Networks
+	ProxyHeader         string
 
 	// TLSConfig asks for client certificates. Its GetCertificate may load a new certificate.
 	TLSConfig  *tls.Config
@@ -71,6 +81,7 @@ func (c Config) defaults() Config {
 	set(&c.Network, "Papaya")
 	set(&c.Unique, c.Name)
 	set(&c.Version, "development")
+	set(&c.ProxyHeader, proxy.XForwardedFor)
 	if c.Listen == nil {
 		c.Listen = net.Listen
 	}

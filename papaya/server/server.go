@@ -46,6 +46,9 @@ type server struct {
 
 	unwritten atomic.Int32 // clients that the deliver goroutines have not looked at yet
 
+	// complained is when an address that is no proxy was last logged, in nanoseconds since start.
+	complained atomic.Int64
+
 	begun     bool
 	conns     map[uint64]*conn
 	next      uint64
@@ -284,6 +287,12 @@ func (s *server) listen() ([]listener, error) {
 	if err == nil {
 		err = add(s.config.Web, true, s.serveWeb)
 	}
+	if err == nil {
+		err = add(s.config.Proxied, false, s.acceptProxied)
+	}
+	if err == nil {
+		err = add(s.config.ProxiedWeb, false, s.serveProxiedWeb)
+	}
 	if err != nil {
 		for _, d := range listeners {
 			d.Close()
@@ -305,9 +314,20 @@ func (s *server) begin(listeners []listener) {
 	}
 }
 
-// accept accepts clients until the listener is closed. When no file descriptor is left, it waits
-// and tries again.
+// accept accepts clients.
 func (s *server) accept(l net.Listener) {
+	s.acceptEach(l, func(c net.Conn) {
+		if secure, ok := c.(*tls.Conn); ok {
+			s.handshake(secure)
+		} else {
+			s.take(c, false, "")
+		}
+	})
+}
+
+// acceptEach accepts connections until the listener is closed, and serves each in a goroutine. When
+// no file descriptor is left, it waits and tries again.
+func (s *server) acceptEach(l net.Listener, serve func(net.Conn)) {
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -318,11 +338,7 @@ func (s *server) accept(l net.Listener) {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		if secure, ok := c.(*tls.Conn); ok {
-			go s.handshake(secure)
-			continue
-		}
-		go s.take(c, false, "")
+		go serve(c)
 	}
 }
 

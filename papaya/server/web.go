@@ -26,12 +26,15 @@ const maxHeader = 16 << 10
 
 // serveWeb serves browsers on one listener: a WebSocket at /socket and /, and WebHandler at all
 // other paths.
-func (s *server) serveWeb(l net.Listener) {
+func (s *server) serveWeb(l net.Listener) { s.serveHTTP(l, s.pages()) }
+
+// pages is the handler of all requests, below Config.Base.
+func (s *server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/socket", s.socket)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path == "/" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		case r.URL.Path == "/" && upgrades(r):
 			s.socket(w, r) // clients that are given a host only
 		case s.config.WebHandler != nil:
 			s.config.WebHandler.ServeHTTP(w, r)
@@ -39,8 +42,22 @@ func (s *server) serveWeb(l net.Listener) {
 			http.NotFound(w, r)
 		}
 	})
+	if s.config.Base == "" {
+		return mux
+	}
+	based := http.NewServeMux() // it leads from the base itself to the page
+	based.Handle(s.config.Base+"/", http.StripPrefix(s.config.Base, mux))
+	return based
+}
+
+// upgrades says whether a request asks for a WebSocket.
+func upgrades(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+func (s *server) serveHTTP(l net.Listener, handler http.Handler) {
 	web := &http.Server{
-		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register,
+		Handler: handler, ReadHeaderTimeout: s.config.Limits.Register,
 		IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
@@ -61,7 +78,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		print = fingerprint(*r.TLS)
 	}
-	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, r.TLS != nil, print)
+	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, encrypted(r), print)
 }
 
 // wanted returns the subprotocols in the order of the client, whose first choice counts.
