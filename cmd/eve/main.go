@@ -1,4 +1,4 @@
-// Command eve checks, runs, builds, tests, formats and explains programs in Eve.
+// Command eve begins, checks, runs, builds, tests, formats, explains and documents programs in Eve.
 package main
 
 import (
@@ -37,6 +37,7 @@ var commands []command
 
 func init() {
 	commands = []command{
+		{"new", "FOLDER", "make a folder with a first program", runNew},
 		{"check", "[--json] FILE...", "report the errors of programs", runCheck},
 		{"run", "FILE [ARG...]",
 			"compile a program with overflow checks, and run it with the arguments", runRun},
@@ -46,6 +47,8 @@ func init() {
 			runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
+		{"doc", "[--html FILE] [NAME | FILE.eve]...",
+			"show the documentation of the library, or of a file", runDoc},
 		{"version", "", "print the version", runVersion},
 	}
 }

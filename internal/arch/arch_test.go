@@ -55,7 +55,7 @@ var forTests = []string{"internal/browser", "internal/freeport", "internal/ircte
 var eveRooms = []string{
 	"source", "diag",
 	"syntax", "format",
-	"types", "ir", "std",
+	"types", "ir", "std", "document",
 	"check", "perm", "flow", "compile",
 	"generate", "interp",
 	"emit", "runtime", "build",

@@ -1,0 +1,177 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"interleave/eve/source"
+)
+
+const sample = `# What a shop sells. It is read at the start.
+#
+# Prices are in cents.
+
+import io.socket
+
+# One thing on a shelf.
+pub type thing:
+    name: string              # as on the label
+    price: int = 0
+    # The price of n of them,
+    # with the discount.
+    total: [+self] (self, n: int) int:
+        return self.price * n # no discount yet
+    # "# no comment"
+    mark: (self, text: string = "#") void:
+        pass
+
+pub union state:
+    sold(when: int)           # to somebody
+    # Nobody wants it.
+    kept
+
+hidden: () void:
+    pass
+
+# The largest price.
+pub const most: int = 100_000
+
+pub buy: <type T: copyable> [+a,
+    =n] (a: T@, n: int) int:
+    return n
+test "prices":
+    pass
+`
+
+func TestRead(t *testing.T) {
+	m := Read("shop", source.NewFile("shop.eve", sample))
+	want := `shop
+
+What a shop sells. It is read at the start.
+
+Prices are in cents.
+
+pub type thing
+    # One thing on a shelf.
+    name: string
+        # as on the label
+    price: int
+    total: [+self] (self, n: int) int
+        # The price of n of them, with the discount.
+    mark: (self, text: string = "#") void
+        # "# no comment"
+
+pub union state
+    sold(when: int)
+        # to somebody
+    kept
+        # Nobody wants it.
+
+pub const most: int = 100_000
+    # The largest price.
+
+pub buy: <type T: copyable> [+a,
+    =n] (a: T@, n: int) int
+`
+	if got := (Found{m, m.Name, nil}).Text(0); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestWithoutPublic documents a program, whose declarations nobody imports, and texts that are no
+// programs.
+func TestWithoutPublic(t *testing.T) {
+	m := Read("p", source.NewFile("p.eve", "# Adds.\nadd: (a: int) int:\n    return a\n"))
+	if len(m.Items) != 1 || m.Items[0].About != "Adds." || m.About != "" {
+		t.Errorf("got %+v", m)
+	}
+	for _, text := range []string{"", "#", "\n#\n\n", "pub", "pub type", "pub type a:\n  b",
+		"pub union u:\n  ", "pub f: (", "\x00", "pub x: int = \"#"} {
+		_ = Found{Read("x", source.NewFile("x.eve", text)), "x", nil}.Text(20)
+	}
+}
+
+// TestLibrary holds that each module says what it is for, and that each name is found by its path.
+func TestLibrary(t *testing.T) {
+	all := Library()
+	for _, m := range all {
+		if m.About == "" || len(m.Items) == 0 {
+			t.Errorf("%s: about %q, %d items", m.Name, m.About, len(m.Items))
+		}
+	}
+	names := 0
+	each(all, func(f Found) {
+		names++
+		hits := Find(all, f.Path)
+		for _, h := range hits {
+			if h.Path == f.Path && h.Item.Text == f.Item.Text {
+				return
+			}
+		}
+		t.Errorf("%s is not found: %v", f.Path, hits)
+	})
+	if names < 100 {
+		t.Errorf("the library has %d names", names)
+	}
+	if list := List(all, 60); strings.Count(list, "\n") != len(all) ||
+		!strings.Contains(list, "io.socket") {
+		t.Errorf("the list is\n%s", list)
+	}
+}
+
+func TestFind(t *testing.T) {
+	all := Library()
+	for name, path := range map[string]string{"io.socket": "io.socket", "print": "prelude.print",
+		"tcp_socket": "io.socket.tcp_socket", "io.socket.socket.write": "io.socket.socket.write",
+		"tcp_socket.listen": "io.socket.tcp_socket.listen"} {
+		found := Find(all, name)
+		if len(found) == 0 || found[0].Path != path {
+			t.Errorf("%s: %v, want %s", name, found, path)
+		}
+	}
+	if found := Find(all, "nothing"); found != nil {
+		t.Errorf("got %v", found)
+	}
+	for name, path := range map[string]string{"prnt": "prelude.print", "io.scoket": "io.socket",
+		"shutdwon": "process.shutdown"} {
+		if near := Similar(all, name); len(near) == 0 || near[0] != path {
+			t.Errorf("near %s: %v, want %s", name, near, path)
+		}
+	}
+	if near := Similar(all, "qqqqqqqqqqqq"); near != nil {
+		t.Errorf("got %v", near)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "ab", 2}, {"ab", "", 2}, {"kitten", "sitting", 3}, {"a", "a", 0},
+		{"ab", "ba", 2}} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("%q, %q: %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// TestHTML checks that nothing of a comment becomes markup, and that links have their targets.
+func TestHTML(t *testing.T) {
+	m := Read("shop", source.NewFile("shop.eve",
+		"# <script>alert(1)</script> and `a < b`, and `open.\npub f: (x: vector<int>) void\n"))
+	var b strings.Builder
+	if err := HTML(&b, "A <title>", append(Library(), m)); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{"<title>A &lt;title&gt;</title>", `id="shop.f"`,
+		`href="#shop.f"`, "&lt;script&gt;alert(1)&lt;/script&gt; and <code>a &lt; b</code>, and " +
+			"`open.", "vector&lt;int&gt;", `id="io.socket.socket.write"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Contains(page, "<script>alert") {
+		t.Error("a comment became a script")
+	}
+}

@@ -1,0 +1,93 @@
+package document
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// List writes the modules, each with the first sentence of its comment. width is the number of
+// columns; 0 is no limit.
+func List(all []Module, width int) string {
+	longest := 0
+	for _, m := range all {
+		longest = max(longest, len(m.Name))
+	}
+	var b strings.Builder
+	for _, m := range all {
+		first, _, _ := strings.Cut(m.About, ". ")
+		first = strings.TrimSuffix(first, ".")
+		line := m.Name + strings.Repeat(" ", longest-len(m.Name)) + "  " + first
+		b.WriteString(strings.TrimRight(shorten(line, width), " ") + "\n")
+	}
+	return b.String()
+}
+
+// shorten cuts a line to a width.
+func shorten(line string, width int) string {
+	if width == 0 || utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:width-1]) + "…"
+}
+
+// Text writes what was found.
+func (f Found) Text(width int) string {
+	var b strings.Builder
+	b.WriteString(f.Path + "\n")
+	if f.Item != nil {
+		b.WriteString("\n")
+		writeItem(&b, *f.Item, "", width)
+		return b.String()
+	}
+	if f.Module.About != "" {
+		b.WriteString("\n" + wrap(f.Module.About, "", width))
+	}
+	for _, item := range f.Module.Items {
+		b.WriteString("\n")
+		writeItem(&b, item, "", width)
+	}
+	return b.String()
+}
+
+// writeItem writes a declaration, its comment below it, and its members.
+func writeItem(b *strings.Builder, item Item, indent string, width int) {
+	for line := range strings.SplitSeq(item.Text, "\n") {
+		b.WriteString(indent + line + "\n")
+	}
+	b.WriteString(wrap(item.About, indent+"    # ", width))
+	for _, m := range item.Members {
+		writeItem(b, m, indent+"    ", width)
+	}
+}
+
+// leastWidth is the least number of columns for text, however deep it is indented.
+const leastWidth = 40
+
+// wrap breaks paragraphs into lines that begin with indent.
+func wrap(text, indent string, width int) string {
+	var b strings.Builder
+	if text == "" {
+		return ""
+	}
+	room := max(width-len(indent), leastWidth)
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			b.WriteString(strings.TrimRight(indent, " ") + "\n")
+		}
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			full := utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room
+			switch {
+			case line == "":
+				line = word
+			case width > 0 && full:
+				b.WriteString(indent + line + "\n")
+				line = word
+			default:
+				line += " " + word
+			}
+		}
+		b.WriteString(indent + line + "\n")
+	}
+	return b.String()
+}
