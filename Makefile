@@ -20,12 +20,13 @@ RINGS     ?= core
 PKG       ?= ./gonet/...
 BENCH     ?= .
 ROUNDS    ?= 6
+PREFIX    ?= /usr/local
 
 # The program that runs the tests. FRESH=1 makes it run remembered tests, too.
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest lint format golden fuzz bench benchstat portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest lint format golden fuzz bench benchstat portability toolchains install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -119,6 +120,12 @@ ready:
 
 release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, SBOM, checksums
 	./release.sh $(VERSION)
+
+install: ## build eve, gonet and papaya, and install them below PREFIX=/usr/local
+	@for p in eve gonet papaya; do \
+	  CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/bin/$$p ./cmd/$$p && \
+	  install -D -m 755 $(OUT)/bin/$$p "$(DESTDIR)$(PREFIX)/bin/$$p" && \
+	  echo "installed $(DESTDIR)$(PREFIX)/bin/$$p" || exit 1; done
 
 .PHONY: programs
 programs: $(EVE) $(PROVE)

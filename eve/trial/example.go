@@ -1,9 +1,9 @@
 package trial
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -27,11 +27,17 @@ func Examples(t testing.TB) []Example {
 	return all
 }
 
-// Tour returns the programs of the tour, whose output is written below them.
+// Tour returns the programs of the pages for newcomers, whose output is written below them.
 func Tour(t testing.TB) []Example {
 	t.Helper()
+	return append(page(t, "tour"), page(t, "coming-from")...)
+}
+
+// page returns the programs of a page of docs/eve that have an output.
+func page(t testing.TB, name string) []Example {
+	t.Helper()
 	var all []Example
-	blocks := strings.Split(read(t, "../../docs/eve/tour.md"), "```")
+	blocks := strings.Split(read(t, "../../docs/eve/"+name+".md"), "```")
 	for i, b := range blocks[:len(blocks)-2] {
 		text, isProgram := strings.CutPrefix(b, "eve\n")
 		if !isProgram {
@@ -41,10 +47,11 @@ func Tour(t testing.TB) []Example {
 		if !isOutput {
 			t.Errorf("no output stands below the program\n%s", text)
 		}
-		all = append(all, Example{strconv.Itoa(len(all) + 1), "tour.eve", text, want})
+		number := fmt.Sprintf("%s-%d", name, len(all)+1)
+		all = append(all, Example{number, name + ".eve", text, want})
 	}
-	if len(all) < 6 {
-		t.Errorf("the tour has %d programs with output", len(all))
+	if len(all) < 4 {
+		t.Errorf("%s.md has %d programs with output", name, len(all))
 	}
 	return all
 }
