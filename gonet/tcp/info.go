@@ -21,11 +21,16 @@ type Info struct {
 	Window, Threshold int
 	PeerWindow        int // the send window that the peer has announced
 	InFlight, Lost    int
+	Sacked            int    // bytes that SACK blocks report as arrived
+	Repairing         int    // bytes in flight that were retransmitted
 	Unacked, Unread   int    // bytes that wait for an acknowledgement, and for the user
 	Segments, Resent  uint64 // segments sent, and the retransmissions among them
 	BytesOut, BytesIn uint64 // payload, retransmissions included
 	BytesResent       uint64
 	Recovering        bool
+	Expired           bool // the recovery began with a time-out
+	// what both ends have agreed on
+	Timestamps, SACK, Scaling, ECN bool
 }
 
 // Info describes the connection now.
@@ -35,10 +40,12 @@ func (c *Conn) Info() Info {
 		State: c.state, MSS: s.mss, RTT: s.rtt.smoothed, Deviation: s.rtt.deviation,
 		MinRTT: s.rtt.least, RTO: s.rtt.rto(),
 		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.scoreboard.inFlight,
-		Lost:    s.scoreboard.lost,
+		Lost:   s.scoreboard.lost,
+		Sacked: s.scoreboard.sacked, Repairing: s.scoreboard.repairing(),
 		Unacked: s.out.n, Unread: c.receive.in.n, Segments: t.segments, Resent: t.resent,
 		BytesOut: t.bytesOut, BytesIn: t.bytesIn, BytesResent: t.bytesResent,
-		Recovering: s.recovering,
+		Recovering: s.recovering, Expired: s.expired,
+		Timestamps: c.timestamps, SACK: c.sack, Scaling: c.scaling, ECN: c.ecn.on,
 	}
 	if s.control != nil {
 		i.Window = s.control.window()

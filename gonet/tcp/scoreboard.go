@@ -123,6 +123,16 @@ func (b *scoreboard) sack(left, right Seq, seen func(*flight)) {
 	}
 }
 
+// repairing returns how many bytes were retransmitted and are in flight.
+func (b *scoreboard) repairing() (n int) {
+	for i := range b.flights {
+		if f := &b.flights[i]; f.resent && !f.sacked && !f.lost {
+			n += f.len()
+		}
+	}
+	return n
+}
+
 // firstLost returns the index of the first lost piece, or -1.
 func (b *scoreboard) firstLost() int {
 	if b.lost == 0 {
