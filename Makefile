@@ -26,7 +26,7 @@ PREFIX    ?= /usr/local
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest lint format golden fuzz bench benchstat portability toolchains install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are si
 
 irctest: ## the public suite irctest against Papaya (IRCTEST=FOLDER instead of fetching it; UPDATE=1 rewrites papaya/irctest/expected.txt)
 	papaya/irctest/run.sh
+
+packetdrill: ## the public packetdrill scripts of TCP on GoNet's machine (PACKETDRILL=FOLDER instead of fetching them; UPDATE=1 rewrites gonet/packetdrill/testdata/expected.txt)
+	gonet/packetdrill/run.sh
 
 lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
