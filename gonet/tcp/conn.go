@@ -106,6 +106,7 @@ type Conn struct {
 	reset       bool // a RST must be sent, at resetSeq
 	resetSeq    Seq
 	resetAck    bool // with the ACK flag
+	resetNext   bool // another reset follows, at SND.NXT
 	passive     bool // opened by the peer's SYN
 	closed      bool // the user has closed: nothing will be read any more
 	readClosed  bool // the user reads no more, but may write: what arrives is discarded

@@ -163,7 +163,8 @@ var harms = []struct {
 // frozen returns the machine's state without the answers that a segment may cause.
 func frozen(c *Conn) Conn {
 	f := *c
-	f.challengeAt, f.reset, f.resetSeq, f.resetAck = 0, false, 0, false
+	f.challengeAt, f.reset, f.resetSeq = 0, false, 0
+	f.resetAck, f.resetNext = false, false
 	f.receive.ackDue, f.receive.ackMayWait, f.receive.noUrgentACK = false, false, false
 	f.send.scoreboard.flights = append([]flight(nil), c.send.scoreboard.flights...)
 	f.receive.queue.runs = append([]run(nil), c.receive.queue.runs...)

@@ -176,7 +176,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	end := Seq(h.Seq).Plus(len(p))
 	if len(p) > 0 {
 		if c.closed && end.After(r.next) { // nobody will read the data (RFC 2525 section 2.17)
-			c.Abort()
+			c.refuseText()
 			return
 		}
 		inOrder := !Seq(h.Seq).After(r.next)
@@ -192,6 +192,16 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	} else if fin {
 		r.ackDue = true // the FIN is out of order, or a duplicate
 	}
+}
+
+// refuseText ends the connection with a reset for data that nobody will read. The peer accepts one
+// only at the sequence number that it expects next (RFC 5961 section 3.2). That is what it has
+// acknowledged (RFC 9293 section 3.5.2), unless our FIN has arrived meanwhile: while the FIN is in
+// flight, a second reset follows behind it.
+func (c *Conn) refuseText() {
+	c.end(ErrClosed)
+	c.reset, c.resetSeq, c.resetAck = true, c.send.una, false
+	c.resetNext = c.send.next != c.send.una
 }
 
 // inputFin processes the peer's FIN once all data before it has arrived.

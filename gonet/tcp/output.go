@@ -104,8 +104,9 @@ func (c *Conn) output(seg *Segment, now Time) bool {
 }
 
 func (c *Conn) outputReset(seg *Segment, now Time) bool {
-	c.reset = false
+	c.reset = c.resetNext
 	seg.Header = wire.TCP{Seq: uint32(c.resetSeq), Flags: wire.RST}
+	c.resetSeq, c.resetNext = c.send.next, false
 	if c.resetAck {
 		seg.Header.Flags |= wire.ACK
 		seg.Header.Ack = uint32(c.receive.next)
