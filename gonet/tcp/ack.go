@@ -82,8 +82,10 @@ type ackInfo struct {
 	at        Time // send time of the latest segment among them that was sent only once
 	repaired  bool // a retransmission is among them: the others may have waited behind it
 	resentAt  Time // the latest send time of a retransmission among them
-	duplicate bool // a DSACK reports bytes that arrived twice (RFC 2883)
-	twice     wire.SACKBlock
+	// recovering and expired are what they were in the sender before this acknowledgement.
+	recovering, expired bool
+	duplicate           bool // a DSACK reports bytes that arrived twice (RFC 2883)
+	twice               wire.SACKBlock
 	// A duplicate acknowledgement (RFC 5681 section 2): una and the window have not moved, and it
 	// has neither SACK blocks nor payload.
 	duplicateACK bool
@@ -104,9 +106,10 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	if ack.Before(s.una) {
 		return true // an old acknowledgement, but its payload may be new
 	}
-	flight, recovering := s.scoreboard.inFlight, s.recovering
+	flight := s.scoreboard.inFlight
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
+	n.recovering, n.expired = s.recovering, s.expired
 	n.duplicateACK = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 &&
 		h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
@@ -119,25 +122,33 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	} else if !c.sack && n.duplicateACK {
 		s.dups++
 	}
-	lowered := c.detect(n, now)
+	set := c.detect(n, now)
 	if c.ecn.on && h.Flags&wire.ECE != 0 {
 		c.inputECE(n.acked, now)
-		lowered = true
+		set = true
 	}
-	if !s.recovering && !recovering && !lowered && n.acked > 0 {
-		// The window grows only when it limited the sender: a sender with less to send learns
-		// nothing of the path (RFC 7661).
-		if w := s.control.window(); flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
-			s.control.acked(n.acked, now, &s.rtt)
-		}
-	} else if s.recovering {
-		if s.expired && n.acked > 0 {
-			s.control.acked(n.acked, now, &s.rtt)
-		}
+	if s.recovering {
 		s.prr.delivered(n, s, !s.expired)
+	}
+	if !set {
+		s.grow(n, flight, now)
 	}
 	c.rearm(n, now)
 	return true
+}
+
+// grow grows the congestion window for new data that was acknowledged. flight is what was in flight
+// before. A window that does not limit the sender does not grow: a sender with less to send learns
+// nothing of the path (RFC 7661). After a time-out slow start begins with the first such
+// acknowledgement, also if it ends the recovery (RFC 5681 section 3.1).
+func (s *sender) grow(n ackInfo, flight int, now Time) {
+	if n.acked == 0 || n.recovering && !n.expired {
+		return
+	}
+	w := s.control.window()
+	if n.expired || flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
+		s.control.acked(n.acked, now, &s.rtt)
+	}
 }
 
 // updateWindow takes the send window of a segment, unless a newer segment has set it.

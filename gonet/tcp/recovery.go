@@ -76,15 +76,16 @@ func (r *rack) detectLoss(s *sender, now Time) (found bool, next time.Duration) 
 }
 
 // detect looks for losses after an acknowledgement, and begins a recovery if there are any. It
-// returns whether the window was reduced for a loss that a tail loss probe had repaired.
-func (c *Conn) detect(n ackInfo, now Time) (lowered bool) {
+// returns whether it has set the congestion window: for a loss, for one that a tail loss probe had
+// repaired, or since the last reduction was needless.
+func (c *Conn) detect(n ackInfo, now Time) (set bool) {
 	s := &c.send
-	lowered = s.tail.probeAcked(c, n, now)
+	set = s.tail.probeAcked(c, n, now)
 	if c.sack {
 		s.rack.adaptWindow(s, n.duplicate)
 	}
 	if c.undo(n, now) || c.undoNeedless(n) {
-		return lowered
+		return true
 	}
 	var found bool
 	if c.sack {
@@ -100,8 +101,9 @@ func (c *Conn) detect(n ackInfo, now Time) (lowered bool) {
 	}
 	if found && !s.recovering {
 		c.recover(now)
+		return true
 	}
-	return lowered
+	return set
 }
 
 // byDuplicates detects losses without SACK (RFC 5681, RFC 6582): by the third duplicate
