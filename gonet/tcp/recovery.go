@@ -154,10 +154,12 @@ func (c *Conn) recover(now Time) {
 }
 
 // undo ends a spurious recovery. The acknowledgement is of the original transmission if it echoes a
-// timestamp from before the first retransmission (Eifel: RFC 3522, RFC 4015).
+// timestamp from before the first retransmission (Eifel: RFC 3522, RFC 4015). It may have ended the
+// recovery, being of all the data. Then it is no sample of the round trip: an acknowledgement that
+// came before it may have been lost.
 func (c *Conn) undo(n ackInfo, now Time) bool {
 	s := &c.send
-	if !s.recovering || !s.undoable || n.acked == 0 {
+	if !n.recovering || !s.undoable || n.acked == 0 {
 		return false
 	}
 	s.undoable = false // only the first acknowledgement can tell
