@@ -23,6 +23,7 @@ type sender struct {
 
 	scoreboard scoreboard
 	control    congestion
+	usage      usage
 	rtt        rtt
 	rack       rack
 
@@ -106,7 +107,6 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	if ack.Before(s.una) {
 		return true // an old acknowledgement, but its payload may be new
 	}
-	flight := s.scoreboard.inFlight
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
 	n.recovering, n.expired = s.recovering, s.expired
@@ -131,22 +131,20 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		s.prr.delivered(n, s, !s.expired)
 	}
 	if !set {
-		s.grow(n, flight, now)
+		s.grow(n, now)
 	}
 	c.rearm(n, now)
 	return true
 }
 
-// grow grows the congestion window for new data that was acknowledged. flight is what was in flight
-// before. A window that does not limit the sender does not grow: a sender with less to send learns
-// nothing of the path (RFC 7661). After a time-out slow start begins with the first such
-// acknowledgement, also if it ends the recovery (RFC 5681 section 3.1).
-func (s *sender) grow(n ackInfo, flight int, now Time) {
+// grow grows the congestion window for new data that was acknowledged, if it was used. After a
+// time-out slow start begins with the first such acknowledgement, also if it ends the recovery (RFC
+// 5681 section 3.1).
+func (s *sender) grow(n ackInfo, now Time) {
 	if n.acked == 0 || n.recovering && !n.expired {
 		return
 	}
-	w := s.control.window()
-	if n.expired || flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
+	if n.expired || s.usage.validates(s.control) {
 		s.control.acked(n.acked, now, &s.rtt)
 	}
 }

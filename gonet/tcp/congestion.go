@@ -29,6 +29,31 @@ type congestion interface {
 	undo()
 }
 
+// usage is how far a sender has used the congestion window during the last window of data. A window
+// that was not used says nothing of the path, and does not grow (RFC 7661). What counts is the use
+// when the data was sent: while it is acknowledged, less and less is in flight (Linux:
+// tcp_cwnd_validate).
+type usage struct {
+	limited bool // the window was full
+	most    int  // if it was not: the most bytes in flight
+	end     Seq  // SND.NXT when this was noted, the end of that window of data
+}
+
+// note notes the use of the window after a segment was sent.
+func (u *usage) note(s *sender) {
+	flight := s.scoreboard.inFlight
+	limited := flight+s.mss > s.control.window()
+	if limited || !s.una.Before(u.end) || !u.limited && flight > u.most {
+		*u = usage{limited, flight, s.next}
+	}
+}
+
+// validates tells whether the window may grow: it was full, or in slow start more than half full
+// (RFC 7661 section 4.3).
+func (u *usage) validates(c congestion) bool {
+	return u.limited || c.window() < c.threshold() && c.window() < 2*u.most
+}
+
 // The names of the congestion controls, for Config.Congestion.
 const (
 	CUBIC   = "cubic"

@@ -294,6 +294,7 @@ func (c *Conn) noteSent(n int, now Time) {
 	s.prr.out += n
 	s.prr.sndcnt = max(s.prr.sndcnt-n, 0)
 	s.lastSent = now
+	s.usage.note(s)
 	c.timers.sent(c, now)
 }
 
