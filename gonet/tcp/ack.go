@@ -79,6 +79,7 @@ func (s *sender) flightSize() int { return s.una.To(s.next) }
 type ackInfo struct {
 	acked     int // how far una has moved, in bytes
 	delivered int // bytes newly known to have arrived
+	reported  int // those of them that duplicate acknowledgements have reported, without SACK
 	sampled   bool
 	at        Time // send time of the latest segment among them that was sent only once
 	repaired  bool // a retransmission is among them: the others may have waited behind it
@@ -114,6 +115,7 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
+		n.reported = s.dups * s.mss
 		s.deflateDuplicates(n.acked)
 		c.advance(ack, n, now)
 		if c.state == Closed || c.state == TimeWait {
@@ -140,12 +142,16 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 // grow grows the congestion window for new data that was acknowledged, if it was used. After a
 // time-out slow start begins with the first such acknowledgement, also if it ends the recovery (RFC
 // 5681 section 3.1).
+//
+// An acknowledgement that comes after reordering is of much data at once, most of which has been
+// reported before, and has let new segments go (RFC 3042). It counts only with what is new, so that
+// no burst follows it (RFC 3465 section 2.2), but with a segment at least (RFC 5681 section 3.1).
 func (s *sender) grow(n ackInfo, now Time) {
 	if n.acked == 0 || n.recovering && !n.expired {
 		return
 	}
 	if n.expired || s.usage.validates(s.control) {
-		s.control.acked(n.acked, now, &s.rtt)
+		s.control.acked(max(n.delivered-n.reported, min(n.acked, s.mss)), now, &s.rtt)
 	}
 }
 
