@@ -168,6 +168,14 @@ func frozen(c *Conn) Conn {
 	f.receive.ackDue, f.receive.ackMayWait, f.receive.noUrgentACK = false, false, false
 	f.send.scoreboard.flights = append([]flight(nil), c.send.scoreboard.flights...)
 	f.receive.queue.runs = append([]run(nil), c.receive.queue.runs...)
+	switch control := c.send.control.(type) {
+	case *cubic:
+		f.send.control = new(cubic)
+		*f.send.control.(*cubic) = *control
+	case *reno:
+		f.send.control = new(reno)
+		*f.send.control.(*reno) = *control
+	}
 	return f
 }
 
@@ -199,6 +207,26 @@ func TestForgedSegmentsChangeNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d forged segments", tried)
+}
+
+// TestAnOldAcknowledgementBringsOnlyText holds that it changes nothing of what we send, and neither
+// the timestamp: it is much easier to guess than a new one (RFC 5961 section 5).
+func TestAnOldAcknowledgementBringsOnlyText(t *testing.T) {
+	for state := Established; state <= TimeWait; state++ {
+		for _, x := range harms {
+			e := forgeIn(state)
+			h := e.segment(wire.ACK)
+			x.change(e, &h)
+			h.Ack = uint32(e.c.send.una) - 1
+			before := frozen(e.c)
+			e.c.Input(&h, make([]byte, x.n), e.now)
+			after := frozen(e.c)
+			if !reflect.DeepEqual(before.send, after.send) || before.recent != after.recent ||
+				before.recentAt != after.recentAt || before.ecn != after.ecn {
+				t.Errorf("%v, with %s: %s", state, x.name, difference(before, after))
+			}
+		}
+	}
 }
 
 func difference(before, after Conn) string {
