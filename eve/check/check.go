@@ -16,8 +16,8 @@ import (
 	"interleave/eve/types"
 )
 
-// A Loader returns the file of a module by its dotted name; false when there is none. It is called
-// for modules that std does not have.
+// A Loader returns the file of a project's module by its dotted name; false when there is none. It
+// is asked first: a module of the library is used when the project has none of that name.
 type Loader func(module string) (*source.File, bool)
 
 // Program checks main and all its imports. It always returns a program, which must not be run if
@@ -42,7 +42,7 @@ type checker struct {
 	load      Loader
 	prelude   *module
 	main      *module
-	modules   map[string]*module  // by dotted name
+	modules   map[string]*module  // by id
 	order     []*module           // in the order in which they were loaded
 	instances map[string]*ir.Func // by ID
 	queue     []func()            // bodies still to be checked
@@ -68,7 +68,7 @@ type checker struct {
 type module struct {
 	ir       *ir.Module
 	tree     *syntax.File
-	id       string // distinguishes modules: a project's module "math" is not std's
+	id       string // distinguishes modules: a project's module "math" is "./math", not std's
 	std      bool
 	loading  bool
 	resolved bool

@@ -56,7 +56,7 @@ func (c *checker) lack(t, constraint *types.Type) string {
 
 // implied says whether a constraint of the prelude implies the wanted one.
 func implied(have *typeName, want string) bool {
-	if have == nil || have.module == nil || have.module.ir.Name != "prelude" {
+	if have == nil || have.module == nil || !have.module.std {
 		return false
 	}
 	switch want {

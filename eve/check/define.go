@@ -122,7 +122,7 @@ func (c *checker) runLate() {
 
 // fillDef reads the declaration of t, which tn declares.
 func (c *checker) fillDef(tn *typeName, t *types.Type) {
-	def := &types.Def{}
+	def := &types.Def{Runtime: tn.runtime()}
 	t.Def = def
 	if tn.module != c.main && tn.module != c.prelude {
 		def.Module = tn.module.ir.Name

@@ -139,7 +139,8 @@ func (l *lowerer) unlistable(name string, at source.Span) bool {
 		if i.All || len(i.Path) == 0 {
 			continue
 		}
-		from, module := l.modules[dotted(i.Path)], dotted(i.Path)
+		from, _ := l.m.imports[bound(i).Text].(*module)
+		module := dotted(i.Path)
 		if from == nil || !from.pub[name] {
 			continue
 		}

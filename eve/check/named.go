@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"interleave/eve/source"
+	"interleave/eve/std"
 	"interleave/eve/syntax"
 	"interleave/eve/types"
 )
@@ -118,6 +119,17 @@ func (tn *typeName) form() types.Form {
 		return types.Native
 	}
 	return types.Struct
+}
+
+// runtime is the header of the runtime that defines the type; empty for a type written in Eve.
+// Modules whose natives every program has, such as the prelude, have all their types there. Of the
+// others only the native types are.
+func (tn *typeName) runtime() string {
+	header := tn.module.ir.Runtime
+	if header == std.Base || tn.union == nil && tn.form() == types.Native {
+		return header
+	}
+	return ""
 }
 
 // namedType returns the type that tn declares for the arguments, vector<int> and the like

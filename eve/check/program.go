@@ -58,9 +58,10 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 		places: map[string]source.Span{}, pending: map[*ir.Var]*global{},
 		unknown: map[unknownName]source.Span{},
 	}
-	if _, _, taken := std.Text(name); taken && !isStd {
-		m.id = "_" + name // only for the main file: imports find std first
-		m.ir.Name = m.id
+	if isStd {
+		m.ir.Runtime = std.Runtime(name)
+	} else {
+		m.id = projectID(name)
 	}
 	c.modules[m.id] = m
 	if !isStd && c.main == nil {
@@ -85,25 +86,41 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	return m
 }
 
-// find returns the module of a dotted name, and reads it if necessary; nil when there is none.
-func (c *checker) find(name string) *module {
-	if file, text, ok := std.Text(name); ok {
-		if m := c.modules[name]; m != nil {
+// projectID is the id of a module of the project.
+func projectID(name string) string {
+	if _, _, taken := std.Text(name); taken {
+		return "./" + name
+	}
+	return name
+}
+
+// find returns the module that `from` imports by a dotted name, and reads it if necessary; nil
+// when there is none. In a project the project's own module goes before the library's, so that a
+// new module of the library breaks no program.
+func (c *checker) find(name string, from *module) *module {
+	if !from.std {
+		if m := c.modules[projectID(name)]; m != nil && !m.std {
 			return m
 		}
-		return c.read(name, source.NewFile(file, text), true)
+		if c.load != nil {
+			if file, ok := c.load(name); ok {
+				return c.read(name, file, false)
+			}
+		}
+	}
+	return c.library(name)
+}
+
+// library returns a module of std, and reads it if necessary; nil when there is none.
+func (c *checker) library(name string) *module {
+	file, text, ok := std.Text(name)
+	if !ok {
+		return nil
 	}
 	if m := c.modules[name]; m != nil {
 		return m
 	}
-	if c.load == nil {
-		return nil
-	}
-	file, ok := c.load(name)
-	if !ok {
-		return nil
-	}
-	return c.read(name, file, false)
+	return c.read(name, source.NewFile(file, text), true)
 }
 
 // bring adds the names of one import to m.
@@ -112,11 +129,8 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 		return
 	}
 	name, at := dotted(i.Path), i.Path[0].Span.To(i.Path[len(i.Path)-1].Span)
-	bound := i.Path[len(i.Path)-1]
-	if i.As != nil {
-		bound = i.As
-	}
-	from := c.find(name)
+	bound := bound(i)
+	from := c.find(name, m)
 	switch {
 	case from == nil:
 		c.noModule(name, at)
@@ -142,6 +156,14 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 	}
 	m.places[bound.Text] = bound.Span
 	m.imports[bound.Text] = from
+}
+
+// bound is the name under which a module knows what it imports.
+func bound(i *syntax.Import) *syntax.Name {
+	if i.As != nil {
+		return i.As
+	}
+	return i.Path[len(i.Path)-1]
 }
 
 // open adds the public names of from to m, without their module's name.

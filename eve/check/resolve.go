@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"interleave/eve/diag"
@@ -35,8 +36,8 @@ func (c *checker) lookup(m *module, name string) object {
 	if _, failed := m.imports[name]; failed {
 		return nil
 	}
-	if _, _, ok := std.Text(name); ok && name != "prelude" {
-		from := c.find(name)
+	if slices.Contains(std.InScope(), name) {
+		from := c.library(name)
 		m.imports[name] = from
 		if from != m {
 			m.uses = append(m.uses, from)
@@ -101,8 +102,7 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 		}
 	}
 	names = append(names, basicNames...)
-	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math",
-		"par"))
+	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, std.InScope()...))
 }
 
 // tornWords returns the words of the lines of file that could not be parsed.

@@ -63,7 +63,7 @@ func parts(t *types.Type, deep bool) []*types.Type {
 	look = func(t *types.Type) {
 		switch t.Kind {
 		case types.Named:
-			if t.Def.Form != types.Native {
+			if t.Def.Runtime == "" {
 				found = append(found, t)
 			}
 		case types.Array, types.Option, types.Result:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"interleave/eve/ir"
+	"interleave/eve/types"
 )
 
 // Options say which kind of program to write.
@@ -96,10 +97,19 @@ func (g *program) written(f *ir.Func) bool {
 		(f.Test == "" || g.o.Test)
 }
 
+// ofRuntime says whether v is an object that the runtime makes: stdout, the source of signals.
+func ofRuntime(v *ir.Var) bool {
+	if v.Kind != ir.Global || v.Module == nil || !v.Module.Std {
+		return false
+	}
+	t := v.Type.Deref()
+	return t.Kind == types.Named && t.Def.Runtime != ""
+}
+
 // ownGlobal says whether generated code stores v. Constants of simple types are written at their
-// uses, and variables without a value in the text belong to the runtime.
+// uses.
 func ownGlobal(v *ir.Var) bool {
-	if v.Init == nil || v.Kind == ir.Global && v.Module != nil && v.Module.Std {
+	if v.Init == nil || ofRuntime(v) {
 		return false
 	}
 	_, simple := v.Init.(*ir.Const)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"interleave/eve/ir"
+	"interleave/eve/std"
 	"interleave/eve/types"
 )
 
@@ -32,8 +33,8 @@ func findNames(p *ir.Program) *names {
 	for _, m := range p.Modules {
 		prefix := n.module[m] + "__"
 		for _, t := range m.Named {
-			if m.Std {
-				n.typ[t] = "eve::" + notKeyword(t.Name)
+			if t.Def.Runtime != "" {
+				n.typ[t] = runtimeSpace(m, t.Def.Runtime) + notKeyword(t.Name)
 				continue
 			}
 			n.typ[t] = n.free(prefix+word(t.Name)+argsSuffix(t.Args), t.ID())
@@ -52,8 +53,17 @@ func findNames(p *ir.Program) *names {
 	return n
 }
 
+// runtimeSpace is the namespace of a module's types that the runtime defines in a header: eve for
+// what every program includes, eve::fs for the types of fs.
+func runtimeSpace(m *ir.Module, header string) string {
+	if header == std.Base {
+		return "eve::"
+	}
+	return "eve::" + word(m.Name) + "::"
+}
+
 func (n *names) globalName(m *ir.Module, v *ir.Var, prefix string) string {
-	if v.Kind == ir.Constant || !m.Std {
+	if !ofRuntime(v) {
 		return n.free(prefix+word(v.Name), "global "+v.Name)
 	}
 	if m.Name == "prelude" {

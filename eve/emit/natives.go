@@ -12,6 +12,9 @@ import (
 // the module's name.
 func (f *function) native(e *ir.Call) string {
 	fn := e.Fn
+	if fn.Module != nil {
+		f.needs(fn.Module.Runtime)
+	}
 	if s, ok := f.formatted(e); ok {
 		return s
 	}
@@ -30,7 +33,7 @@ func (f *function) native(e *ir.Call) string {
 	}
 	switch {
 	case fn.Recv != nil && fn.Static:
-		return "eve::" + word(fn.Recv.Name) + "::" + name + "(" + joinStrings(args) + ")"
+		return f.ctype(fn.Recv) + "::" + name + "(" + joinStrings(args) + ")"
 	case fn.Recv != nil && fn.Recv.Kind == types.Duration:
 		return "eve::" + name + "(" + joinStrings(args) + ")"
 	case fn.Recv != nil:

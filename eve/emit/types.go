@@ -114,7 +114,8 @@ func (u *unit) named(t *types.Type) string {
 	}
 	if !u.usedTypes[t] {
 		u.usedTypes[t] = true
-		if !strings.HasPrefix(name, "eve::") {
+		u.needs(t.Def.Runtime)
+		if t.Def.Runtime == "" {
 			u.typeOrder = append(u.typeOrder, t)
 			u.touchParts(t)
 		}

@@ -2,10 +2,12 @@ package emit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"interleave/eve/ir"
+	"interleave/eve/std"
 	"interleave/eve/types"
 )
 
@@ -21,6 +23,7 @@ type unit struct {
 	usedVars   map[*ir.Var]bool
 	varOrder   []*ir.Var
 	headers    map[string]bool // of extern functions
+	runtime    map[string]bool // headers of the runtime, besides the one of every program
 	sites      map[int]bool    // lines that can fail
 	code       []line          // functions, and before each its helpers
 	helperName map[string]int
@@ -29,7 +32,8 @@ type unit struct {
 func newUnit(g *program, m *ir.Module) *unit {
 	return &unit{
 		program: g, mod: m, usedTypes: map[*types.Type]bool{}, usedFuncs: map[*ir.Func]bool{},
-		usedVars: map[*ir.Var]bool{}, headers: map[string]bool{}, sites: map[int]bool{},
+		usedVars: map[*ir.Var]bool{}, headers: map[string]bool{},
+		runtime: map[string]bool{}, sites: map[int]bool{},
 		helperName: map[string]int{},
 	}
 }
@@ -63,9 +67,11 @@ func (u *unit) text(main bool) Unit {
 // printHead writes the declarations that the code needs.
 func (u *unit) printHead(p *printer) {
 	var w writer
-	w.put(`#include "eve.hpp"`)
+	var defined writer
+	u.typeLines(&defined) // before the headers, since the default of a field may need one
+	w.put(`#include "` + std.Base + `"`)
 	u.headerLines(&w)
-	u.typeLines(&w)
+	w.lines = append(w.lines, defined.lines...)
 	for _, v := range u.varOrder {
 		w.put(u.globalLine(v))
 	}
@@ -87,18 +93,21 @@ func (u *unit) printHead(p *printer) {
 }
 
 func (u *unit) headerLines(w *writer) {
+	for _, h := range slices.Sorted(maps.Keys(u.runtime)) {
+		w.put(`#include "` + h + `"`)
+	}
 	for _, h := range u.headerList() {
 		w.put("#include <" + h + ">")
 	}
 }
 
-func (u *unit) headerList() []string {
-	var all []string
-	for h := range u.headers {
-		all = append(all, h)
+func (u *unit) headerList() []string { return slices.Sorted(maps.Keys(u.headers)) }
+
+// needs notes a header of the runtime that the unit includes; empty for none.
+func (u *unit) needs(header string) {
+	if header != "" && header != std.Base {
+		u.runtime[header] = true
 	}
-	slices.Sort(all)
-	return all
 }
 
 // site is the address of the trap's place for line name.

@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +16,7 @@ import (
 // declared are the functions of std without a body, by their native names.
 func declared(t *testing.T) map[string]bool {
 	names := map[string]bool{}
-	for _, module := range []string{"prelude", "process", "math", "par", "io.socket",
-		"util.timeout"} {
+	for _, module := range slices.Concat([]string{"prelude"}, std.InScope(), std.Modules()) {
 		name, text, ok := std.Text(module)
 		if !ok {
 			t.Fatalf("std has no %s", module)

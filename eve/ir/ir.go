@@ -25,6 +25,7 @@ type Program struct {
 type Module struct {
 	Name    string // "io.socket"; the main module's is its file name without .eve
 	Std     bool
+	Runtime string // the header of the runtime that implements its natives; empty without natives
 	File    *source.File
 	Globals []*Var // shared objects and constants, in order of initialisation
 	Funcs   []*Func

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,14 +20,35 @@ func Text(module string) (name, text string, ok bool) {
 	return "std/" + path, string(b), err == nil
 }
 
-// Modules lists the modules that are imported by name: all but those that are always in scope.
+// InScope lists the modules that every module can use without an import, as the prelude. A name
+// that a program declares or imports itself goes before theirs.
+func InScope() []string { return []string{"math", "par", "process"} }
+
+// Base is the header of the runtime that every program includes.
+const Base = "eve.hpp"
+
+// runtimes are the headers of the runtime that implement the natives of the modules. Modules that
+// are written in Eve alone are not among them.
+var runtimes = map[string]string{
+	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
+}
+
+// Runtime returns the header of the runtime that implements a module's natives; empty for a module
+// without natives. Only the programs that use the module include it, and link what it needs.
+func Runtime(module string) string { return runtimes[module] }
+
+// Modules lists the modules that are imported by name: all but the prelude and those in scope.
 func Modules() []string {
 	var all []string
 	_ = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(path, "/") {
-			all = append(all, strings.ReplaceAll(strings.TrimSuffix(path, ".eve"), "/", "."))
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".eve") {
+			return err
 		}
-		return err
+		name := strings.ReplaceAll(strings.TrimSuffix(path, ".eve"), "/", ".")
+		if name != "prelude" && !slices.Contains(InScope(), name) {
+			all = append(all, name)
+		}
+		return nil
 	})
 	return all
 }

@@ -86,6 +86,9 @@ type Def struct {
 	// Copyable says whether = copies it: all its fields are copyable. For natives it is declared
 	// in std.
 	Copyable bool
+	// Runtime is the header of the runtime that defines the type in C++, "fs.hpp"; empty for a
+	// type that is written in Eve.
+	Runtime string
 }
 
 // A Field of a struct, or of a case of a union.
