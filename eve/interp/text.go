@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -106,6 +107,9 @@ func integer(v int64, t *types.Type, how ir.FormatPart) string {
 	plain := how.Verb == 'v' || how.Verb == 's'
 	switch {
 	case how.Verb == 'c' && t.Kind != types.Char:
+		if v != int64(rune(v)) {
+			v = utf8.RuneError // it would be cut to another character
+		}
 		return padded(string(rune(v)), bare)
 	case t.Kind == types.Char && (plain || how.Verb == 'c'):
 		return padded(string([]byte{byte(v)}), bare)
