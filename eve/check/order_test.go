@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,9 +94,10 @@ func TestMainNamedLikeStd(t *testing.T) {
 			}
 			seen[f.ID] = true
 		}
-		if seen["module "+m.Name] {
-			t.Errorf("two modules are %s", m.Name)
+		id := fmt.Sprintf("%s, std %v", m.Name, m.Std)
+		if seen[id] {
+			t.Errorf("two modules are %s", id)
 		}
-		seen["module "+m.Name] = true
+		seen[id] = true
 	}
 }
