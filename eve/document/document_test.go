@@ -95,8 +95,8 @@ func TestWithoutPublic(t *testing.T) {
 func TestLibrary(t *testing.T) {
 	all := Library()
 	for _, m := range all {
-		if m.About == "" || len(m.Items) == 0 {
-			t.Errorf("%s: about %q, %d items", m.Name, m.About, len(m.Items))
+		if m.sentence() == "" || len(m.Items) == 0 {
+			t.Errorf("%s: about %q, %d items", m.Name, m.sentence(), len(m.Items))
 		}
 	}
 	names := 0

@@ -14,12 +14,21 @@ func List(all []Module, width int) string {
 	}
 	var b strings.Builder
 	for _, m := range all {
-		first, _, _ := strings.Cut(m.About, ". ")
-		first = strings.TrimSuffix(first, ".")
-		line := m.Name + strings.Repeat(" ", longest-len(m.Name)) + "  " + first
+		line := m.Name + strings.Repeat(" ", longest-len(m.Name)) + "  " + m.sentence()
 		b.WriteString(strings.TrimRight(shorten(line, width), " ") + "\n")
 	}
 	return b.String()
+}
+
+// sentence is the first one about a module. A module of one type is described by it.
+func (m Module) sentence() string {
+	about := m.About
+	if about == "" && len(m.Items) > 0 {
+		about = m.Items[0].About
+	}
+	about, _, _ = strings.Cut(about, "\n")
+	about, _, _ = strings.Cut(about, ". ")
+	return strings.TrimSuffix(about, ".")
 }
 
 // shorten cuts a line to a width.
