@@ -110,6 +110,9 @@ func (p *player) compare(got sent, h *wire.TCP, want *Segment, at tcp.Time) stri
 	if w.Flags&wire.ACK == 0 {
 		w.Ack = 0
 	}
+	if !g.Options.HasWindowScale {
+		g.Options.WindowScale = 0
+	}
 	if want.AnyOptions {
 		g.Options = w.Options
 	} else if g.Options.HasTimestamp && w.Options.HasTimestamp {

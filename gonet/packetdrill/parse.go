@@ -70,15 +70,15 @@ func (p *parser) expect(s string) {
 	}
 }
 
-// integer takes an integer from low up to high.
-func (p *parser) integer(low, high int64) int64 {
+// integer takes an integer from 0 up to most.
+func (p *parser) integer(most int64) int64 {
 	t := p.peek()
 	if t.kind != integer {
 		p.fail("expected a number, found %v", t)
 		return 0
 	}
-	if t.number < low || t.number > high {
-		p.fail("%d is not from %d to %d", t.number, low, high)
+	if t.number < 0 || t.number > most {
+		p.fail("%d is not from 0 to %d", t.number, most)
 		return 0
 	}
 	return p.take().number

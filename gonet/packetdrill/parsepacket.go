@@ -23,22 +23,22 @@ func (p *parser) packet() Action {
 		return s
 	}
 	if p.peek().kind == integer && p.second().text == ">" {
-		p.integer(0, math.MaxUint16)
+		p.integer(math.MaxUint16)
 		p.take()
-		p.integer(0, math.MaxUint16)
+		p.integer(math.MaxUint16)
 		s.Foreign = append(s.Foreign, "ports")
 	}
 	h := &s.Header
 	p.flags(s)
 	h.Seq, s.Len = p.sequence()
 	if p.accept("ack") {
-		h.Ack = uint32(p.integer(0, math.MaxUint32))
+		h.Ack = uint32(p.integer(math.MaxUint32))
 	}
 	if p.accept("win") {
-		h.Window, s.HasWindow = uint16(p.integer(0, math.MaxUint16)), true
+		h.Window, s.HasWindow = uint16(p.integer(math.MaxUint16)), true
 	}
 	if p.accept("urg") {
-		h.Urgent = uint16(p.integer(0, math.MaxUint16))
+		h.Urgent = uint16(p.integer(math.MaxUint16))
 	}
 	if p.accept("<") {
 		p.options(s)
@@ -62,7 +62,7 @@ func (p *parser) ipInfo(s *Segment) {
 		case "noecn", "ect0", "ect1", "ce", "ect01":
 			s.ECN = t.text
 		case "tos", "flowlabel", "ttl":
-			p.integer(0, math.MaxUint32)
+			p.integer(math.MaxUint32)
 			if s.Out {
 				s.Foreign = append(s.Foreign, t.text)
 			}
@@ -82,10 +82,10 @@ func (p *parser) icmp(out bool) *ICMP {
 		m.Code = p.word()
 	}
 	if p.accept("mtu") {
-		m.MTU = int(p.integer(0, math.MaxUint16))
+		m.MTU = int(p.integer(math.MaxUint16))
 	}
 	if p.accept("id") {
-		p.integer(0, math.MaxUint16)
+		p.integer(math.MaxUint16)
 	}
 	if p.accept("[") {
 		m.Seq, _ = p.sequence()
@@ -134,11 +134,11 @@ func (p *parser) flags(s *Segment) {
 
 // sequence takes the sequence numbers of a segment and returns the first, and the length.
 func (p *parser) sequence() (uint32, int) {
-	first := p.integer(0, math.MaxUint32)
+	first := p.integer(math.MaxUint32)
 	p.expect(":")
-	behind := p.integer(0, math.MaxUint32)
+	behind := p.integer(math.MaxUint32)
 	p.expect("(")
-	n := p.integer(0, math.MaxUint16)
+	n := p.integer(math.MaxUint16)
 	p.expect(")")
 	if uint32(first)+uint32(n) != uint32(behind) {
 		p.fail("%d:%d are not %d bytes", first, behind, n)
@@ -168,16 +168,16 @@ func (p *parser) option(s *Segment) {
 	switch name := p.word(); name {
 	case "nop", "eol":
 	case "mss":
-		o.MSS = uint16(p.integer(0, math.MaxUint16))
+		o.MSS = uint16(p.integer(math.MaxUint16))
 	case "wscale":
-		o.HasWindowScale, o.WindowScale = true, uint8(p.integer(0, math.MaxUint8))
+		o.HasWindowScale, o.WindowScale = true, uint8(p.integer(math.MaxUint8))
 	case "sackOK":
 		o.SACKPermitted = true
 	case "TS":
 		p.expect("val")
-		o.HasTimestamp, o.TSVal = true, uint32(p.integer(0, math.MaxUint32))
+		o.HasTimestamp, o.TSVal = true, uint32(p.integer(math.MaxUint32))
 		p.expect("ecr")
-		o.TSEcr = uint32(p.integer(0, math.MaxUint32))
+		o.TSEcr = uint32(p.integer(math.MaxUint32))
 	case "sack":
 		p.blocks(o)
 	case "md5", "FO", "FOEXP":
@@ -188,7 +188,7 @@ func (p *parser) option(s *Segment) {
 	case "ECN":
 		s.Foreign = append(s.Foreign, "AccECN")
 		for p.accept("e0b") || p.accept("e1b") || p.accept("ceb") {
-			p.integer(0, 1<<24-1)
+			p.integer(1<<24 - 1)
 		}
 	default:
 		p.fail("%s is no option of TCP", name)
@@ -198,9 +198,9 @@ func (p *parser) option(s *Segment) {
 // blocks takes the blocks of a SACK option.
 func (p *parser) blocks(o *wire.TCPOptions) {
 	for p.peek().kind == integer {
-		left := p.integer(0, math.MaxUint32)
+		left := p.integer(math.MaxUint32)
 		p.expect(":")
-		right := p.integer(0, math.MaxUint32)
+		right := p.integer(math.MaxUint32)
 		if int(o.SACKCount) == len(o.SACK) {
 			p.fail("a header has no room for more than %d SACK blocks", len(o.SACK))
 			return

@@ -196,6 +196,75 @@ assert tcpi_snd_ssthresh == 0x7fffffff and \
    +0 < R. 1:1(0) ack 2 win 0
   +.1 < - 1:101(100) win 0
    +0 > R. 0:0(0) ack 101`, Differs, 1, "sent R. 512:512(0) ack 101"},
+	{"pieces of reads and writes", passive + `
+   +0 sendmsg(4, {msg_name(...)=..., msg_iov(3)=[{..., 40}, {..., 0}, {..., 20}],
+               msg_flags=0}, MSG_NOSIGNAL) = 60
+   +0 > P. 1:61(60) ack 1
+  +.1 < P. 1:101(100) ack 61 win 257
+   +0 > . 61:61(0) ack 101
+   +0 readv(4, [{..., 30}, {..., 40}], 2) = 70
+   +0 recv(4, ..., 10, MSG_DONTWAIT) = 10
+   +0 ioctl(4, FIONREAD, [30]) = 0
+   +0 ioctl(4, SIOCINQ, [20]) = 0`, Differs, 2, "20 bytes can be read, want 30"},
+	{"no more reading", passive + `
+   +0 shutdown(4, SHUT_RD) = 0
+   +0 read(4, ..., 10) = 0
+   +0 < P. 1:101(100) ack 1 win 257
+   +0 > . 1:1(0) ack 101
+   +0 read(4, ..., 10) = 0
+   +0 shutdown(4, SHUT_RDWR) = 0
+   +0 > F. 1:1(0) ack 101`, Passed, 0, ""},
+	{"IPv6, and other settings", "--ip_version=ipv6\n--tolerance_percent=5\n" + `
+` + "`../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net/ipv4/tcp_window_scaling=0\n" +
+		`../common/set_sysctls.py /proc/sys/net/ipv4/tcp_timestamps=0 \
+	/proc/sys/net/ipv4/tcp_congestion_control=reno # not CUBIC` + "`" + `
+    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0...0.1 connect(3, ..., ...) = 0
+   +0 > S 0:0(0) <mss 1440>
+  +.1 < S. 0:0(0) ack 1 win 9000
+   +0 > . 1:1(0) ack 1
+   +0 getsockopt(3, SOL_TCP, TCP_MAXSEG, [1220], [4]) = 0
+` + "`/tmp/sysctl_restore_${PPID}.sh`", Passed, 0, ""},
+	{"an unknown congestion control", "`sysctl -q net.ipv4.tcp_congestion_control=bbr`" + active,
+		NotApplicable, 0, "tcp_congestion_control=bbr"},
+	{"a changed route", passive + "   +0 `ip -6 route change 1::2 mtu 1400`", NotApplicable, 0,
+		"shell: ip route"},
+	{"a program", passive + "   +0 `/bin/rm -f file`", NotApplicable, 0, "shell: rm"},
+	{"every option of a segment", active + `
+   +0 > . 1:1(0) ack 1 <mss 7,sackOK,TS val 1 ecr 2,wscale 3,sack 4:5 6:7>`, Differs, 1,
+		"want . 1:1(0) ack 1 <mss 7,sackOK,TS val 1 ecr 2,wscale 3,sack 4:5 6:7>"},
+	{"SACK blocks", passive + `
+   +0 < . 1001:2001(1000) ack 1 win 257
+   +0 > . 1:1(0) ack 1 <sack 1001:2001>`, Passed, 0, ""},
+	{"other SACK blocks", passive + `
+   +0 < . 1001:2001(1000) ack 1 win 257
+   +0 > - 1:1(0) <sack 1001:2002>`, Differs, 1, "ack 1 <sack 1001:2001>, want - 1:1(0) <sack"},
+	{"a window", passive + `
+   +0 < . 1:1001(1000) ack 1 win 257
+   +0 > . 1:1(0) ack 1001 win 1`, Differs, 1, "win 2"},
+	{"errors that are soft", active + `
+  +.1 < icmp unreachable host_unreachable [0:0(0)]
+   +0 < icmp unreachable port_unreachable [9:9(0)]
+  +.9~+1 > S 0:0(0) <...>`, Passed, 0, ""},
+	{"a message that is sent", active + "   +0 > icmp unreachable host_unreachable [0:0(0)]",
+		NotApplicable, 0, "ICMP code host_unreachable"},
+	{"a SYN for nobody", passive + `
+   +0 < R. 1:1(0) ack 1 win 0
+   +0 < SF 1000:1000(0) win 0
+   +0 > R. -5:-5(0) ack 1`, Unread, 1, "-5 is not from 0"},
+	{"a reset for nobody", passive + `
+   +0 < R. 1:1(0) ack 1 win 0
+   +0 < R. 1:1(0) ack 1 win 0
+   +0 < . 1:1(0) ack 1 win 0
+   +0 > R 1:1(0)`, Passed, 0, ""},
+	{"no options", passive + "   +0 fcntl(4, 3, 4) = 0", NotApplicable, 0, "a number in place"},
+	{"datagrams", "0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", NotApplicable, 0,
+		"a socket of SOCK_DGRAM"},
+	{"a call that is too large", passive + "   +0 write(4, ..., 99999999) = 9", NotApplicable, 0,
+		"64 MiB"},
+	{"control data without a kind", passive +
+		"   +0 recvmsg(4, {msg_iov(1)=[], msg_control=[]}, 0) = 0", NotApplicable, 0,
+		"msg_control"},
 	{"a listener gets no SYN", `
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
    +0 listen(3, 1) = 0
@@ -237,6 +306,10 @@ assert tcpi_snd_ssthresh == 0x7fffffff and \
 	{"a setting", "`sysctl -q net.ipv4.tcp_wmem=\"1 2 3\"`" + passive, NotApplicable, 0,
 		"sysctl tcp_wmem"},
 	{"an option of the tool", "--define=CC=bbr\n" + passive, NotApplicable, 0, "--define"},
+	{"a number that is none", "--tolerance_usecs=few\n" + active, Unread, 0,
+		"--tolerance_usecs=few: strconv"},
+	{"percent that are none", "--tolerance_percent=few\n" + active, Unread, 0,
+		"--tolerance_percent=few: strconv"},
 	{"no script", "0 what", Unread, 1, "expected (, found the end"},
 }
 

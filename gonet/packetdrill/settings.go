@@ -44,23 +44,14 @@ func (u unsupported) Error() string { return string(u) }
 
 // option applies an option of the script.
 func (s *settings) option(o Option) error {
-	number := func(unit time.Duration) (time.Duration, error) {
-		n, err := strconv.ParseUint(o.Value, 10, 31)
-		if err != nil {
-			return 0, &SyntaxError{o.Line, fmt.Sprintf("--%s=%s: %v", o.Name, o.Value, err)}
-		}
-		return time.Duration(n) * unit, nil
-	}
 	var err error
 	switch o.Name {
 	case "tolerance_usecs":
-		s.tolerance, err = number(time.Microsecond)
+		s.tolerance, err = o.micros()
 	case "tolerance_percent":
-		if s.percent, err = strconv.ParseFloat(o.Value, 64); err != nil {
-			err = &SyntaxError{o.Line, fmt.Sprintf("--%s=%s: %v", o.Name, o.Value, err)}
-		}
+		s.percent, err = strconv.ParseFloat(o.Value, 64)
 	case "tcp_ts_tick_usecs":
-		s.tick, err = number(time.Microsecond)
+		s.tick, err = o.micros()
 	case "strict_segments":
 		s.strict = true
 	case "ip_version":
@@ -70,9 +61,18 @@ func (s *settings) option(o Option) error {
 	case "tcp_ts_ecr_scaled", "local_ip", "remote_ip", "gateway_ip", "netmask_ip", "mss",
 		"bind_port", "connect_port":
 	default:
-		err = unsupported("--" + o.Name)
+		return unsupported("--" + o.Name)
 	}
-	return err
+	if err != nil {
+		return &SyntaxError{o.Line, fmt.Sprintf("--%s=%s: %v", o.Name, o.Value, err)}
+	}
+	return nil
+}
+
+// micros returns the value of an option in microseconds.
+func (o Option) micros() (time.Duration, error) {
+	n, err := strconv.ParseUint(o.Value, 10, 31)
+	return time.Duration(n) * time.Microsecond, err
 }
 
 // shell applies shell commands.
