@@ -28,22 +28,25 @@ func (p *player) expect(e *Event, want *Segment, at, until tcp.Time) error {
 	if !want.HasWindow {
 		h.Window = 0
 	}
-	if text := p.compare(got, &h, want, at); text != "" {
-		return p.differs("%s", text)
-	}
+	text := p.compare(got, &h, want, at)
 	tolerance := p.tolerance(at, p.last)
 	first, last := at.Add(-tolerance), at.Add(tolerance)
 	switch e.Time.Kind {
 	case AnyTime:
-		return nil
+		first, last = got.at, got.at
 	case AbsoluteRange, RelativeRange:
 		last = until.Add(tolerance)
 	}
-	if got.at < first || got.at > last {
-		return p.differs("sent %s %+.3f s from the instant of the script",
-			describe(&h, got.n), got.at.Sub(at).Seconds())
+	if text == "" && (got.at < first || got.at > last) {
+		text = "sent " + describe(&h, got.n)
 	}
-	return nil
+	if text == "" {
+		return nil
+	}
+	if got.at < first || got.at > last {
+		text += fmt.Sprintf(", %+.3f s from the instant of the script", got.at.Sub(at).Seconds())
+	}
+	return p.differs("%s", text)
 }
 
 // segment takes the next segment that was sent, and waits for it up to limit. The machine sends
