@@ -106,7 +106,8 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	}
 	c.fromPeer(h, now)
 	if ack.Before(s.una) {
-		return true // an old acknowledgement, but its payload may be new
+		c.sackOld(h, now)
+		return true // its payload may be new
 	}
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
@@ -137,6 +138,24 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	}
 	c.rearm(n, now)
 	return true
+}
+
+// sackOld processes the SACK blocks of an acknowledgement that a newer one has overtaken (RFC 6675
+// section 5). Nothing else of it counts: an old acknowledgement is easy to guess, but a block of
+// data in flight is not.
+func (c *Conn) sackOld(h *wire.TCP, now Time) {
+	s := &c.send
+	n := c.deliveries(h, s.una, now)
+	if n.delivered == 0 {
+		return
+	}
+	n.duplicate = false // a block below SND.UNA is only as old as the acknowledgement
+	n.recovering, n.expired = s.recovering, s.expired
+	c.detect(n, now)
+	if s.recovering {
+		s.prr.delivered(n, s, !s.expired)
+	}
+	c.rearm(n, now)
 }
 
 // grow grows the congestion window for new data that was acknowledged, if it was used. After a
