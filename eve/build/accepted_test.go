@@ -22,11 +22,13 @@ func TestAccepted(t *testing.T) {
 		t.Skip("compiles a hundred programs")
 	}
 	files, err := filepath.Glob("../testdata/ok/*.eve")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs: %v", err)
+	folders, folderErr := filepath.Glob("../testdata/ok/*/main.eve")
+	if err != nil || folderErr != nil || len(files) == 0 || len(folders) == 0 {
+		t.Fatalf("no programs: %v, %v", err, folderErr)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".eve"), func(t *testing.T) {
+	for _, file := range append(files, folders...) {
+		name := strings.TrimSuffix(strings.TrimPrefix(file, "../testdata/ok/"), ".eve")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
 			if err != nil {

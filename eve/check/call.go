@@ -198,7 +198,7 @@ func (l *lowerer) callMember(fun *syntax.Selector, x *callExpr, want *types.Type
 // callStatic calls a static function of a type, or makes a case of a union.
 func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 	want *types.Type) ir.Expr {
-	if t == types.InvalidT {
+	if t == types.InvalidT || l.isOpen(t) {
 		return l.giveUp(x)
 	}
 	if got := l.unionCase(t, fun.Name, x, x.Span); got != nil {

@@ -9,11 +9,13 @@ type facts struct {
 	canFail map[*ir.Func]bool
 	// neither it nor a function that it calls has a loop, recursion or a call of a closure
 	short map[*ir.Func]bool
+	// it is called in another module: a generic there has a type of its module as an argument
+	shared map[*ir.Func]bool
 }
 
 // findFacts computes them as least fixed points over the calls.
 func findFacts(p *ir.Program, checked bool) *facts {
-	f := &facts{map[*ir.Func]bool{}, map[*ir.Func]bool{}, map[*ir.Func]bool{}}
+	f := &facts{map[*ir.Func]bool{}, map[*ir.Func]bool{}, map[*ir.Func]bool{}, findShared(p)}
 	for changed := true; changed; {
 		changed = false
 		for _, m := range p.Modules {
@@ -35,6 +37,35 @@ func findFacts(p *ir.Program, checked bool) *facts {
 		}
 	}
 	return f
+}
+
+// findShared finds the functions that are called in another module than their own, or by the
+// default of a field, which every unit with the type has.
+func findShared(p *ir.Program) map[*ir.Func]bool {
+	shared := map[*ir.Func]bool{}
+	note := func(n ir.Node, home *ir.Module) {
+		ir.Walk(n, func(n ir.Node) bool {
+			if call, ok := n.(*ir.Call); ok && call.Fn != nil && call.Fn.Module != home {
+				shared[call.Fn] = true
+			}
+			return true
+		})
+	}
+	for _, m := range p.Modules {
+		for _, fn := range m.Funcs {
+			if !fn.Opaque && fn.Body != nil {
+				note(fn.Body, m)
+			}
+		}
+		for _, t := range m.Named {
+			for _, field := range t.Def.Fields {
+				if init, ok := field.Default.(ir.Expr); ok {
+					note(init, nil)
+				}
+			}
+		}
+	}
+	return shared
 }
 
 func (f *facts) bodyForks(fn *ir.Func) bool {

@@ -152,7 +152,7 @@ func (u *unit) helper(f *ir.Func, what string) string {
 
 // local says whether no code outside the unit can name f.
 func (u *unit) local(f *ir.Func) bool {
-	if f.Module != u.mod {
+	if f.Module != u.mod || u.facts.shared[f] {
 		return false
 	}
 	return u.mod == u.mainModule() || !f.Pub && f.Recv == nil && len(f.Args) == 0
