@@ -26,6 +26,9 @@ func (u *unit) typeLines(w *writer) {
 		}
 		w.put("struct " + u.names.typ[t] + ";")
 	}
+	for _, head := range u.defaults {
+		w.put(head)
+	}
 	done := map[*types.Type]bool{}
 	var define func(t *types.Type)
 	define = func(t *types.Type) {
@@ -147,7 +150,8 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 	w.put("struct " + name + base + " {")
 	w.indent++
 	for i, f := range fields {
-		w.put(u.ctype(f.Type) + " " + fieldName(fields, i) + u.fieldDefault(f) + ";")
+		member := fieldName(fields, i)
+		w.put(u.ctype(f.Type) + " " + member + u.fieldDefault(name+"__"+member, f) + ";")
 	}
 	if len(fields) > 0 {
 		var members []dataMember
@@ -246,13 +250,54 @@ func fieldName(fields []types.Field, i int) string {
 	return fmt.Sprintf("field_%d", i)
 }
 
-// fieldDefault is the member initialiser: the declared default, or the zero value if C++ has none.
-func (u *unit) fieldDefault(f types.Field) string {
-	if e, ok := f.Default.(ir.Expr); ok && e != nil {
+// fieldDefault is the initialiser of a data member: the declared default, or the zero value if C++
+// has none. member is a name of the member that no other member of the unit has.
+func (u *unit) fieldDefault(member string, f types.Field) string {
+	switch e, ok := f.Default.(ir.Expr); {
+	case ok && e != nil && u.needsDeclarations(e):
+		return " = " + u.defaultFunction(member+"_default_", e, f.Type) + "()"
+	case ok && e != nil:
 		return " = " + u.outside(e, f.Type)
-	}
-	if !zeroable(f.Type, map[*types.Type]bool{}) {
+	case !zeroable(f.Type, map[*types.Type]bool{}):
 		return ""
 	}
 	return " = " + u.zero(f.Type)
+}
+
+// needsDeclarations says whether C++ for e uses functions, variables or places of traps. They are
+// declared behind the types.
+func (u *unit) needsDeclarations(e ir.Expr) bool {
+	return u.facts.fails(e, u.o.Checked) || contains(e, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Call:
+			return true
+		case *ir.Ref:
+			return ownGlobal(n.Var)
+		}
+		return false
+	})
+}
+
+// defaultFunction writes a function that returns the default of a data member. Only its head stands
+// before the types.
+func (u *unit) defaultFunction(name string, e ir.Expr, t *types.Type) string {
+	if contains(e, u.forks) {
+		panic(bug("the default value of a field calls a function with a finish"))
+	}
+	f := u.newFunction(nil)
+	f.at = e.At().Line()
+	x := f.typed(e, f.owned(e))
+	f.put("return " + x + ";")
+	head := "static " + u.ctype(t) + " " + name + "()"
+	u.defaults = append(u.defaults, head+";")
+	u.code = append(u.code, line{text: head + " {", at: f.at})
+	u.code = append(u.code, f.lines...)
+	u.code = append(u.code, line{text: "}", at: f.at})
+	return name
+}
+
+// forks says whether n calls a function that starts children, which needs the caller's frames.
+func (u *unit) forks(n ir.Node) bool {
+	c, ok := n.(*ir.Call)
+	return ok && u.facts.forks[c.Fn]
 }

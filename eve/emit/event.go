@@ -63,12 +63,12 @@ func hold(b *ir.Body) string {
 
 // await writes x <- call: the rest of the block is a root that starts when the value is there.
 func (f *function) await(s *ir.Await) {
-	var within string
-	call := f.value(s.Call)
+	// The call comes first: the rest may move variables that its arguments read.
+	call := f.temp()
+	f.put("auto " + call + " = " + f.value(s.Call) + ";")
+	call = "eve::move(" + call + ")"
+	within := ""
 	if s.Within != nil {
-		c := f.temp()
-		f.put("auto " + c + " = " + call + ";")
-		call = "eve::move(" + c + ")"
 		within = f.value(s.Within)
 	}
 	t := s.Call.T

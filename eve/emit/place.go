@@ -66,7 +66,11 @@ func (f *function) index(e *ir.Index) string {
 	if view := f.ctx.unchecked[e]; view != "" {
 		return view + "[" + f.value(e.I) + "]"
 	}
-	list := f.exprs(lend(e.X), read(e.I))
+	container := lend(e.X)
+	if isPlace(e.X) && e.X.Type().Kind != types.String {
+		container.how = byRef // a copy of an array would take the store to its element
+	}
+	list := f.exprs(container, read(e.I))
 	if f.inRange(e) {
 		return paren(list[0]) + "[" + list[1] + "]"
 	}

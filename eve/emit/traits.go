@@ -90,7 +90,8 @@ func comparable(t *types.Type, part func(*types.Type) bool) bool {
 	case types.Tuple:
 		return elemsHave(t.Elems, part)
 	case types.Named:
-		return t.Def.Form != types.Native && !t.Def.Emitter && namedHas(t, part)
+		return (t.Def.Form != types.Native || t.Def.Copyable) && !t.Def.Emitter &&
+			namedHas(t, part)
 	}
 	return true
 }
@@ -105,7 +106,8 @@ func hashable(t *types.Type, part func(*types.Type) bool) bool {
 	case types.Tuple:
 		return elemsHave(t.Elems, part)
 	case types.Named:
-		return t.Def.Form != types.Native && !t.Def.Emitter && namedHas(t, part)
+		return (t.Def.Form != types.Native || t.Def.Copyable) && !t.Def.Emitter &&
+			namedHas(t, part)
 	}
 	return t.IsInteger()
 }

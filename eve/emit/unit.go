@@ -26,6 +26,7 @@ type unit struct {
 	runtime    map[string]bool // headers of the runtime, besides the one of every program
 	sites      map[int]bool    // lines that can fail
 	code       []line          // functions, and before each its helpers
+	defaults   []string        // heads of the functions that make defaults of fields
 	helperName map[string]int
 }
 
