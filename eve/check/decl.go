@@ -61,7 +61,7 @@ func (c *checker) name(m *module, n *syntax.Name, pub bool, what object) {
 		c.twice(n, first)
 		return
 	}
-	if m != c.prelude && c.prelude != nil && reserved(n.Text) {
+	if !m.std && reserved(n.Text) {
 		c.diags.Errorf("E0214", n.Span, "'%s' is the name of a built-in type", n.Text)
 		return
 	}

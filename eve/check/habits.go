@@ -17,7 +17,6 @@ import (
 
 // advice is for names of other languages that have no single counterpart in Eve.
 var advice = map[string]string{
-	"time":      "clock() and now() return the time, _ <- sleep(1s) waits",
 	"thread":    "a task is started by @ [list]: ..",
 	"mutex":     "a task has the objects that its list names with + alone: there are no locks",
 	"Mutex":     "a task has the objects that its list names with + alone: there are no locks",
@@ -28,9 +27,9 @@ var advice = map[string]string{
 	"panic":     "fail \"text\" ends the task, process.exit(1) the program",
 	"exit":      "process.exit(1) ends the program",
 	"sys":       "process.args() and process.env(name)",
-	"os":        "process.args() and process.env(name)",
+	"os":        "process.args() and process.env(name); files are in fs",
 	"argv":      "process.args()",
-	"open":      "the library has no files: there are standard input, timers and sockets",
+	"open":      "f <- fs.open(name) opens a file, data <- fs.read(name) reads all of it",
 	"sizeof":    "v.size() counts elements",
 	"enumerate": "for (i in 0..v.size()): v[i]",
 }

@@ -23,7 +23,8 @@ func (c *checker) lookup(m *module, name string) object {
 		return o
 	}
 	for _, from := range m.opened {
-		if o := from.names[name]; o != nil && from.pub[name] {
+		// log.error is a function of the library; opened, it would hide the type error
+		if o := from.names[name]; o != nil && from.pub[name] && !reserved(name) {
 			return c.typed(from, o)
 		}
 	}
