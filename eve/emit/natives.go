@@ -56,6 +56,8 @@ var placed = map[string]bool{
 	"string.repeat":   true, "map.set": true, "map.get_or_add": true, "map.remove": true,
 	"map.clear":  true,
 	"set.insert": true, "set.remove": true, "set.clear": true,
+	"instant.from_unix": true, "instant.plus": true, "instant.since": true,
+	"random.secure_bytes": true,
 }
 
 // nativeOperands says how the arguments of a native are passed. Natives of the runtime are

@@ -26,8 +26,14 @@ type (
 	signals struct{ object *object }
 )
 
-// native is the default value of a runtime type.
-func (in *interp) native(*types.Type) value { return &record{} }
+// native is the zero value of a type of the runtime.
+func (in *interp) native(t *types.Type) value {
+	switch t.Name {
+	case "instant":
+		return int64(0)
+	}
+	return &record{}
+}
 
 // global makes a module's shared object, also those of std that the runtime makes.
 func (in *interp) global(name string, std bool, v value, t *types.Type) *object {
@@ -250,9 +256,4 @@ func (in *interp) shutdown(grace int64) {
 // report writes a failure to standard error, and that the program goes on.
 func (in *interp) report(f *failure) {
 	fmt.Fprintf(in.options.Stderr, "%s\n    the program goes on\n", f.trace())
-}
-
-// instantText writes a virtual time as ISO text.
-func instantText(ns int64) string {
-	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.999999999Z")
 }

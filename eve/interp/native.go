@@ -118,10 +118,6 @@ func init() {
 		},
 		"clock": func(c *called) value { return int64(c.in.now) },
 		"now":   func(c *called) value { return int64(c.in.now) },
-		"instant.iso": func(c *called) value {
-			return instantText((*c.self()).(int64))
-		},
-		"instant.unix_nanoseconds": func(c *called) value { return (*c.self()).(int64) },
 		"duration.seconds": func(c *called) value {
 			return float64((*c.self()).(int64)) / 1e9
 		},
@@ -164,6 +160,8 @@ func init() {
 		return math.Pow(c.args[0].(float64), c.args[1].(float64))
 	}
 	registerSockets()
+	registerCalendar()
+	registerRandom()
 }
 
 // as the program's own print would fail

@@ -57,6 +57,33 @@ void put_two(formatter& f, i64 x, char behind) {
 instant now() noexcept { return {read_clock(CLOCK_REALTIME)}; }
 duration clock() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
+namespace {
+
+[[noreturn]] void fail_instant(const site* here) {
+    fail(here, "an instant is from 1677 to 2262");
+}
+
+} // namespace
+
+instant instant::from_unix(i64 seconds, const site* here) {
+    i64 ns;
+    if (__builtin_mul_overflow(seconds, second, &ns)) fail_instant(here);
+    return {ns};
+}
+
+instant instant::plus(duration d, const site* here) const {
+    i64 then;
+    if (__builtin_add_overflow(ns, d, &then)) fail_instant(here);
+    return {then};
+}
+
+duration instant::since(const instant& earlier, const site* here) const {
+    duration d;
+    if (__builtin_sub_overflow(ns, earlier.ns, &d))
+        fail(here, "a duration is 292 years at most");
+    return d;
+}
+
 string instant::iso() const {
     i64 rest = ns % second, whole = ns / second;
     if (rest < 0) {

@@ -8,6 +8,15 @@ namespace eve {
 struct instant {
     i64 ns = 0;
 
+    static instant from_unix(i64 seconds, const site* here = nullptr);
+    static instant from_unix_nanoseconds(i64 n) noexcept { return {n}; }
+    // Seconds since 1970, rounded down. Eve's unix: that name is a macro of the compiler.
+    i64 unix_() const noexcept {
+        return ns / 1'000'000'000 - (ns % 1'000'000'000 < 0);
+    }
+    instant plus(duration d, const site* here = nullptr) const;
+    duration since(const instant& earlier, const site* here = nullptr) const;
+    bool before(const instant& other) const noexcept { return ns < other.ns; }
     // "2026-11-21T05:30:00.25Z". There is no fraction if it is 0.
     string iso() const;
     i64 unix_nanoseconds() const noexcept { return ns; }

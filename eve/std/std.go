@@ -22,7 +22,9 @@ func Text(module string) (name, text string, ok bool) {
 
 // InScope lists the modules that every module can use without an import, as the prelude. A name
 // that a program declares or imports itself goes before theirs.
-func InScope() []string { return []string{"math", "par", "process"} }
+func InScope() []string {
+	return []string{"args", "log", "math", "par", "path", "process", "random", "time"}
+}
 
 // Base is the header of the runtime that every program includes.
 const Base = "eve.hpp"
@@ -31,6 +33,7 @@ const Base = "eve.hpp"
 // are written in Eve alone are not among them.
 var runtimes = map[string]string{
 	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
+	"random": "random.hpp", "time": "time.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module
