@@ -1,14 +1,18 @@
 package differential
 
 import (
+	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -220,7 +224,7 @@ func TestLibrary(t *testing.T) {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()},
+		{"calendar", fixed()}, {"files", func() []string { return []string{scratch(t)} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TZ", "Europe/Lisbon")
@@ -241,6 +245,80 @@ func TestLibrary(t *testing.T) {
 				t.Errorf("status %d\n%s\n%s\ngo test ./eve/differential -update rewrites it",
 					got.Status, got.Err, d)
 			}
+		})
+	}
+}
+
+// scratch is a new folder with a pipe in it.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Files are read and written without a race, and no memory is lost, with the ring and without it.
+func TestFilesSanitized(t *testing.T) {
+	l := libraryText(t, "files")
+	want, err := os.ReadFile(filepath.Join("..", "testdata", "library", "files.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"thread", "address"} {
+		exe := trial.Build(t, l.p, emit.Options{Checked: true}, build.Options{Sanitize: kind})
+		for _, loop := range []string{"epoll", ""} {
+			t.Setenv("EVE_IO", loop)
+			for _, n := range workers {
+				got := trial.Run(t, exe, n, scratch(t))
+				if d := trial.Difference(l.text, string(want), got.Out); d != "" ||
+					got.Status != 0 {
+					t.Errorf("%s, EVE_IO=%s, %d workers: status %d\n%s\n%s", kind, loop, n,
+						got.Status, got.Err, d)
+				}
+			}
+		}
+	}
+}
+
+// Signals interrupt system calls, and nothing is lost or done twice by that.
+func TestStorm(t *testing.T) {
+	l := libraryText(t, "storm")
+	exe := trial.Build(t, l.p, emit.Options{Checked: true, Debug: true}, build.Options{})
+	for _, loop := range []string{"epoll", ""} {
+		t.Run("EVE_IO="+loop, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), trial.Limit)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, exe, filepath.Join(t.TempDir(), "file"))
+			cmd.Env = append(os.Environ(), "EVE_IO="+loop, "EVE_WORKERS=2")
+			var said strings.Builder
+			cmd.Stderr = &said
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			if !lines.Scan() || lines.Text() != "ready" {
+				t.Errorf("got %q first", lines.Text())
+			}
+			over := make(chan bool)
+			go func() {
+				defer close(over)
+				for cmd.Process.Signal(syscall.SIGHUP) == nil {
+					time.Sleep(100 * time.Microsecond)
+				}
+			}()
+			if !lines.Scan() || lines.Text() != "signals true" {
+				t.Errorf("got %q last", lines.Text())
+			}
+			if err := cmd.Wait(); err != nil || said.Len() > 0 {
+				t.Errorf("%v: %s", err, said.String())
+			}
+			<-over
 		})
 	}
 }

@@ -31,6 +31,10 @@ func (in *interp) native(t *types.Type) value {
 	switch t.Name {
 	case "instant":
 		return int64(0)
+	case "file_info":
+		return fileInfo{}
+	case "entry":
+		return dirEntry{}
 	}
 	return &record{}
 }

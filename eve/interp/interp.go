@@ -69,6 +69,7 @@ type interp struct {
 	timers     []*timer
 	stdin      *input
 	network    network
+	files      []*diskFile // all that were opened
 	strict     bool        // a contained failure also ends the process, since a test runs
 	ending     bool        // by process.shutdown
 	dying      bool        // the process ends at once: no deferred code runs
@@ -116,6 +117,7 @@ func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 			panic(r)
 		}
 	}()
+	defer in.closeFiles()
 	in.initialise()
 	in.root(&root{needs: in.wants(f.Body, nil), run: func() { in.enter(f.Body, in.frame(nil)) }})
 	in.loop()

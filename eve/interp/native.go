@@ -17,6 +17,8 @@ type called struct {
 	fn   *ir.Func
 	t    *types.Type // of the result
 	args []value
+
+	waiting *pending // the continuation, of an async native
 }
 
 // self is the place of the receiver.
@@ -162,6 +164,7 @@ func init() {
 	registerSockets()
 	registerCalendar()
 	registerRandom()
+	registerFiles()
 }
 
 // as the program's own print would fail

@@ -85,7 +85,7 @@ func (f *frame) await(s *ir.Await) {
 		fail(s.Span, "the interpreter has no %s", fn.Native)
 	}
 	c := &called{in: in, f: f, at: s.Span, fn: fn, t: s.Call.T, args: f.arguments(s.Call.Args,
-		fn.Params)}
+		fn.Params), waiting: waiting}
 	if s.Within == nil {
 		begin(c, answer)
 		return

@@ -59,9 +59,7 @@ duration clock() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
 namespace {
 
-[[noreturn]] void fail_instant(const site* here) {
-    fail(here, "an instant is from 1677 to 2262");
-}
+[[noreturn]] void fail_instant(const site* here) { fail(here, "an instant is from 1677 to 2262"); }
 
 } // namespace
 
@@ -79,8 +77,7 @@ instant instant::plus(duration d, const site* here) const {
 
 duration instant::since(const instant& earlier, const site* here) const {
     duration d;
-    if (__builtin_sub_overflow(ns, earlier.ns, &d))
-        fail(here, "a duration is 292 years at most");
+    if (__builtin_sub_overflow(ns, earlier.ns, &d)) fail(here, "a duration is 292 years at most");
     return d;
 }
 

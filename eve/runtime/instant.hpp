@@ -11,9 +11,7 @@ struct instant {
     static instant from_unix(i64 seconds, const site* here = nullptr);
     static instant from_unix_nanoseconds(i64 n) noexcept { return {n}; }
     // Seconds since 1970, rounded down. Eve's unix: that name is a macro of the compiler.
-    i64 unix_() const noexcept {
-        return ns / 1'000'000'000 - (ns % 1'000'000'000 < 0);
-    }
+    i64 unix_() const noexcept { return ns / 1'000'000'000 - (ns % 1'000'000'000 < 0); }
     instant plus(duration d, const site* here = nullptr) const;
     duration since(const instant& earlier, const site* here = nullptr) const;
     bool before(const instant& other) const noexcept { return ns < other.ns; }

@@ -5,6 +5,7 @@
 //
 // The part that talks to the kernel is a reactor: epoll (epoll.cpp) or io_uring (uring.cpp). Both
 // have one interface.
+#include "file_call.hpp"
 #include "timer_heap.hpp"
 #include "lock.hpp"
 #include "poller.hpp"
@@ -130,6 +131,9 @@ public:
     // takes over a count of the socket. False: the socket must send by itself.
     virtual bool send(loop&, socket&) noexcept { return false; }
     virtual void send_all() noexcept {}
+    // Owner only. Makes the call without waiting for it, and tells the request its result. False:
+    // a thread of the pool has to make it.
+    virtual bool submit(file_request&) noexcept { return false; }
 };
 
 reactor* make_epoll() noexcept;
@@ -154,6 +158,7 @@ public:
     void set(timer_node& timer, i64 at_ns) noexcept { timers_.set(timer, at_ns); }
     void cancel(timer_node& timer) noexcept { timers_.cancel(timer); }
     bool forget(channel& c) noexcept { return kernel_->forget(c); }
+    bool submit(file_request& r) noexcept { return kernel_->submit(r); }
     // Calls channel::start when the running body has ended. Until then the body can register
     // handlers, so that no event is lost. The caller keeps the channel alive.
     void start_later(channel& c) noexcept;

@@ -47,8 +47,10 @@ constexpr int accepts_a_turn = 64;   // connections of one listener; a guess
 constexpr int results_a_turn = 512;  // before tasks have their turn; a guess
 constexpr i64 most_sent = 1 << 30;   // by one request: the limit of its length field
 
-// The kind of a request, in the low bits of its user_data. The bits above are its channel.
-enum op : u64 { op_read, op_listeners, op_out, op_end, op_poll, op_wake, op_cancel, op_send };
+// The kind of a request, in the low bits of its user_data. The bits above are its channel, or what
+// else it is for. Of the reactor's own requests the listeners' names the reactor, the waker's
+// nothing.
+enum op : u64 { op_read, op_own, op_out, op_end, op_poll, op_file, op_cancel, op_send };
 
 constexpr u8 each_bit[] = {io_in, io_out, io_end};
 
@@ -96,6 +98,7 @@ public:
     void wake() noexcept override;
     bool send(loop& on, socket& s) noexcept override;
     void send_all() noexcept override;
+    bool submit(file_request& r) noexcept override;
 
 private:
     bool map_rings(const io_uring_params& p) noexcept;
@@ -234,7 +237,7 @@ io_uring_sqe* uring_reactor::request(void* of, op what) noexcept {
 }
 
 void uring_reactor::submit_wake() noexcept {
-    io_uring_sqe* sqe = request(nullptr, op_wake);
+    io_uring_sqe* sqe = request(nullptr, op_own);
     sqe->opcode = IORING_OP_READ;
     sqe->fd = waker_;
     sqe->addr = reinterpret_cast<u64>(&wake_count_);
@@ -242,7 +245,7 @@ void uring_reactor::submit_wake() noexcept {
 }
 
 void uring_reactor::submit_listeners() noexcept {
-    io_uring_sqe* sqe = request(nullptr, op_listeners);
+    io_uring_sqe* sqe = request(this, op_own);
     sqe->opcode = IORING_OP_POLL_ADD;
     sqe->fd = listeners_;
     sqe->poll32_events = POLLIN;
@@ -363,6 +366,27 @@ void uring_reactor::send_all() noexcept {
     entered_ = true;
 }
 
+// The kernel reads at once what its cache has. For all else it has threads of its own.
+bool uring_reactor::submit(file_request& r) noexcept {
+    const file_call& c = r.call;
+    u8 opcode;
+    switch (c.what) {
+    case file_call::op::read: opcode = IORING_OP_READ; break;
+    case file_call::op::write: opcode = IORING_OP_WRITE; break;
+    case file_call::op::sync: opcode = IORING_OP_FSYNC; break;
+    case file_call::op::close: opcode = IORING_OP_CLOSE; break;
+    default: return false;
+    }
+    io_uring_sqe* sqe = request(&r, op_file);
+    sqe->opcode = opcode;
+    sqe->fd = c.fd;
+    if (c.data == nullptr) return true;
+    sqe->addr = reinterpret_cast<u64>(c.data);
+    sqe->len = static_cast<u32>(c.size);
+    sqe->off = static_cast<u64>(c.at);
+    return true;
+}
+
 void uring_reactor::wait(i64 timeout_ns) noexcept {
     if (any()) return;
     __kernel_timespec limit{.tv_sec = timeout_ns / 1'000'000'000,
@@ -405,13 +429,13 @@ void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result
 void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     auto what = static_cast<op>(result.user_data & 7);
     if (what == op_cancel) return;
-    if (what == op_wake) {
-        submit_wake();
-        return;
-    }
-    if (what == op_listeners) {
+    if (what == op_own) {
+        if ((result.user_data & ~u64(7)) == 0) return submit_wake();
         accept_all(on);
-        submit_listeners();
+        return submit_listeners();
+    }
+    if (what == op_file) {
+        reinterpret_cast<file_request*>(result.user_data & ~u64(7))->finished(on, result.res);
         return;
     }
     if (what == op_send) {

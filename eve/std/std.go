@@ -23,7 +23,7 @@ func Text(module string) (name, text string, ok bool) {
 // InScope lists the modules that every module can use without an import, as the prelude. A name
 // that a program declares or imports itself goes before theirs.
 func InScope() []string {
-	return []string{"args", "log", "math", "par", "path", "process", "random", "time"}
+	return []string{"args", "fs", "log", "math", "par", "path", "process", "random", "time"}
 }
 
 // Base is the header of the runtime that every program includes.
@@ -33,7 +33,7 @@ const Base = "eve.hpp"
 // are written in Eve alone are not among them.
 var runtimes = map[string]string{
 	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
-	"random": "random.hpp", "time": "time.hpp",
+	"fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module

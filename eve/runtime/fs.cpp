@@ -1,0 +1,377 @@
+#include "fs.hpp"
+
+#include "file_call.hpp"
+#include "slow.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Functions of this file run on threads of the pool. They return 0 or a positive errno, unless they
+// say otherwise.
+namespace eve::fs {
+
+namespace {
+
+using nothing_or_error = async<result<void>>;
+
+constexpr i64 most_bytes = 1 << 20; // of one call; a guess
+constexpr mode_t new_file = 0666;   // less the umask
+constexpr mode_t new_directory = 0777;
+
+// A path as C wants it.
+class c_path {
+public:
+    explicit c_path(const string& path) : text_(path.bytes()) {
+        valid_ = memchr(path.data(), 0, static_cast<usize>(path.size())) == nullptr;
+        text_.push(0);
+    }
+    // Whether it has no zero byte, at which the kernel would cut it off.
+    bool valid() const noexcept { return valid_; }
+    const char* text() const noexcept { return reinterpret_cast<const char*>(text_.data()); }
+
+private:
+    bytes text_;
+    bool valid_;
+};
+
+// A descriptor that is closed with its block.
+class descriptor {
+public:
+    explicit descriptor(int fd) noexcept : fd_(fd) {}
+    descriptor(const descriptor&) = delete;
+    descriptor& operator=(const descriptor&) = delete;
+    ~descriptor() { close(); }
+
+    int get() const noexcept { return fd_; }
+    int take() noexcept {
+        int fd = fd_;
+        fd_ = -1;
+        return fd;
+    }
+    int close() noexcept {
+        return fd_ < 0 ? 0
+                       : static_cast<int>(-perform({.what = file_call::op::close, .fd = take()}));
+    }
+
+private:
+    int fd_;
+};
+
+// Repeats a call that a signal has interrupted. The result is that of the call, or a negative
+// errno.
+template <class F> int retried(F f) noexcept {
+    for (;;) {
+        int result = f();
+        if (result >= 0) return result;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+int checked(int result) noexcept { return result < 0 ? -result : 0; }
+
+// A descriptor, or a negative errno. Pipes, sockets and terminals are refused, as their reads would
+// keep a thread for as long as the other side likes.
+int open_file(const string& path, int flags, mode_t mode = new_file) {
+    c_path name(path);
+    if (!name.valid()) return -EINVAL;
+    // Without O_NONBLOCK the open of a pipe would wait for the other side.
+    int all = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    int fd = retried([&] { return ::open(name.text(), all, mode); });
+    if (fd < 0) return fd;
+    descriptor held(fd);
+    struct stat about;
+    if (fstat(fd, &about) != 0) return -errno;
+    if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(fd)) return -EOPNOTSUPP;
+    if (fcntl(fd, F_SETFL, flags & ~O_CREAT & ~O_TRUNC & ~O_EXCL) != 0) return -errno;
+    return held.take();
+}
+
+int write_all(int fd, const bytes& data) noexcept {
+    // Of a file that is open to append, the offset is not used.
+    file_call c{.what = file_call::op::write, .fd = fd};
+    while (c.at < data.size()) {
+        i64 left = data.size() - c.at;
+        c.data = const_cast<u8*>(data.data()) + c.at; // pwrite reads it only
+        c.size = left < most_bytes ? left : most_bytes;
+        i64 n = perform(c);
+        if (n <= 0) return n < 0 ? static_cast<int>(-n) : EIO;
+        c.at += n;
+    }
+    return 0;
+}
+
+int read_all(int fd, i64 most, bytes& into) {
+    struct stat about;
+    if (fstat(fd, &about) != 0) return errno;
+    if (S_ISDIR(about.st_mode)) return EISDIR;
+    if (about.st_size > most) return EFBIG;
+    // One byte more than the file has: the read that ends it needs no call of its own then.
+    i64 room = about.st_size > 0 ? about.st_size + 1 : most_bytes;
+    file_call c{.what = file_call::op::read, .fd = fd};
+    for (;;) {
+        c.size = room < most_bytes ? room : most_bytes;
+        c.data = into.room(c.size);
+        c.at = into.size();
+        i64 n = perform(c);
+        if (n < 0) return static_cast<int>(-n);
+        into.grown(n);
+        if (into.size() > most) return EFBIG;
+        if (n == 0 || (n < c.size && into.size() == about.st_size)) return 0;
+        room = most_bytes; // a file that grows, or that has no size, as in /proc
+    }
+}
+
+int write_file(const string& path, int flags, const bytes& data) {
+    int fd = open_file(path, O_WRONLY | O_CREAT | flags);
+    if (fd < 0) return -fd;
+    descriptor held(fd);
+    if (int code = write_all(fd, data)) return code;
+    return held.close();
+}
+
+// Makes a new file beside `path`, whose name nobody has. The result is a descriptor, or a negative
+// errno.
+int open_beside(const string& path, string& name) {
+    for (int attempts = 0; attempts < 100; attempts++) {
+        u64 number = 0;
+        (void)!getrandom(&number, sizeof number, 0);
+        formatter f;
+        f.put(path);
+        f.text(".", 1);
+        f.put(number, {.verb = 'x'});
+        f.text(".new", 4);
+        name = f.take();
+        int fd = open_file(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (fd != -EEXIST) return fd;
+    }
+    return -EEXIST;
+}
+
+int sync_directory_of(const string& path) {
+    i64 end = path.size();
+    while (end > 0 && path[end - 1] != '/') --end;
+    string name = end == 0 ? string::literal(".") : path.cut(0, end, nullptr);
+    c_path dir(name);
+    int fd = retried([&] { return ::open(dir.text(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    if (fd < 0) return -fd;
+    descriptor held(fd);
+    // Some file systems cannot sync a directory, and need not.
+    int code = checked(static_cast<int>(perform({.what = file_call::op::sync, .fd = fd})));
+    return code == EINVAL ? 0 : code;
+}
+
+// Writes the new file beside the old one, with its permissions, and renames it when the disk has
+// it: a reader, and a machine that fails, sees the old contents or the new.
+int replace_file(const string& path, const bytes& data) {
+    c_path to(path);
+    if (!to.valid()) return EINVAL;
+    struct stat old;
+    bool replaces = stat(to.text(), &old) == 0;
+    if (replaces && S_ISDIR(old.st_mode)) return EISDIR;
+    string name;
+    int fd = open_beside(path, name);
+    if (fd < 0) return -fd;
+    descriptor held(fd);
+    c_path from(name);
+    int code = replaces && fchmod(fd, old.st_mode & 07777) != 0 ? errno : 0;
+    if (code == 0) code = write_all(fd, data);
+    if (code == 0)
+        code = checked(static_cast<int>(perform({.what = file_call::op::sync, .fd = fd})));
+    if (int closed = held.close(); code == 0) code = closed;
+    if (code == 0) code = checked(retried([&] { return ::rename(from.text(), to.text()); }));
+    if (code != 0) {
+        ::unlink(from.text());
+        return code;
+    }
+    return sync_directory_of(path);
+}
+
+entry::kind kind_of(int dir, const dirent& e) noexcept {
+    switch (e.d_type) {
+    case DT_REG: return entry::kind::file;
+    case DT_DIR: return entry::kind::directory;
+    case DT_LNK: return entry::kind::link;
+    case DT_UNKNOWN: break;
+    default: return entry::kind::other;
+    }
+    struct stat about;
+    if (fstatat(dir, e.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return entry::kind::other;
+    return S_ISREG(about.st_mode)   ? entry::kind::file
+           : S_ISDIR(about.st_mode) ? entry::kind::directory
+           : S_ISLNK(about.st_mode) ? entry::kind::link
+                                    : entry::kind::other;
+}
+
+int list_directory(const string& path, vector<entry>& all) {
+    c_path name(path);
+    if (!name.valid()) return EINVAL;
+    int fd = retried([&] { return ::open(name.text(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    if (fd < 0) return -fd;
+    DIR* dir = fdopendir(fd);
+    if (dir == nullptr) {
+        int code = errno;
+        ::close(fd);
+        return code;
+    }
+    errno = 0;
+    while (const dirent* e = readdir(dir)) {
+        bool own = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        if (!own)
+            all.push(
+                entry(string(e->d_name, static_cast<i64>(strlen(e->d_name))), kind_of(fd, *e)));
+        errno = 0;
+    }
+    int code = errno;
+    closedir(dir);
+    all.sort();
+    return code;
+}
+
+int make_one(const string& path) {
+    c_path name(path);
+    if (!name.valid()) return EINVAL;
+    return checked(retried([&] { return ::mkdir(name.text(), new_directory); }));
+}
+
+bool is_directory(const string& path) {
+    c_path name(path);
+    struct stat about;
+    return stat(name.text(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+// Also the directories on the way. One that is there already is as good.
+int make_all(const string& path) {
+    for (i64 i = 1; i < path.size(); i++) {
+        if (path[i] != '/' || path[i - 1] == '/') continue;
+        string part = path.cut(0, i, nullptr);
+        int code = make_one(part);
+        if (code != 0 && !is_directory(part)) return code == EEXIST ? ENOTDIR : code;
+    }
+    int code = make_one(path);
+    return code == EEXIST && is_directory(path) ? 0 : code;
+}
+
+int remove_file(const string& path) {
+    c_path name(path);
+    if (!name.valid()) return EINVAL;
+    int code = checked(retried([&] { return ::unlink(name.text()); }));
+    if (code == EISDIR) code = checked(retried([&] { return ::rmdir(name.text()); }));
+    return code;
+}
+
+int rename_file(const string& from, const string& to) {
+    c_path old_name(from), new_name(to);
+    if (!old_name.valid() || !new_name.valid()) return EINVAL;
+    return checked(retried([&] { return ::rename(old_name.text(), new_name.text()); }));
+}
+
+result<void> outcome(const char* what, const string& path, int code) {
+    if (code == 0) return result<void>();
+    return file_error(what, path, code);
+}
+
+async<result<ref<file>>> opened(const string& path, int flags) {
+    return slow<result<ref<file>>>([path, flags]() -> result<ref<file>> {
+        int fd = open_file(path, flags);
+        if (fd < 0) return file_error("open", path, -fd);
+        return make<file>(file(fd, path));
+    });
+}
+
+} // namespace
+
+async<result<bytes>> read(const string& path, i64 most) {
+    return slow<result<bytes>>([path, most]() -> result<bytes> {
+        bytes data;
+        int fd = open_file(path, O_RDONLY);
+        if (fd < 0) return file_error("read", path, -fd);
+        descriptor held(fd);
+        if (int code = read_all(fd, most, data)) return file_error("read", path, code);
+        return move(data);
+    });
+}
+
+nothing_or_error write(const string& path, bytes data) {
+    return slow<result<void>>([path, data = move(data)] {
+        return outcome("write", path, write_file(path, O_TRUNC, data));
+    });
+}
+
+nothing_or_error append(const string& path, bytes data) {
+    return slow<result<void>>([path, data = move(data)] {
+        return outcome("append to", path, write_file(path, O_APPEND, data));
+    });
+}
+
+nothing_or_error replace(const string& path, bytes data) {
+    return slow<result<void>>(
+        [path, data = move(data)] { return outcome("replace", path, replace_file(path, data)); });
+}
+
+async<result<ref<file>>> open(const string& path) { return opened(path, O_RDONLY); }
+
+async<result<ref<file>>> create(const string& path) {
+    return opened(path, O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+async<result<ref<file>>> open_append(const string& path) {
+    return opened(path, O_WRONLY | O_CREAT | O_APPEND);
+}
+
+async<result<ref<file>>> open_update(const string& path) { return opened(path, O_RDWR | O_CREAT); }
+
+async<result<vector<entry>>> list(const string& path) {
+    return slow<result<vector<entry>>>([path]() -> result<vector<entry>> {
+        vector<entry> all;
+        if (int code = list_directory(path, all)) return file_error("list", path, code);
+        return move(all);
+    });
+}
+
+nothing_or_error make_directory(const string& path, bool parents) {
+    return slow<result<void>>([path, parents] {
+        return outcome("make directory", path, parents ? make_all(path) : make_one(path));
+    });
+}
+
+nothing_or_error remove(const string& path) {
+    return slow<result<void>>([path] { return outcome("remove", path, remove_file(path)); });
+}
+
+nothing_or_error rename(const string& from, const string& to) {
+    return slow<result<void>>([from, to] {
+        int code = rename_file(from, to);
+        return outcome("rename", code == 0 ? from : from + string::literal(" to ") + to, code);
+    });
+}
+
+async<result<file_info>> info(const string& path) {
+    return slow<result<file_info>>([path]() -> result<file_info> {
+        c_path name(path);
+        struct stat about;
+        int code = !name.valid() ? EINVAL : ::stat(name.text(), &about) != 0 ? errno : 0;
+        if (code != 0) return file_error("info of", path, code);
+        return file_info(about);
+    });
+}
+
+file_info::file_info(const struct ::stat& about) noexcept
+    : size_(about.st_size), mode_(about.st_mode) {
+    constexpr i64 second = 1'000'000'000;
+    i64 whole;
+    bool far = __builtin_mul_overflow(i64(about.st_mtim.tv_sec), second, &whole) ||
+               __builtin_add_overflow(whole, i64(about.st_mtim.tv_nsec), &modified_ns_);
+    if (far) modified_ns_ = about.st_mtim.tv_sec < 0 ? i64(1ul << 63) : i64(~0ul >> 1);
+}
+
+i64 file_info::permissions() const noexcept { return mode_ & 07777; }
+bool file_info::is_file() const noexcept { return S_ISREG(mode_); }
+bool file_info::is_directory() const noexcept { return S_ISDIR(mode_); }
+
+} // namespace eve::fs

@@ -1,0 +1,24 @@
+#pragma once
+// Module fs: files and directories by their paths (std/fs.eve). Each function is a few system calls
+// that may wait for a disk; one thread of the pool makes them.
+#include "file.hpp"
+
+namespace eve::fs {
+
+async<result<bytes>> read(const string& path, i64 most);
+async<result<void>> write(const string& path, bytes data);
+async<result<void>> append(const string& path, bytes data);
+async<result<void>> replace(const string& path, bytes data);
+
+async<result<ref<file>>> open(const string& path);
+async<result<ref<file>>> create(const string& path);
+async<result<ref<file>>> open_append(const string& path);
+async<result<ref<file>>> open_update(const string& path);
+
+async<result<vector<entry>>> list(const string& path);
+async<result<void>> make_directory(const string& path, bool parents);
+async<result<void>> remove(const string& path);
+async<result<void>> rename(const string& from, const string& to);
+async<result<file_info>> info(const string& path);
+
+} // namespace eve::fs
