@@ -52,18 +52,23 @@ func (c *checker) body(f *ir.Func, decl *function, e *env) {
 		return
 	}
 	b := &ir.Body{Kind: ir.Function, Fn: f, Params: f.Params, Result: f.Result, Perms: f.List}
+	if f.Answers() {
+		b.Result = types.VoidT
+	}
 	b.Head = headOf(t.Span, t.Body)
 	b.List = functionList(t)
 	f.Body = b
 	l := &lowerer{checker: c, m: decl.module, env: e, fn: f, ended: map[string]source.Span{}}
-	l.result = f.Result
+	l.result = b.Result
 	l.enter(b)
 	for _, p := range f.Params {
 		p.Body = b
 		l.declare(p)
 	}
 	l.fill(t.Body)
-	if f.Result != nil {
+	if f.Answers() {
+		l.checkAnswer(t)
+	} else if f.Result != nil {
 		l.checkEnd(b.Block, f.Result, t.Name.Span, "'"+t.Name.Text+"'")
 	}
 }

@@ -28,6 +28,8 @@ func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
 	l.inside(b, x.Perms, func() {
 		for _, p := range x.Params {
 			v := l.paramVar(p)
+			// what a callback is posted with is its own: the poster may have ended
+			v.Take = v.Take || shared && !v.Type.Copyable() && !v.Type.HasView()
 			params = append(params, v.Type)
 			b.Params = append(b.Params, v)
 			l.declare(v)

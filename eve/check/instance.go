@@ -72,6 +72,9 @@ func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id st
 		fn.Params = append(fn.Params, &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Span: at,
 			Take: p.take})
 	}
+	if f.tree.Async && f.tree.Body != nil {
+		fn.Params = append(fn.Params, c.answer(s.result, f.tree.Result))
+	}
 	if f.tree.Perms != nil {
 		fn.List = c.list(f.module, f.tree.Perms, fn,
 			func(p *syntax.Perm, v *ir.Var) { c.listable(f, p, v) })

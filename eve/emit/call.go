@@ -16,7 +16,12 @@ func (f *function) call(e *ir.Call) string {
 	case e.Fn.Native != "" || e.Fn.Body == nil || e.Fn.Body.Block == nil:
 		return f.native(e)
 	}
-	args := f.exprs(f.arguments(e)...)
+	return f.callWith(e)
+}
+
+// callWith writes a call of an Eve function with further arguments.
+func (f *function) callWith(e *ir.Call, more ...string) string {
+	args := append(f.exprs(f.arguments(e)...), more...)
 	name := f.use(e.Fn)
 	if e.Fn == f.ctx.clone {
 		name += "__inline<" + f.ctx.depth + ">"
@@ -204,7 +209,7 @@ func (f *function) post(e *ir.Post) string {
 	list := []operand{lend(e.Fun)}
 	t := e.Fun.Type().Elem
 	for i, a := range e.Args {
-		list = append(list, f.argument(a, t.Elems[i], false, false, false))
+		list = append(list, f.argument(a, t.Elems[i], !t.Elems[i].Copyable(), false, false))
 	}
 	texts := f.exprs(list...)
 	return paren(texts[0]) + "(" + joinStrings(texts[1:]) + ")"

@@ -11,7 +11,7 @@ func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	f := u.newFunction(fn)
 	f.at, f.indent = fn.Span.Line(), 0
 	names := paramNames(f.locals, fn)
-	head := u.ctype(fn.Result) + " " + name
+	head := u.ctype(fn.Body.Result) + " " + name
 	params := "(" + joinStrings(u.params(fn, names)) + ")"
 	f.put("template <int Depth> " + inline + head + params + ";")
 	f.parameters(fn, names)
@@ -50,7 +50,7 @@ func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 // guards writes the tests at the start of fn that end its recursion, so that its leaves, half of
 // all calls, need no call.
 func (f *function) guards(fn *ir.Func) {
-	f.ctx.result = fn.Result
+	f.ctx.result = fn.Body.Result
 	for _, s := range fn.Body.Block.Stmts {
 		branch, ok := s.(*ir.If)
 		if !ok || branch.Else != nil || len(branch.Then.Stmts) != 1 || hasEffects(branch.Cond) {

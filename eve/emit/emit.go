@@ -32,6 +32,7 @@ type Unit struct {
 func Program(p *ir.Program, o Options) (units []Unit, err error) {
 	g := &program{p: p, o: o, facts: findFacts(p, o.Checked)}
 	g.names = findNames(p)
+	g.crossing = findCrossing(p)
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(bug)
@@ -59,6 +60,43 @@ type program struct {
 	o     Options
 	facts *facts
 	names *names
+	// private functions that other units name
+	crossing map[*ir.Func]bool
+}
+
+// findCrossing finds functions that a module other than their own calls. A private one is named by
+// the default of a parameter, which is written at the call, or of a field, which is written with
+// its type in every unit.
+func findCrossing(p *ir.Program) map[*ir.Func]bool {
+	found := map[*ir.Func]bool{}
+	look := func(n ir.Node, from *ir.Module) {
+		ir.Walk(n, func(n ir.Node) bool {
+			if c, ok := n.(*ir.Call); ok && c.Fn != nil && c.Fn.Module != from {
+				found[c.Fn] = true
+			}
+			return true
+		})
+	}
+	for _, m := range p.Modules {
+		for _, f := range m.Funcs {
+			if f.Body != nil {
+				look(f.Body, m)
+			}
+		}
+		for _, v := range m.Globals {
+			if v.Init != nil {
+				look(v.Init, m)
+			}
+		}
+		for _, t := range m.Named {
+			for _, field := range t.Def.Fields {
+				if x, ok := field.Default.(ir.Expr); ok && x != nil {
+					look(x, nil)
+				}
+			}
+		}
+	}
+	return found
 }
 
 // mainModule is the module that gets C++'s main.

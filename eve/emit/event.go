@@ -63,10 +63,7 @@ func hold(b *ir.Body) string {
 
 // await writes x <- call: the rest of the block is a root that starts when the value is there.
 func (f *function) await(s *ir.Await) {
-	// The call comes first: the rest may move variables that its arguments read.
-	call := f.temp()
-	f.put("auto " + call + " = " + f.value(s.Call) + ";")
-	call = "eve::move(" + call + ")"
+	call := f.awaited(s.Call)
 	within := ""
 	if s.Within != nil {
 		within = f.value(s.Within)
@@ -93,6 +90,23 @@ func (f *function) await(s *ir.Await) {
 	}
 }
 
+// awaited writes the call behind <- and returns the operation to wait for. A function written in
+// Eve has run then, and may have answered.
+func (f *function) awaited(e *ir.Call) string {
+	if !e.Fn.Answers() {
+		// The call comes first: the rest may move variables that its arguments read.
+		call := f.temp()
+		f.put("auto " + call + " = " + f.value(e) + ";")
+		return "eve::move(" + call + ")"
+	}
+	result := f.ctype(e.Fn.Result)
+	what, owner := f.temp(), f.temp()
+	f.put("auto* " + what + " = eve::create<eve::answering<" + result + ">>();")
+	f.put("eve::async<" + result + "> " + owner + "(" + what + ");")
+	f.put(f.callWith(e, "eve::replier<"+result+">("+what+")") + ";")
+	return "eve::move(" + owner + ")"
+}
+
 // emitEvent writes emit.
 func (f *function) emitEvent(s *ir.Emit) {
 	event := f.ctype(s.Event.Type)
@@ -111,16 +125,20 @@ func (f *function) emitEvent(s *ir.Emit) {
 // callback writes a closure of kind Callback. A call of it makes a root with a copy of the
 // captures.
 func (f *function) callback(b *ir.Body) string {
-	var names, params, signature []string
+	var names, passed, params, signature []string
 	run := f.task(b, "callback", func(g *function) shape {
 		var more shape
 		for _, v := range b.Params {
 			name := g.locals.name(v.Name)
 			g.vars[v] = bind(v.Type, name)
 			names = append(names, name)
-			signature = append(signature, f.paramType(v.Type, false))
-			params = append(params, f.paramType(v.Type, false)+" "+name)
-			more.fields = append(more.fields, dataMember{f.ctype(v.Type), name})
+			if v.Take && !byValue(v.Type) {
+				name = "eve::move(" + name + ")"
+			}
+			passed = append(passed, name)
+			signature = append(signature, f.paramType(v.Type, v.Take))
+			params = append(params, f.paramType(v.Type, v.Take)+" "+names[len(names)-1])
+			more.fields = append(more.fields, dataMember{f.ctype(v.Type), names[len(names)-1]})
 		}
 		return more
 	})
@@ -148,8 +166,8 @@ func (f *function) callback(b *ir.Body) string {
 	if b.Contained {
 		spawn = "eve::spawn_contained("
 	}
-	call := joinStrings(append([]string{run.name + "{" + joinStrings(append(args, names...)) + "}"},
-		g.grants(b)...))
+	body := run.name + "{" + joinStrings(append(args, passed...)) + "}"
+	call := joinStrings(append([]string{body}, g.grants(b)...))
 	g.put("void operator()(" + joinStrings(params) + ") { " + spawn + call + "); }")
 	g.indent = 0
 	g.put("};")

@@ -45,7 +45,7 @@ func (u *unit) ctype(t *types.Type) string {
 		return "eve::result<" + u.ctype(t.Elem) + ">"
 	case types.Shared:
 		if t.Elem.Kind == types.Func {
-			return "eve::callback<void(" + joinStrings(u.closureParams(t.Elem)) + ")>"
+			return "eve::callback<void(" + joinStrings(u.callbackParams(t.Elem)) + ")>"
 		}
 		return "eve::ref<" + u.ctype(t.Elem) + ">"
 	case types.Ref:
@@ -72,6 +72,15 @@ func (u *unit) closureParams(t *types.Type) []string {
 	var s []string
 	for _, p := range t.Elems {
 		s = append(s, u.paramType(p, false))
+	}
+	return s
+}
+
+// callbackParams are the parameter types of a callback. It owns what is not copied implicitly.
+func (u *unit) callbackParams(t *types.Type) []string {
+	var s []string
+	for _, p := range t.Elems {
+		s = append(s, u.paramType(p, !p.Copyable()))
 	}
 	return s
 }

@@ -156,7 +156,8 @@ func (u *unit) local(f *ir.Func) bool {
 	if f.Module != u.mod || u.facts.shared[f] {
 		return false
 	}
-	return u.mod == u.mainModule() || !f.Pub && f.Recv == nil && len(f.Args) == 0
+	return u.mod == u.mainModule() ||
+		!f.Pub && f.Recv == nil && len(f.Args) == 0 && !u.crossing[f]
 }
 
 // prototype is f's head: static eve::i64 fib__fib(eve::worker* w_, eve::frame* top_, eve::i64 n).
@@ -169,8 +170,8 @@ func (u *unit) head(f *ir.Func, name string, params []string) string {
 	if u.local(f) {
 		b.WriteString("static ")
 	}
-	b.WriteString(u.ctype(f.Result) + " " + name + "(" + strings.Join(u.params(f, params), ", ") +
-		")")
+	b.WriteString(u.ctype(f.Body.Result) + " " + name + "(" +
+		strings.Join(u.params(f, params), ", ") + ")")
 	if !u.facts.canFail[f] {
 		b.WriteString(" noexcept")
 	}

@@ -193,7 +193,11 @@ func (l *lastUse) stmt(s ir.Stmt, after set) set {
 	case *ir.Match:
 		var before set
 		for _, a := range s.Arms {
-			before = before.with(l.block(a.Body, after))
+			own := l.block(a.Body, after).with(nil)
+			for _, v := range a.Vars {
+				delete(own, v) // in a loop it is another one in each turn
+			}
+			before = before.with(own)
 		}
 		return l.expr(s.X, before.with(nil), false)
 	case *ir.Finish:
@@ -209,6 +213,9 @@ func (l *lastUse) stmt(s ir.Stmt, after set) set {
 		after = l.expr(s.Within, after, false)
 		if s.Call == nil {
 			return after
+		}
+		if s.Call.Fn != nil && s.Call.Fn.Answers() {
+			return l.expr(s.Call, after, false)
 		}
 		return l.awaited(s.Call, after)
 	case *ir.Emit:

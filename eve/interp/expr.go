@@ -107,8 +107,7 @@ func (f *frame) value(e ir.Expr) value {
 		c := f.value(e.Fun).(*closure)
 		return f.in.invoke(c, f.arguments(e.Args, c.body.Params))
 	case *ir.Post:
-		c := f.value(e.Fun).(*closure)
-		f.in.later(c, f.arguments(e.Args, c.body.Params))
+		f.post(e)
 		return nil
 	case *ir.Closure:
 		return f.closure(e.Body)
@@ -203,6 +202,19 @@ func (f *frame) list(e *ir.MakeList) value {
 		return t
 	}
 	return &list{elems: elems}
+}
+
+// post calls a callback. It runs later; only an answer is handed over now.
+func (f *frame) post(e *ir.Post) {
+	c := f.value(e.Fun).(*closure)
+	switch {
+	case c.answer == nil:
+		f.in.later(c, f.arguments(e.Args, c.body.Params))
+	case len(e.Args) == 0:
+		c.answer(nil)
+	default:
+		c.answer(owned(f.value(e.Args[0]), e.Args[0].Type()))
+	}
 }
 
 // closure makes a closure of a body.

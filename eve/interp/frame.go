@@ -38,6 +38,8 @@ type closure struct {
 	frame *frame // lambda: its creator's
 	cells cells  // callback: its captures
 	needs []need // callback
+	// of a function behind <-: hands the value over to its caller. Nothing else is set then
+	answer func(value)
 }
 
 func (in *interp) frame(captured cells) *frame { return &frame{in: in, captured: captured} }

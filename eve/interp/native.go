@@ -215,7 +215,9 @@ func registerSockets() {
 		"connection.address": func(c *called) value {
 			return (*c.self()).(*joining).client.address
 		},
-		"socket.read_buffer": func(c *called) value { return bytesOf(string(c.socket().read())) },
+		"socket.read_buffer": func(c *called) value {
+			return bytesOf(string(c.socket().read(c.in)))
+		},
 		"socket.write_buffer": func(c *called) value {
 			c.socket().write(c.in, raw(c.args[1]))
 			return nil
@@ -225,6 +227,7 @@ func registerSockets() {
 			return nil
 		},
 		"socket.close":       func(c *called) value { c.socket().close(c.in); return nil },
+		"socket.abort":       func(c *called) value { c.socket().abort(c.in, nil); return nil },
 		"socket.close_write": func(c *called) value { c.socket().closeWrite(c.in); return nil },
 		"socket.limit": func(c *called) value {
 			c.socket().limit = max(0, c.int(1))

@@ -237,10 +237,13 @@ func (s *socket) abort(in *interp, why *fault) {
 	s.closeWhenSent(in)
 }
 
-func (s *socket) read() []byte {
+// read takes input, so that more of it can come.
+func (s *socket) read(in *interp) []byte {
 	n := min(len(s.in), mostUnread)
 	b := s.in[:n:n]
 	s.in = s.in[n:]
+	s.announced = len(s.in) == 0
+	s.receive(in)
 	return b
 }
 

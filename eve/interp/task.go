@@ -60,17 +60,15 @@ func (f *frame) spawnEach(s *ir.SpawnEach) {
 
 // await calls an async function. Its continuation is a root that gets the value.
 func (f *frame) await(s *ir.Await) {
-	in := f.in
-	waiting := &pending{captured: f.captures(s.Rest)}
-	in.network.pending(waiting)
-	var deadline *timerNode
+	in, fn := f.in, s.Call.Fn
+	waiting := &pending{}
 	answer := func(v value) {
 		if waiting.answered {
 			return
 		}
 		waiting.answered = true
-		if deadline != nil {
-			deadline.off = true
+		if waiting.deadline != nil {
+			waiting.deadline.off = true
 		}
 		captured := waiting.captured
 		if s.Var != nil {
@@ -79,29 +77,56 @@ func (f *frame) await(s *ir.Await) {
 		in.root(&root{needs: in.wants(s.Rest, captured), contained: s.Rest.Contained,
 			run: func() { in.task(s.Rest, in.frame(captured)) }})
 	}
-	fn := s.Call.Fn
-	begin := asyncs[fn.Native]
-	if begin == nil {
-		fail(s.Span, "the interpreter has no %s", fn.Native)
+	arrived := answer
+	if s.Within != nil && fn.Result.Kind != types.Result {
+		arrived = func(v value) { answer(ok(v)) }
 	}
-	c := &called{in: in, f: f, at: s.Span, fn: fn, t: s.Call.T, args: f.arguments(s.Call.Args,
-		fn.Params), waiting: waiting}
-	if s.Within == nil {
-		begin(c, answer)
-		return
-	}
-	d := f.value(s.Within).(int64)
-	deadline = in.after(d, func() { answer(failed(&fault{code: 110, text: "timeout"})) })
-	begin(c, func(v value) {
-		if fn.Result.Kind != types.Result {
-			v = ok(v)
+	begin := func() {}
+	if fn.Answers() {
+		begin = f.ask(s.Call, arrived)
+		waiting.captured = f.captures(s.Rest)
+	} else {
+		native := asyncs[fn.Native]
+		if native == nil {
+			fail(s.Span, "the interpreter has no %s", fn.Native)
 		}
-		answer(v)
-	})
+		waiting.captured = f.captures(s.Rest)
+		c := &called{in: in, f: f, at: s.Span, fn: fn, t: s.Call.T, waiting: waiting,
+			args: f.arguments(s.Call.Args, fn.Params)}
+		begin = func() { native(c, arrived) }
+	}
+	in.network.pending(waiting)
+	if s.Within != nil {
+		d := f.value(s.Within).(int64)
+		waiting.deadline = in.after(d,
+			func() { answer(failed(&fault{code: 110, text: "timeout"})) })
+	}
+	begin()
+}
+
+// ask runs a function of the program that is called by <-. It may answer before the continuation
+// is there, which takes its answers from the call of begin on. The first one counts.
+func (f *frame) ask(e *ir.Call, arrived func(value)) (begin func()) {
+	begun, early := false, []value(nil)
+	reply := &closure{answer: func(v value) {
+		if begun {
+			arrived(v)
+		} else {
+			early = append(early, v)
+		}
+	}}
+	f.in.call(e.Fn, append(f.arguments(e.Args, e.Fn.Params), reply))
+	return func() {
+		begun = true
+		if len(early) > 0 {
+			arrived(early[0])
+		}
+	}
 }
 
 // A pending is a continuation that waits for an async function.
 type pending struct {
 	captured cells
 	answered bool
+	deadline *timerNode // nil if there is none
 }

@@ -42,11 +42,11 @@ type Func struct {
 	Recv   *types.Type   // of a method: the type it belongs to; nil otherwise
 	Static bool          // of a type, but without self: tcp_socket.listen
 	Args   []*types.Type // type arguments of an instance
-	Params []*Var        // self first
+	Params []*Var        // self first; of a function for which Answers holds, answer last
 	Result *types.Type
 	Body   *Body  // nil for natives; its Perms are there in any case
 	Native string // "socket.write", "vector.push", "process.shutdown"; empty when written in Eve
-	Async  bool   // native that is called by <- and calls back with a value of Result
+	Async  bool   // called by <-: its value, of type Result, comes later
 	Test   string // of a test: its name
 	Pub    bool
 	Opaque bool     // a generic checked with opaque type parameters: for its errors only, never run
@@ -57,6 +57,10 @@ type Func struct {
 	Forks   bool // it, or what it calls, has a finish
 	CanFail bool // it, or what it calls, can fail
 }
+
+// Answers says whether f is called by <- and written in Eve: its body has no result, and hands the
+// value over by its last parameter, the callback `answer`.
+func (f *Func) Answers() bool { return f.Async && f.Native == "" && f.Extern == nil }
 
 // An Extern says how to call a C function.
 type Extern struct {

@@ -188,11 +188,12 @@ func (s *state) looping(f func()) {
 	s.loops--
 }
 
-// await walks through x <- f(). The call is posted to its object, as `on` is. So it needs only the
-// handle, and the continuation lists its own uses of the object.
+// await walks through x <- f(). The call of a native is posted to its object, as `on` is. So it
+// needs only the handle, and the continuation lists its own uses of the object. A function written
+// in Eve runs now, as any other; only its answer comes later.
 func (s *state) await(st *ir.Await) {
 	if st.Call != nil {
-		s.call(st.Call, true)
+		s.call(st.Call, st.Call.Fn != nil && !st.Call.Fn.Answers())
 	}
 	s.value(st.Within)
 	if st.Var != nil {

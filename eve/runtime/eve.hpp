@@ -1,5 +1,6 @@
 #pragma once
 // The part of the runtime that generated code uses; see api.md.
+#include "answer.hpp"
 #include "array.hpp"
 #include "choice.hpp"
 #include "console.hpp"

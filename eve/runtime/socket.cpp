@@ -68,6 +68,11 @@ socket::~socket() {
 }
 
 void socket::adopt() noexcept {
+    {
+        locked l(guard);
+        if (adopted_) return; // a continuation has passed it on by its own answer
+        adopted_ = true;
+    }
     header* self = header_of(*this);
     self->keep();
     arm();

@@ -54,7 +54,7 @@ type (
 		Params     []*Param
 		Result     Type // nil: void
 		Body       *Block
-		Async      bool   // std only: declared `name: ... <- T`, called by `x <- name(...)`
+		Async      bool   // declared `name: ... <- T`, called by `x <- name(...)`
 		Speed      string // extern only: "fast" or "slow"
 		// its head could not be parsed. An error was reported, and calls should get none. It has
 		// no Body
