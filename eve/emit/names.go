@@ -3,7 +3,6 @@ package emit
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 
