@@ -1,7 +1,8 @@
-// Package flow finds facts for the interpreter and the emitter: the last use of a variable, which
-// may move it; shared objects that never leave the body that built them; finishes that need no
-// queues; functions that fork and functions that can fail. It also reports values that cannot be
-// moved, E0408. It runs on programs that the permission rules have accepted.
+// Package flow finds facts for the interpreter and the emitter: the last use of a variable,
+// which may move it; shared objects that never leave the body that built them; finishes that
+// need no queues; functions that fork and functions that can fail. It also reports values that
+// cannot be moved, E0408, and defaults of fields that wait for tasks, E0211. It runs on programs
+// that the permission rules have accepted.
 package flow
 
 import (
@@ -10,8 +11,8 @@ import (
 )
 
 // Analyse fills Ref.Move, Var.Escapes, Finish.Disjoint, Func.Forks and Func.CanFail of p, and
-// reports owning uses of values that must be copied. It makes no report in functions in which
-// diags has an error.
+// reports owning uses of values that must be copied, and defaults that wait. It makes no report in
+// functions in which diags has an error.
 func Analyse(p *ir.Program, diags *diag.List) {
 	broken := brokenFuncs(p, diags)
 	for _, f := range functions(p) {
@@ -25,6 +26,7 @@ func Analyse(p *ir.Program, diags *diag.List) {
 		escapes(f.Body)
 	}
 	callGraph(functions(p))
+	defaults(p, diags)
 }
 
 // functions returns all functions of p once.

@@ -303,3 +303,25 @@ loops: (v: slice<float>&) void:
 		t.Errorf("fails: got %q, want %q", got, want)
 	}
 }
+
+// The default of a field may call a function, but none that waits for tasks.
+func TestDefaultsWait(t *testing.T) {
+	const text = `waits: () int:
+    n: int@
+    finish:
+        @ [+n]: n = 1
+    return n
+calls: () int: return waits()
+simple: () int: return 1
+type good:
+    n: int = simple()
+type bad:
+    n: int = 2 + calls()
+main: () void: pass
+`
+	_, diags := analysed(t, text)
+	all := diags.Sorted()
+	if len(all) != 1 || all[0].Code != "E0211" || all[0].Span.Text() != "2 + calls()" {
+		t.Errorf("got %v, want E0211 for the default of bad", all)
+	}
+}
