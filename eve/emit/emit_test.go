@@ -126,6 +126,29 @@ func TestModulesStayTheSame(t *testing.T) {
 	}
 }
 
+// A program includes the headers of what it uses, and links no more.
+func TestRuntimeHeaders(t *testing.T) {
+	for text, want := range map[string]string{
+		"print(\"x\")": "eve.hpp",
+		"print(\"%d\", random.secure_bytes(1).size())":      "eve.hpp random.hpp",
+		"print(\"%v\", time.local_offset(now()))":           "eve.hpp time.hpp",
+		"print(\"%s\", path.base(\"a/b\"))":                 "eve.hpp",
+		"f: fs.file_info\n    print(\"%d\", f.size())":      "eve.hpp fs.hpp",
+		"_ <- fs.remove(\"a\") [+stdout]\n    print(\"x\")": "eve.hpp fs.hpp",
+	} {
+		got := units(t, "main: [+stdout] () void:\n    "+text+"\n", nil, Options{})["main"]
+		var headers []string
+		for _, line := range strings.Split(got, "\n") {
+			if name, ok := strings.CutPrefix(line, "#include \""); ok {
+				headers = append(headers, strings.TrimSuffix(name, "\""))
+			}
+		}
+		if strings.Join(headers, " ") != want {
+			t.Errorf("%s includes %q, want %s", text, headers, want)
+		}
+	}
+}
+
 // Every statement has the line of its source.
 func TestLines(t *testing.T) {
 	text := units(t,
