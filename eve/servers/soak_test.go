@@ -43,6 +43,8 @@ var subjects = []subject{
 	{"broadcast", "testdata/server/broadcast.eve", talkBroadcast, repeat(".", 8<<10)},
 	{"counter", "../services/counter/eve-task/counter.eve", talkCounter, repeat("\x01\x00", 1<<10)},
 	{"rooms", "testdata/server/rooms.eve", talkRooms, repeat("all\n....\n", 1<<10)},
+	{"http", "testdata/server/http.eve", talkHTTP,
+		[]byte(get("/large") + get("/large") + get("/events"))},
 }
 
 // Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's

@@ -1,12 +1,14 @@
 package servers_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -209,6 +211,29 @@ func (v *visit) sayAndHear(before string) error {
 		kept = min(len(heard), len(token)-1)
 		copy(v.buffer, heard[len(heard)-kept:])
 	}
+}
+
+func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n" }
+
+// talkHTTP sends four requests at once, and reads the replies in their order.
+func talkHTTP(v *visit) error {
+	body := strings.Repeat(fmt.Sprint(v.number, "/", v.turns, " "), 1+v.turns%500)
+	asked := fmt.Sprintf("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
+	if _, err := io.WriteString(v, get("/later")+asked+get("/parts")+asked); err != nil {
+		return err
+	}
+	in := bufio.NewReader(v)
+	for _, want := range []string{"later", body, "one two", body} {
+		a, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return err
+		}
+		if heard, err := io.ReadAll(a.Body); err != nil || string(heard) != want {
+			return fmt.Errorf("heard %q, %v, want %q", head(string(heard)), err, head(want))
+		}
+	}
+	return nil
 }
 
 // talkCounter increments and reads in turns; the replies never fall.
