@@ -211,6 +211,7 @@ func (l *lowerer) dealNamed(f *function, ps []*syntax.Param, g *givenArgs, a *sy
 		l.errorf("E0334", a.Name.Span, "'%s' is given twice", a.Name.Text)
 		return false
 	}
+	l.note(l.m, a.Name.Span, Use{Role: ParamName, Decl: ps[i].Name.Span, Body: l.cur})
 	g.args[i] = a
 	return true
 }

@@ -70,9 +70,11 @@ func (l *lowerer) giveUp(x *callExpr) ir.Expr {
 
 func (l *lowerer) callName(fun *syntax.Ident, x *callExpr, want *types.Type) ir.Expr {
 	if v := l.scope.find(fun.Name); v != nil {
+		l.saw(fun.Span, v)
 		return l.callValue(&ir.Ref{Place: place(v.Type, fun.Span), Var: v}, x)
 	}
 	if fun.Name == "error" {
+		l.saw(fun.Span, l.lookup(l.m, fun.Name))
 		return l.makeError(x, fun.Span)
 	}
 	o := l.static(fun)
@@ -176,6 +178,7 @@ func pathOf(x syntax.Expr) []*syntax.Name {
 func (l *lowerer) callMember(fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
 	switch o := l.static(fun.X).(type) {
 	case *module:
+		l.noteLeft(fun.Name, left{module: o})
 		if got := l.member(o, fun.Name); got != nil {
 			return l.callObject(got, fun, x, want)
 		}
@@ -201,6 +204,7 @@ func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 	if t == types.InvalidT || l.isOpen(t) {
 		return l.giveUp(x)
 	}
+	l.noteLeft(fun.Name, left{t: t, static: true})
 	if got := l.unionCase(t, fun.Name, x, x.Span); got != nil {
 		return got
 	}
@@ -210,6 +214,7 @@ func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 		l.suggest(d, fun.Name, append(staticNames(t), l.memberNames(t)...))
 		return l.giveUp(x)
 	}
+	l.saw(fun.Name.Span, f)
 	if !f.isStatic() {
 		l.errorf("E0331", fun.Span, "'%s' is a method: call it on a value of type %s",
 			fun.Name.Text, t)
@@ -222,7 +227,9 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr,
 	want *types.Type) ir.Expr {
 	self := l.checker.value(v)
 	t, name := self.Type(), fun.Name.Text
+	l.noteLeft(fun.Name, left{t: t})
 	if f := l.method(t, name); f != nil {
+		l.saw(fun.Name.Span, f)
 		if f.isStatic() {
 			if !f.missingSelf() {
 				l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name,

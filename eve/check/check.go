@@ -23,7 +23,11 @@ type Loader func(module string) (*source.File, bool)
 // Program checks main and all its imports. It always returns a program, which must not be run if
 // diags has errors.
 func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
-	c := &checker{
+	return newChecker(load, diags).program(main)
+}
+
+func newChecker(load Loader, diags *diag.List) *checker {
+	return &checker{
 		universe: types.NewUniverse(), diags: diags, load: load,
 		modules: map[string]*module{}, instances: map[string]*ir.Func{},
 		decls: map[*types.Type]*typeName{}, constraints: map[*types.Type]*types.Type{},
@@ -32,7 +36,6 @@ func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 		circular: map[*typeName]bool{}, circles: map[*ir.Var]bool{},
 		counted: map[whole]int{},
 	}
-	return c.program(main)
 }
 
 // A checker holds one compilation.
@@ -62,6 +65,8 @@ type checker struct {
 	base     *diag.List         // the diagnostics; another list while an instance is checked
 	loading  []*module          // modules being read, the innermost last
 	started  bool               // all that main imports has been read
+	index    *Index             // nil unless an editor asks for one
+	only     source.Span        // bodies elsewhere are not checked; zero for a whole program
 }
 
 // A module is one file being checked.

@@ -12,6 +12,12 @@ func (c *checker) checkSignature(f *function) {
 	t := f.tree
 	c.params(t.Params)
 	c.checkTypeParams(f.module, f.typeParams(), t.Span)
+	for _, p := range t.TypeParams {
+		c.noteTypeParam(f.module, p.Name)
+	}
+	for _, p := range t.Params {
+		c.noteParam(f.module, p.Name)
+	}
 	for i, p := range t.Params {
 		switch {
 		case p.Name != nil && p.Name.Text == "self" && (f.owner == nil || i > 0 || p.Type != nil):
@@ -159,6 +165,7 @@ func crosses(t *types.Type) bool {
 func (c *checker) checkTypeParams(m *module, params []*syntax.TypeParam, within source.Span) {
 	seen := map[string]*syntax.Name{}
 	for _, p := range params {
+		c.noteTypeParam(m, p.Name)
 		if first := seen[p.Name.Text]; first != nil {
 			c.twice(p.Name, first.Span)
 			continue

@@ -59,6 +59,9 @@ func (l *lowerer) makeStruct(t *types.Type, x *callExpr) ir.Expr {
 	}
 	n := &ir.MakeStruct{Place: place(t, x.Span)}
 	for i, f := range t.Def.Fields {
+		if given[i] != nil {
+			l.noteField(l.m, given[i].Name, t, f.Type)
+		}
 		v := l.fieldValue(f, given[i], x.Span, t)
 		if broken(v) {
 			ok = false
@@ -153,6 +156,7 @@ func (l *lowerer) unionCase(t *types.Type, name *syntax.Name, x *callExpr, at so
 		if c.Name != name.Text {
 			continue
 		}
+		l.noteCase(l.m, name.Span, t, i)
 		n := &ir.MakeCase{Place: place(t, at), Case: i}
 		if x == nil {
 			x = &callExpr{Call: &syntax.Call{At: syntax.At{Span: at}}}
@@ -166,6 +170,9 @@ func (l *lowerer) unionCase(t *types.Type, name *syntax.Name, x *callExpr, at so
 			return l.giveUp(x)
 		}
 		for j, f := range c.Fields {
+			if given[j] != nil && given[j].Name != nil {
+				l.noteCaseField(l.m, given[j].Name.Span, t, i, j)
+			}
 			v := l.fieldValue(f, given[j], at, t)
 			if broken(v) {
 				return bad(at)

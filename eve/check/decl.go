@@ -68,6 +68,7 @@ func (c *checker) name(m *module, n *syntax.Name, pub bool, what object) {
 	m.places[n.Text] = n.Span
 	m.names[n.Text] = what
 	m.pub[n.Text] = pub
+	c.noteObject(m, n.Span, what, nil)
 }
 
 func (c *checker) variable(m *module, n *syntax.Name, pub bool, g *global) {
@@ -107,7 +108,9 @@ func (c *checker) structure(m *module, d *syntax.TypeDecl) *typeName {
 		switch d := d.(type) {
 		case *syntax.Func:
 			if member(d.Name) {
-				tn.methods[d.Name.Text] = &function{module: m, tree: d, owner: tn}
+				f := &function{module: m, tree: d, owner: tn}
+				tn.methods[d.Name.Text] = f
+				c.noteObject(m, d.Name.Span, f, nil)
 			}
 		case *syntax.VarDecl:
 			for _, n := range d.Names {
@@ -158,7 +161,9 @@ func (c *checker) resolveTest(m *module, d *syntax.TestDecl) {
 	}
 	m.tests = append(m.tests, fn)
 	m.ir.Funcs = append(m.ir.Funcs, fn)
-	c.queue = append(c.queue, func() { c.testBody(fn, d, m) })
+	if !c.skips(d.Span) {
+		c.queue = append(c.queue, func() { c.testBody(fn, d, m) })
+	}
 }
 
 func (c *checker) resolveFunc(m *module, n *syntax.Name) {

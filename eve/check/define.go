@@ -151,8 +151,10 @@ func (c *checker) fillUnion(tn *typeName, def *types.Def, e *env) {
 	copyable := true
 	for _, k := range tn.union.Cases {
 		one := types.Case{Name: k.Name.Text}
+		c.noteDeclared(tn, e, k.Name, Use{Role: CaseName})
 		for _, p := range k.Fields {
 			t := c.storedType(e, p.Type, "a union")
+			c.noteDeclared(tn, e, p.Name, Use{Role: FieldName, Type: t})
 			one.Fields = append(one.Fields, types.Field{Name: p.Name.Text, Type: t, Pub: true})
 			copyable = copyable && t.Copyable()
 		}
@@ -173,6 +175,7 @@ func (c *checker) fillStruct(tn *typeName, def *types.Def, e *env) {
 		copyable = copyable && t.Copyable()
 		for _, n := range v.Names {
 			def.Fields = append(def.Fields, types.Field{Name: n.Text, Type: t, Pub: v.Pub})
+			c.noteDeclared(tn, e, n, Use{Role: FieldName, Type: t})
 			c.fieldDefault(def, len(def.Fields)-1, v, e)
 		}
 	}

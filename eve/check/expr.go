@@ -76,9 +76,12 @@ func (l *lowerer) plain(x syntax.Expr) ir.Expr {
 
 func (l *lowerer) ident(x *syntax.Ident, want *types.Type) ir.Expr {
 	if v := l.scope.find(x.Name); v != nil {
+		l.saw(x.Span, v)
 		return &ir.Ref{Place: place(v.Type, x.Span), Var: v}
 	}
-	switch o := l.lookup(l.m, x.Name).(type) {
+	o := l.lookup(l.m, x.Name)
+	l.saw(x.Span, o)
+	switch o := o.(type) {
 	case *ir.Var:
 		return l.moduleVar(o, x.Span)
 	case *function:
@@ -147,10 +150,12 @@ func (l *lowerer) static(x syntax.Expr) object {
 			return nil
 		}
 		if l.env != nil && l.env.params[x.Name] != nil {
+			l.noteTypeParam(l.m, &syntax.Name{At: x.At, Text: x.Name})
 			return l.env.params[x.Name]
 		}
 		switch o := l.lookup(l.m, x.Name).(type) {
 		case *module, *typeName, *function, *ir.Var:
+			l.saw(x.Span, o)
 			return o
 		}
 		if t := basicType(x.Name); t != nil {
@@ -163,6 +168,7 @@ func (l *lowerer) static(x syntax.Expr) object {
 			return nil
 		}
 		if m, ok := l.static(id).(*module); ok {
+			l.noteLeft(x.Name, left{module: m})
 			if o := l.member(m, x.Name); o != nil {
 				return o
 			}
@@ -181,6 +187,7 @@ func (l *lowerer) selector(x *syntax.Selector) ir.Expr {
 	}
 	switch o := l.static(x.X).(type) {
 	case *module:
+		l.noteLeft(x.Name, left{module: o})
 		return l.moduleMember(x, l.member(o, x.Name))
 	case *typeName:
 		return l.typeMember(x, l.bareType(o, x.X.Place(), nil))
@@ -214,10 +221,12 @@ func (l *lowerer) typeMember(x *syntax.Selector, t *types.Type) ir.Expr {
 	if t == types.InvalidT {
 		return bad(x.Span)
 	}
+	l.noteLeft(x.Name, left{t: t, static: true})
 	if got := l.unionCase(t, x.Name, nil, x.Span); got != nil {
 		return got
 	}
 	if f := l.method(t, x.Name.Text); f != nil {
+		l.saw(x.Name.Span, f)
 		l.needsCall(x.Span, f)
 		return bad(x.Span)
 	}
@@ -244,6 +253,7 @@ func (l *lowerer) memberOf(v ir.Expr, x *syntax.Selector) ir.Expr {
 	if broken(v) || l.isOpen(t) {
 		return bad(x.Span)
 	}
+	l.noteLeft(x.Name, left{t: t})
 	if t.Kind == types.Tuple {
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(t.Elems) {
@@ -253,9 +263,11 @@ func (l *lowerer) memberOf(v ir.Expr, x *syntax.Selector) ir.Expr {
 		return &ir.Element{Place: place(t.Elems[i], x.Span), X: v, Index: i}
 	}
 	if i, f, ok := l.fieldOf(t, name); ok {
+		l.noteField(l.m, x.Name, t, f.Type)
 		return &ir.Field{Place: place(f.Type, x.Span), X: v, Index: i}
 	}
 	if f := l.method(t, name); f != nil {
+		l.saw(x.Name.Span, f)
 		l.needsCall(x.Span, f)
 		return bad(x.Span)
 	}

@@ -79,6 +79,7 @@ func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id st
 		fn.List = c.list(f.module, f.tree.Perms, fn,
 			func(p *syntax.Perm, v *ir.Var) { c.listable(f, p, v) })
 	}
+	c.noteParams(f.module, fn.Params, s.env)
 	return fn
 }
 
@@ -101,9 +102,12 @@ func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func,
 			}
 		}
 		if entry.Var != nil {
+			c.noteVar(m, p.Name.Span, entry.Var, nil)
 			continue
 		}
-		switch o := c.lookup(m, p.Name.Text).(type) {
+		o := c.lookup(m, p.Name.Text)
+		c.noteObject(m, p.Name.Span, o, nil)
+		switch o := o.(type) {
 		case nil:
 			c.unknown(m, p.Name.Text, p.Name.Span, names...)
 		case *ir.Var:
@@ -154,7 +158,7 @@ const maxInstances = 64
 // enqueue queues the check of the body of fn.
 func (c *checker) enqueue(f *function, fn *ir.Func, at source.Span) {
 	f.module.ir.Funcs = append(f.module.ir.Funcs, fn)
-	if f.tree.Body == nil {
+	if f.tree.Body == nil || c.skips(f.tree.Span) {
 		return
 	}
 	generic := len(fn.Args) > 0 || fn.Recv != nil && len(fn.Recv.Args) > 0

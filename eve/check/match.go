@@ -215,6 +215,7 @@ func (l *lowerer) matchedCase(m *matching, at source.Span, name string, p *synta
 			continue
 		}
 		n.Case = c.index
+		l.noteCase(l.m, at, m.t, c.index)
 		if m.covered[c.index] {
 			l.errorf("E0513", at, "'%s' is matched twice", name)
 		}

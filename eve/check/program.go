@@ -72,6 +72,9 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	c.diags, c.current = c.base, nil
 	m.tree = syntax.Parse(file, c.diags)
 	m.torn = tornWords(file, c.diags)
+	if c.index != nil {
+		c.index.Trees[file], c.index.modules[file] = m.tree, m
+	}
 	c.declare(m)
 	for _, i := range m.tree.Imports {
 		c.bring(m, i)
@@ -148,6 +151,7 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 	}
 	if i.All {
 		c.open(m, from, at)
+		c.noteObject(m, i.Path[len(i.Path)-1].Span, from, nil)
 		return
 	}
 	if first, taken := m.places[bound.Text]; taken {
@@ -156,6 +160,7 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 	}
 	m.places[bound.Text] = bound.Span
 	m.imports[bound.Text] = from
+	c.noteObject(m, bound.Span, from, nil)
 }
 
 // bound is the name under which a module knows what it imports.

@@ -78,6 +78,7 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 		})
 		return nil
 	}
+	c.noteObject(c.moduleOf(n.Span), n.Span, o, nil)
 	return c.typed(m, o)
 }
 

@@ -47,7 +47,13 @@ func (l *lowerer) declare(v *ir.Var) {
 		return
 	}
 	l.scope.vars[v.Name] = v
+	if v.Span.Text() == v.Name { // else the text does not have the name
+		l.saw(v.Span, v)
+	}
 }
+
+// saw records, for editors, that a name in this body stands for o.
+func (l *lowerer) saw(at source.Span, o object) { l.noteObject(l.m, at, o, l.cur) }
 
 // local makes a variable of the current body.
 func (l *lowerer) local(n *syntax.Name, t *types.Type, kind ir.VarKind) *ir.Var {
@@ -122,6 +128,7 @@ func (l *lowerer) capture(b *ir.Body, perms *syntax.Perms, outer *scope) {
 		b.Perms = append(b.Perms, e)
 		if own := l.scope.vars[e.Name]; own != nil {
 			e.Var, e.From = own, own.From
+			l.saw(p.Name.Span, own)
 			continue
 		}
 		l.captureName(b, e, p, outer)
@@ -134,6 +141,7 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 		switch o := l.lookup(l.m, e.Name).(type) {
 		case *ir.Var:
 			e.Var = o
+			l.saw(p.Name.Span, o)
 		case nil:
 			if l.unlistable(e.Name, p.Name.Span) {
 				l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b,
@@ -152,6 +160,7 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 	}
 	if b.Kind == ir.Lambda {
 		e.Var = from // part of its creator: it uses the creator's variables
+		l.saw(p.Name.Span, from)
 		return
 	}
 	v := &ir.Var{Name: e.Name, Type: l.captured(from.Type, e.Sign), Kind: ir.Capture, Body: b,

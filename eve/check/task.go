@@ -133,9 +133,11 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 	if t == nil {
 		return nil
 	}
+	l.noteLeft(n, left{t: t, events: true})
 	var names []string
 	for _, e := range t.Def.Emits {
 		if e.Name == n.Text {
+			l.noteEvent(n, e)
 			return e
 		}
 		names = append(names, e.Name)
@@ -145,6 +147,15 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 		d.Label = "its events: " + strings.Join(names, ", ")
 	}
 	return nil
+}
+
+// noteEvent records that n names the event e, which has the name of its type.
+func (l *lowerer) noteEvent(n *syntax.Name, e *types.Event) {
+	if tn := l.decls[e.Type]; tn != nil {
+		l.saw(n.Span, tn)
+	} else if e.Type == types.ErrorT {
+		l.saw(n.Span, l.prelude.names["error"])
+	}
 }
 
 // openHandler declares the names in a handler: the emitter, under its name outside, and the event,

@@ -207,6 +207,7 @@ func (c *checker) named(e *env, t *syntax.NamedType) *types.Type {
 			c.diags.Errorf("E0301", t.Span, "type parameter %s takes no arguments", first.Text)
 			return types.InvalidT
 		}
+		c.noteTypeParam(c.moduleOf(first.Span), first)
 		return p
 	}
 	tn := c.typeNamed(e.module, t.Path)
@@ -248,6 +249,7 @@ func (c *checker) typeNamed(m *module, path []*syntax.Name) *typeName {
 		c.unknown(m, first.Text, first.Span)
 		return nil
 	}
+	c.noteObject(c.moduleOf(first.Span), first.Span, o, nil)
 	at := first.Span
 	for i, n := range path[1:] {
 		from, ok := o.(*module)
@@ -255,6 +257,7 @@ func (c *checker) typeNamed(m *module, path []*syntax.Name) *typeName {
 			c.diags.Errorf("E0302", at, "'%s' is %s, not a module", dotted(path[:i+1]), kindOf(o))
 			return nil
 		}
+		c.noteLeft(n, left{module: from})
 		if o = c.member(from, n); o == nil {
 			return nil
 		}

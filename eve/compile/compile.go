@@ -16,11 +16,17 @@ import (
 // errors of later passes in that function only.
 func Check(main *source.File, load check.Loader) (*ir.Program, []diag.Diagnostic) {
 	diags := &diag.List{}
-	if load == nil {
-		load = func(string) (*source.File, bool) { return nil, false }
-	}
 	p := check.Program(main, load, diags)
 	perm.Check(p, diags)
 	flow.Analyse(p, diags)
 	return p, diags.Sorted()
+}
+
+// Index is Check for editors, which also need the meaning of each name.
+func Index(main *source.File, load check.Loader) (*ir.Program, *check.Index, []diag.Diagnostic) {
+	diags := &diag.List{}
+	p, index := check.Indexed(main, load, diags)
+	perm.Check(p, diags)
+	flow.Analyse(p, diags)
+	return p, index, diags.Sorted()
 }

@@ -46,6 +46,18 @@ func (f *File) Line(n int) string {
 	return line
 }
 
+// LineStart is the offset at which line n (from 1) starts. Before the first line that is 0, and
+// behind the last it is the end of the text.
+func (f *File) LineStart(n int) int {
+	switch {
+	case n < 1:
+		return 0
+	case n > len(f.lines):
+		return len(f.Text)
+	}
+	return f.lines[n-1]
+}
+
 // A Span is a part of a file: bytes Start to End. The zero Span has no file.
 type Span struct {
 	File       *File

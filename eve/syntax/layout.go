@@ -26,6 +26,7 @@ type layouter struct {
 // layout returns raw with layout tokens.
 func layout(file *source.File, raw []Token, diags *diag.List) []Token {
 	l := &layouter{file: file, diags: diags, raw: raw, levels: []level{{0, -1}}}
+	l.out = make([]Token, 0, len(raw)+len(raw)/3)
 	open := brackets(raw)
 	depth := 0
 	for i, t := range raw {

@@ -20,9 +20,17 @@ type scanner struct {
 	braces bool // a { was reported, so its } is not
 }
 
+// Most programs have one token for this many bytes or more. The guess spares copies; it is bounded,
+// so that a large text of another kind takes no more memory than its own tokens.
+const (
+	textPerToken = 4
+	maxGuess     = 1 << 16
+)
+
 // scan returns the tokens of file from start to end, an EOF token last.
 func scan(file *source.File, start, end int, diags *diag.List) []Token {
 	s := &scanner{file: file, text: file.Text[:end], pos: start, end: end, diags: diags}
+	s.toks = make([]Token, 0, min((end-start)/textPerToken+1, maxGuess))
 	for {
 		lead := s.pos
 		s.skip()

@@ -2,7 +2,12 @@
 // lossless tree.
 package syntax
 
-import "interleave/eve/source"
+import (
+	"maps"
+	"slices"
+
+	"interleave/eve/source"
+)
 
 // A Token is a word of the text, with the text before it that means nothing to the parser.
 type Token struct {
@@ -47,3 +52,7 @@ var keywords = map[string]bool{
 	"defer": true,
 	"emit":  true, "within": true, "true": true, "false": true, "none": true,
 }
+
+// Keywords lists the words that the language uses itself, sorted. Some of them may be names where
+// their statement or clause cannot be.
+func Keywords() []string { return slices.Sorted(maps.Keys(keywords)) }
