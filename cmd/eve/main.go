@@ -46,6 +46,7 @@ func init() {
 		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs",
 			runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
+		{"lsp", "", "serve an editor over standard input and output", runLsp},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
 		{"doc", "[--html FILE] [NAME | FILE.eve]...",
 			"show the documentation of the library, or of a file", runDoc},

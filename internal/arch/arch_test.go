@@ -59,6 +59,7 @@ var eveRooms = []string{
 	"check", "perm", "flow", "compile",
 	"generate", "interp",
 	"emit", "runtime", "build",
+	"lsp",
 	"trial", "differential", "servers",
 }
 

@@ -1,0 +1,190 @@
+package lsp
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"interleave/eve/compile"
+	"interleave/eve/ir"
+)
+
+// rename renames the name at a marker of a program and returns its text, or why not.
+func (c *client) rename(uri, text string, p position, to string) (string, string) {
+	c.t.Helper()
+	params := at(uri, p)
+	params["newName"] = to
+	var edit workspaceEdit
+	if err := c.call("textDocument/rename", params, &edit); err != nil {
+		return "", err.Message
+	}
+	return apply(text, edit.Changes[uri]), ""
+}
+
+func TestRename(t *testing.T) {
+	text, places := marked(shop)
+	c := open(t)
+	c.didOpen(hello, text)
+	for marker, word := range map[string]string{
+		"$1": "price", "$4": "left", "$5": "t", "$6": "take", "$7": "sold", "$8": "yes",
+	} {
+		got, why := c.rename(hello, text, places[marker], "other_name")
+		if why != "" {
+			t.Errorf("%s: %s", word, why)
+			continue
+		}
+		want := placesOf(text, word)
+		if n := len(strings.Fields(want)); placesOf(got, word) != "" ||
+			len(strings.Fields(placesOf(got, "other_name"))) != n {
+			t.Errorf("%s: %s are renamed, want %s", word, placesOf(got, "other_name"), want)
+		}
+	}
+	// Every place that names an event, and the variable of its handler, follow its type.
+	emitter, places := marked("type rung:\n    n: int\n\ntype bell: emitter<$1rung>\n" +
+		"    ring: [+self] (self) void:\n" +
+		"        emit rung(1)\n\nmain: () void:\n    b: bell@\n    on b rung [+stdout]:\n" +
+		"        print(\"%d\", rung.n)\n    @ [+b]: b.ring()\n")
+	c.didOpen(hello+"2", emitter)
+	if d := c.diagnostics(hello+"2", 1); len(d) > 0 {
+		t.Fatalf("got\n%s", short(d))
+	}
+	got, why := c.rename(hello+"2", emitter, places["$1"], "struck")
+	if want := strings.ReplaceAll(emitter, "rung", "struck"); got != want {
+		t.Errorf("%s\ngot\n%s\nwant\n%s", why, got, want)
+	}
+}
+
+// A new name that would change the meaning of the program is refused, with the reason.
+func TestRenameRefused(t *testing.T) {
+	const text = "n: int@\nf: (a: int, b: int) int:\n    c: int = a\n    return c + b\n" +
+		"main: [+stdout] () void:\n    x: int = f(1, b = 2)\n    print(\"%d\", x)\n"
+	for _, c := range []struct {
+		name string
+		at   position
+		to   string
+		want string
+	}{
+		{"taken in the block", position{1, 4}, "b", "'b' does not fit: line 2: "},
+		{"keyword", position{1, 4}, "while", "'while' does not fit: line 2: "},
+		{"no name", position{1, 4}, "1a", "'1a' is not a name: letters, digits and _"},
+		{"empty", position{1, 4}, "", "'' is not a name: letters, digits and _"},
+		{"blank", position{1, 4}, "_", "'_' is not a name: letters, digits and _"},
+		{"taken in the module", position{0, 0}, "f", "'f' does not fit: line 2: "},
+		{"shadows", position{5, 4}, "print", "'print' does not fit: line 7: "},
+		{"captured", position{1, 0}, "print", "'print' "},
+		{"a type", position{0, 0}, "int", "'int' does not fit: line 1: "},
+		{"main", position{4, 0}, "start", "main is where the program starts"},
+		{"of the language", position{2, 8}, "i", "'int' belongs to the language or its library"},
+		{"of std", position{6, 4}, "write", "'print' belongs to the language or its library"},
+		{"nothing", position{2, 11}, "x", "there is no name here that the compiler knows"},
+	} {
+		cl := open(t)
+		cl.didOpen(hello, text)
+		got, why := cl.rename(hello, text, c.at, c.to)
+		if !strings.HasPrefix(why, c.want) || got != "" {
+			t.Errorf("%s: got %q %s, want %s", c.name, why, got, c.want)
+		}
+		var prepared *preparedRename
+		err := cl.call("textDocument/prepareRename", at(hello, c.at), &prepared)
+		if refused := err != nil; refused != (c.name == "main" || c.name == "nothing" ||
+			strings.HasPrefix(c.name, "of ")) {
+			t.Errorf("%s: prepared %+v, %v", c.name, prepared, err)
+		}
+	}
+	cl := open(t)
+	cl.didOpen(hello, text+"    y\n")
+	if _, why := cl.rename(hello, text, position{1, 4}, "q"); !strings.HasPrefix(why,
+		"the program has errors: line 8: ") {
+		t.Errorf("with an error: %s", why)
+	}
+}
+
+// A name of a module is renamed in all programs that import it, open or not.
+func TestRenameAcrossFiles(t *testing.T) {
+	files := map[string]string{
+		"parts/area.eve": "pub of: (n: int) int:\n    return n\n",
+		"one.eve": "import parts.area\nmain: [+stdout] () void:\n" +
+			"    print(\"%d\", area.of(1))\n",
+		"two.eve":   "import parts.area.*\nmain: [+stdout] () void:\n    print(\"%d\", of(2))\n",
+		"three.eve": "main: [+stdout] () void:\n    of: int = 3\n    print(\"%d\", of)\n",
+	}
+	dir := write(t, files)
+	uri := func(name string) string { return uriOf(filepath.Join(dir, name)) }
+	c := open(t, dir)
+	c.didOpen(uri("parts/area.eve"), files["parts/area.eve"])
+	c.didOpen(uri("two.eve"), files["two.eve"])
+	params := at(uri("parts/area.eve"), position{0, 5})
+	params["newName"] = "size"
+	var edit workspaceEdit
+	c.must("textDocument/rename", params, &edit)
+	if len(edit.Changes) != 3 {
+		t.Errorf("%d files are changed, want 3: %+v", len(edit.Changes), edit.Changes)
+	}
+	for name, word := range map[string]string{"parts/area.eve": "of", "one.eve": "of",
+		"two.eve": "of"} {
+		got := apply(files[name], edit.Changes[uri(name)])
+		if want := strings.ReplaceAll(files[name], word+":", "size:"); name == "parts/area.eve" &&
+			got != want {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+		if strings.Contains(got, "of(") || !strings.Contains(got, "size") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+	var all []location
+	params["context"] = map[string]any{"includeDeclaration": true}
+	if c.must("textDocument/references", params, &all); len(all) != 3 {
+		t.Errorf("uses: %+v, want 3", all)
+	}
+	// A program that it would break refuses it.
+	params["newName"] = "print"
+	if err := c.call("textDocument/rename", params, nil); err == nil {
+		t.Error("two.eve would print by another print")
+	}
+}
+
+// A name that nobody has can be given to everything that a program declares, and the program that
+// the compiler makes is the same but for the name.
+func TestRenameKeepsPrograms(t *testing.T) {
+	renamed := 0
+	for _, text := range corpus(t) {
+		p := &program{main: newFile(pathOf(hello), text)}
+		p.ir, p.index, p.diags = compile.Index(p.main, nil)
+		if len(p.diags) > 0 {
+			continue
+		}
+		decls := map[int]place{}
+		for _, n := range p.names() {
+			if p.renamable(n) == nil && n.at == n.use.Decl {
+				decls[n.at.Start] = n
+			}
+		}
+		c := open(t)
+		c.didOpen(hello, text)
+		for start, n := range decls {
+			if start%5 != 0 { // every fifth takes long enough
+				continue
+			}
+			got, why := c.rename(hello, text, utf16.position(p.main, start), fresh)
+			if strings.Contains(why, "it has no method '"+fresh+"'") {
+				continue // a constraint asks for the method of another type
+			}
+			if why != "" {
+				t.Errorf("'%s' in %.60q: %s", n.at.Text(), text, why)
+				continue
+			}
+			renamed++
+			after, _ := compile.Check(newFile(pathOf(hello), got), nil)
+			dump := strings.ReplaceAll(ir.Dump(after), fresh, n.at.Text())
+			if want := ir.Dump(p.ir); dump != want {
+				t.Errorf("'%s' in %.60q: the program is another one", n.at.Text(), text)
+			}
+		}
+	}
+	if renamed < 100 {
+		t.Errorf("only %d names were renamed", renamed)
+	}
+}
+
+// fresh is a name that no program has.
+const fresh = "a_new_name"
