@@ -26,7 +26,7 @@ PREFIX    ?= /usr/local
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -120,6 +120,9 @@ toolchains: ## install the tools that the models need; SKIP unavailable ones, wi
 # Tools are fetched while our own programs are compiled.
 ready:
 	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all toolchains programs
+
+vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its registry, and zip)
+	eve/editors/vscode/pack.sh
 
 release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, SBOM, checksums
 	./release.sh $(VERSION)

@@ -86,6 +86,7 @@ lacks() { # Prints the packages that a function below needs and this machine lac
 	case $1 in
 	tapip) command -v git >&2 || echo git ;;
 	lwip) command -v xz >&2 || echo xz-utils ;;
+	vscode) { command -v npm && command -v zip; } >&2 || echo npm zip ;;
 	jdk) command -v mvn >&2 || echo maven ;;&
 	*) python3 -m pip --version >&2 || echo python3-pip ;;
 	esac
@@ -96,6 +97,7 @@ wheels() { # Puts wheels of PyPI into out/tools/NAME, which is whole or absent.
 	rm -rf "$to.new" && timeout --foreground 240 python3 -m pip install --no-compile --retries 1 \
 		--timeout 20 --target "$to.new" "${@:2}" && rm -rf "$to" && mv "$to.new" "$to"
 }
+vscode() { timeout --foreground 240 eve/editors/vscode/pack.sh; }
 schemathesis() { wheels schemathesis schemathesis==4.32.5; }
 zig() { wheels zig --no-deps ziglang==0.17.1; }
 
@@ -313,6 +315,10 @@ if [ "${1-}" = --all ]; then
 		'apt chromium-headless-shell' \
 		least 100 sh -c \
 		'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
+	want nvim 'the test of eve lsp with Neovim' 'apt neovim' least 0.7 nvim --version
+	want emacs "the test of Eve's mode for Emacs" 'apt emacs-nox' least 27 emacs --version
+	want vscode-languageclient "the test of eve lsp with VS Code's protocol library" vscode \
+		least 9 grep '"version"' out/vsix/extension/node_modules/vscode-languageclient/package.json
 	want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
 	want tshark "the tests in which another reads GoNet's packets" 'apt tshark' \
 		least 3 tshark --version

@@ -1,0 +1,17 @@
+" Settings for programs in Eve, and in Neovim the start of the language server.
+if exists('b:did_ftplugin')
+  finish
+endif
+let b:did_ftplugin = 1
+
+setlocal expandtab shiftwidth=4 softtabstop=4 autoindent
+setlocal comments=:# commentstring=#\ %s
+setlocal formatoptions-=t formatoptions+=croql
+setlocal suffixesadd=.eve
+let b:undo_ftplugin = 'setlocal expandtab< shiftwidth< softtabstop< autoindent< comments<'
+  \ . ' commentstring< formatoptions< suffixesadd<'
+
+" let g:eve_lsp = 0 leaves the language server out; g:eve_path names the program.
+if has('nvim') && get(g:, 'eve_lsp', 1)
+  lua require('eve').start()
+endif
