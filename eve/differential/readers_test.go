@@ -19,6 +19,7 @@ import util.hash
 import util.hex
 import util.json
 import util.text
+import util.toml
 import util.url
 import util.utf8
 
@@ -29,6 +30,7 @@ show: [+stdout] (what: string, r: string!) void:
 
 json_of: (s: string) string!: return json.indented(json.parse(s)?)
 csv_of: (s: string) string!: return csv.write(csv.parse(s)?)
+toml_of: (s: string) string!: return json.write(toml.parse(s)?)
 hex_of: (s: string) string!: return hex.decode(s)?.text()
 base64_of: (s: string) string!: return base64.decode(s)?.text()
 url_of: (s: string) string!: return f"{url.parse(s)?} {url.resolve("http://a/b/c", s)?}"
@@ -38,6 +40,7 @@ main: [+stdout] () void:
     for (s: string in process.args()):
         show("json", json_of(s))
         show("csv", csv_of(s))
+        show("toml", toml_of(s))
         show("hex", hex_of(s))
         show("base64", base64_of(s))
         show("url", url_of(s))
@@ -56,6 +59,7 @@ func TestReaders(t *testing.T) {
 		`{"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00\n"],"b":{}}`,
 		"name,born\n\"Ada, L.\",1815\r\n",
 		"http://user:pw@example.com:8080/a/../b;c?q=1&r=%41#frag", "//[::1]:80/x?y", "a=1&b=+%2B",
+		"[a]\nb.c = {d = [1, \"e\"]}\n[[f]]\ng = 1979-05-27 07:32:00\n", "h = '''i'''",
 		"Zm9vYg==", "48656c6c6f", "Grüße, ΣΊΣ 漢字 e\u0301\U0001f600", "9223372036854775807",
 		strings.Repeat("[", 20) + strings.Repeat("]", 20), "0.1e-7"}, 200)
 	p := trial.Check(t, "readers.eve", readers)

@@ -14,11 +14,14 @@ import (
 type tool struct{ program *ir.Program }
 
 // newTool makes a tool of the module util.<module>. The body is indented by four spaces. In it,
-// args are the arguments, and say and wrong print a result.
-func newTool(t testing.TB, module, body string) tool {
+// args are the arguments, and say and wrong print a result. It may use more modules of util.
+func newTool(t testing.TB, module, body string, more ...string) tool {
 	t.Helper()
-	return tool{trial.Check(t, "tool.eve", "import util."+module+`
-say: [+stdout] (s: string) void: stdout.write("ok %s", s)
+	var imports strings.Builder
+	for _, name := range append(more, module) {
+		imports.WriteString("import util." + name + "\n")
+	}
+	return tool{trial.Check(t, "tool.eve", imports.String()+`say: [+stdout] (s: string) void: stdout.write("ok %s", s)
 wrong: [+stdout] (e: error) void: stdout.write("error %d %s", e.code(), e)
 main: [+stdout] () void:
     args: vector<string> = process.args()
