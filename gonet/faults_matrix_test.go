@@ -33,8 +33,10 @@ var badWires = map[string]struct{ there, back link.Fault }{
 		link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond}},
 	"asymmetric": {link.Fault{Bandwidth: 5_000_000, Delay: 30 * time.Millisecond},
 		link.Fault{Bandwidth: 20_000, Queue: 3000, Delay: 300 * time.Millisecond}},
-	"blackouts": { // not in step with the doubling of time-outs
-		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2100 * time.Millisecond,
+	// The periods are in step neither with the doubling of time-outs nor with keep-alive, of which
+	// nine probes in a row would fall into the dark.
+	"blackouts": {
+		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2400 * time.Millisecond,
 			Dark: 913 * time.Millisecond},
 		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2311 * time.Millisecond,
 			Dark: 717 * time.Millisecond},

@@ -210,8 +210,8 @@ func TestForgedSegmentsChangeNothing(t *testing.T) {
 }
 
 // TestAnOldAcknowledgementBringsOnlyText holds that it changes nothing of what we send, and neither
-// the timestamp: it is much easier to guess than a new one (RFC 5961 section 5). A SACK block counts
-// only if it is of data in flight, which is as hard to guess.
+// the timestamp: it is much easier to guess than a new one (RFC 5961 section 5). A SACK block
+// counts only if it is of data in flight, which is as hard to guess.
 func TestAnOldAcknowledgementBringsOnlyText(t *testing.T) {
 	for state := Established; state <= TimeWait; state++ {
 		for _, x := range harms {
