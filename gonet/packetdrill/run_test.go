@@ -169,6 +169,15 @@ assert tcpi_snd_ssthresh == 0x7fffffff and \
    +0 > . 1:1001(1000) ack 1
    +0 %{ assert tcpi_ca_state == TCP_CA_Recovery and tcpi_lost == 1 and tcpi_retrans == 1 }%
   +.5 %{ assert tcpi_ca_state == TCP_CA_Loss and tcpi_backoff == 1 }%`, Passed, 0, ""},
+	{"a retransmission that is sacked", passive + `
+   +0 write(4, ..., 6000) = 6000
+   +0 > P. 1:6001(6000) ack 1
+  +.1 < . 1:1(0) ack 1 win 257 <sack 2001:6001,nop,nop>
+   +0 > . 1:2001(2000) ack 1
+   +0 %{ assert tcpi_lost == 2 and tcpi_retrans == 2 and tcpi_sacked == 4 }%
+  +.1 < . 1:1(0) ack 1 win 257 <sack 1001:6001,nop,nop>
+   +0 > . 1:1001(1000) ack 1
+   +0 %{ assert tcpi_lost == 1 and tcpi_retrans == 1 and tcpi_sacked == 5 }%`, Passed, 0, ""},
 	{"ECN", "`sysctl -q net.ipv4.tcp_ecn=1`" + `
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
    +0 ...0.1 connect(3, ..., ...) = 0

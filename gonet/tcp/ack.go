@@ -169,7 +169,7 @@ func (s *sender) grow(n ackInfo, now Time) {
 	if n.acked == 0 || n.recovering && !n.expired {
 		return
 	}
-	if n.expired || s.usage.validates(s.control) {
+	if s.usage.validates(s.control) {
 		s.control.acked(max(n.delivered-n.reported, min(n.acked, s.mss)), now, &s.rtt)
 	}
 }

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"testing"
+	"time"
 
 	"interleave/gonet/wire"
 )
@@ -73,6 +74,38 @@ func TestReportsOfDuplicates(t *testing.T) {
 		if n := p.x.deliveries(&h, una, p.now); n.duplicate != c.want {
 			t.Errorf("%s: a duplicate: %v, want %v", c.name, n.duplicate, c.want)
 		}
+	}
+}
+
+// TestAnOvertakenAcknowledgementReportsNoDuplicate holds that a SACK block below SND.UNA is no DSACK
+// in an old acknowledgement, while a block of data in flight counts.
+func TestAnOvertakenAcknowledgementReportsNoDuplicate(t *testing.T) {
+	p := newPair(&Config{MSS: 1460})
+	c := p.x
+	c.Write(make([]byte, 10_000))
+	for c.Output(&p.s, p.now) {
+		p.now++
+	}
+	send := func(ack Seq, blocks ...wire.SACKBlock) {
+		h := wire.TCP{Seq: uint32(c.receive.next), Ack: uint32(ack), Flags: wire.ACK, Window: 9999}
+		h.Options.HasTimestamp, h.Options.TSVal = c.timestamps, c.recent
+		h.Options.SACKCount = uint8(copy(h.Options.SACK[:], blocks))
+		p.now = p.now.Add(time.Millisecond)
+		c.Input(&h, nil, p.now)
+	}
+	begin := c.send.una
+	block := func(from, to int) wire.SACKBlock {
+		return wire.SACKBlock{Left: uint32(begin.Plus(from)), Right: uint32(begin.Plus(to))}
+	}
+	send(begin.Plus(3000))
+	send(begin.Plus(2000), block(500, 1000), block(6000, 7000))
+	if s := &c.send; s.scoreboard.sacked != 1000 || s.rack.windowMult > 1 {
+		t.Errorf("%d bytes are sacked, want 1000; the reordering window is %d quarters, want 1",
+			s.scoreboard.sacked, s.rack.windowMult)
+	}
+	send(begin.Plus(3000), block(500, 1000), block(6000, 7000))
+	if got := c.send.rack.windowMult; got != 2 {
+		t.Errorf("after a DSACK of now: %d quarters, want 2", got)
 	}
 }
 
