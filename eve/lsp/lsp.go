@@ -25,8 +25,8 @@ import (
 type Options struct {
 	Version string    // of this program, for the client
 	Log     io.Writer // for failures of the server itself
-	// Cache is a folder in which the modules of std are written for editors to show. Without one
-	// nobody can go to a declaration in std.
+	// Cache is a folder in which the modules of std are written for editors to show. Without one,
+	// declarations in std have no location.
 	Cache string
 	// After returns a channel that delivers when a time has passed; nil stands for time.After.
 	After func(time.Duration) <-chan time.Time

@@ -27,8 +27,7 @@ type place struct {
 func (p *program) nameAt(offset int) (place, bool) {
 	all := p.names()
 	i := sort.Search(len(all), func(i int) bool { return all[i].at.End >= offset })
-	// behind `a` in `a.b` the offset is also before nothing: the first that touches it is meant,
-	// unless the next one starts there
+	// between two names without a gap, the second one is meant
 	if i+1 < len(all) && all[i].at.End == offset && all[i+1].at.Start == offset {
 		i++
 	}

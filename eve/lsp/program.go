@@ -22,8 +22,8 @@ import (
 // guess.
 const maxText = 4 << 20
 
-// A program is the checked program of one document, with all that it imports. It is nil in no
-// document that is checked, but its ir and index are nil if the compiler failed.
+// A program is the checked program of one document, with all that it imports. Its ir and index are
+// nil if the compiler failed.
 type program struct {
 	main  *source.File
 	ir    *ir.Program
