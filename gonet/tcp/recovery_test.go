@@ -77,8 +77,8 @@ func TestReportsOfDuplicates(t *testing.T) {
 	}
 }
 
-// TestAnOvertakenAcknowledgementReportsNoDuplicate holds that a SACK block below SND.UNA is no DSACK
-// in an old acknowledgement, while a block of data in flight counts.
+// TestAnOvertakenAcknowledgementReportsNoDuplicate holds that a SACK block below SND.UNA is no
+// DSACK in an old acknowledgement, while a block of data in flight counts.
 func TestAnOvertakenAcknowledgementReportsNoDuplicate(t *testing.T) {
 	p := newPair(&Config{MSS: 1460})
 	c := p.x
