@@ -220,11 +220,12 @@ func compareInstant(t *testing.T, n int64, zone *time.Location, dates, read stri
 
 // TestLibrary runs the programs whose output is in a file beside them.
 func TestLibrary(t *testing.T) {
+	inScratch := func() []string { return []string{scratch(t)} }
 	for _, c := range []struct {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()}, {"files", func() []string { return []string{scratch(t)} }},
+		{"calendar", fixed()}, {"files", inScratch}, {"many", inScratch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TZ", "Europe/Lisbon")
@@ -261,21 +262,23 @@ func scratch(t *testing.T) string {
 
 // Files are read and written without a race, and no memory is lost, with the ring and without it.
 func TestFilesSanitized(t *testing.T) {
-	l := libraryText(t, "files")
-	want, err := os.ReadFile(filepath.Join("..", "testdata", "library", "files.out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"thread", "address"} {
-		exe := trial.Build(t, l.p, emit.Options{Checked: true}, build.Options{Sanitize: kind})
-		for _, loop := range []string{"epoll", ""} {
-			t.Setenv("EVE_IO", loop)
-			for _, n := range workers {
-				got := trial.Run(t, exe, n, scratch(t))
-				if d := trial.Difference(l.text, string(want), got.Out); d != "" ||
-					got.Status != 0 {
-					t.Errorf("%s, EVE_IO=%s, %d workers: status %d\n%s\n%s", kind, loop, n,
-						got.Status, got.Err, d)
+	for _, name := range []string{"files", "many"} {
+		l := libraryText(t, name)
+		want, err := os.ReadFile(filepath.Join("..", "testdata", "library", name+".out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"thread", "address"} {
+			exe := trial.Build(t, l.p, emit.Options{Checked: true}, build.Options{Sanitize: kind})
+			for _, loop := range []string{"epoll", ""} {
+				t.Setenv("EVE_IO", loop)
+				for _, n := range workers {
+					got := trial.Run(t, exe, n, scratch(t))
+					if d := trial.Difference(l.text, string(want), got.Out); d != "" ||
+						got.Status != 0 {
+						t.Errorf("%s, %s, EVE_IO=%s, %d workers: status %d\n%s\n%s", name, kind,
+							loop, n, got.Status, got.Err, d)
+					}
 				}
 			}
 		}

@@ -157,7 +157,7 @@ func openFile(path string, flags int) (fd int, errno syscall.Errno) {
 		errno = errnoOf(syscall.SetNonblock(fd, false))
 	}
 	if errno != 0 {
-		syscall.Close(fd)
+		_ = syscall.Close(fd) // the first error counts
 		return -1, errno
 	}
 	return fd, 0
@@ -175,7 +175,7 @@ func readWhole(path string, most int64) ([]byte, syscall.Errno) {
 	if errno != 0 {
 		return nil, errno
 	}
-	defer syscall.Close(fd)
+	defer func() { _ = syscall.Close(fd) }() // it was only read
 	var about syscall.Stat_t
 	if errno := errnoOf(syscall.Fstat(fd, &about)); errno != 0 {
 		return nil, errno
@@ -271,7 +271,7 @@ func replaceFile(path string, data []byte) syscall.Errno {
 		errno = retried(func() error { return syscall.Rename(name, path) })
 	}
 	if errno != 0 {
-		syscall.Unlink(name)
+		_ = syscall.Unlink(name) // the first error counts
 		return errno
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -461,7 +461,7 @@ func registerFileValues() {
 func (in *interp) closeFiles() {
 	for _, f := range in.files {
 		if f.fd >= 0 {
-			f.close()
+			_ = f.close() // as at the end of a process, nobody hears of it
 		}
 	}
 }
