@@ -199,14 +199,29 @@ func TestTicker(t *testing.T) {
 	}
 }
 
+// The handler of the signal counts the ticks before it. The clock goes on while the signal is under
+// way, so there may be more than two; and a tick that was waiting for the handler comes behind it.
 func TestSignal(t *testing.T) {
 	t.Parallel()
-	p := start(t, example(t, "signal"))
+	text := strings.Replace(exampleText(t, "signal"), "n == 10", "n == 1_000_000", 1)
+	p := start(t, compiled(t, "signal.eve", text))
 	p.eventually("it ticks", func() bool { return strings.Contains(p.out.String(), "tick 2\n") })
 	p.signal(syscall.SIGINT)
 	p.mustExit(0)
-	if want := "tick 1\ntick 2\nbye after 2\n"; p.out.String() != want {
-		t.Errorf("printed %q, want %q", p.out.String(), want)
+	ticks, ends := 0, 0
+	for line := range strings.Lines(p.out.String()) {
+		switch line {
+		case fmt.Sprintf("tick %d\n", ticks+1):
+			ticks++
+		case fmt.Sprintf("bye after %d\n", ticks):
+			ends++
+		default:
+			ends = -1
+		}
+	}
+	if ticks < 2 || ends != 1 {
+		t.Errorf("printed %q, want the ticks in order, and one end that counts those before it",
+			p.out.String())
 	}
 }
 
