@@ -35,15 +35,20 @@ namespace {
 
 struct sleeping_operation final : operation_for<void>, timer_node {
     duration time;
+    loop* home = nullptr;
 
     explicit sleeping_operation(duration d) noexcept : time(d) {}
-    void begin() override { this_loop().set(*this, monotonic_ns() + (time > 0 ? time : 0)); }
+    void begin() override {
+        home = &this_loop();
+        visit me(*home);
+        home->set(*this, monotonic_ns() + (time > 0 ? time : 0));
+    }
     void expire(loop&, i64) override {
         done(nothing{});
         drop();
     }
     void cancel() noexcept override {
-        this_loop().cancel(*this);
+        home->cancel(*this);
         disarm();
         drop();
     }
@@ -54,14 +59,17 @@ struct sleeping_operation final : operation_for<void>, timer_node {
 
 error timed_out() { return error(ETIMEDOUT, string::literal("timeout")); }
 
-deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*)) {
-    auto* d = create<deadline>(what, late);
-    d->home->set(*d, monotonic_ns() + (limit > 0 ? limit : 0));
-    return d;
+// Inside: the time is not over before the operation has begun.
+void begin_within(operation* what, deadline*& place, duration limit, bool (*late)(operation*)) {
+    loop& here = this_loop();
+    visit me(here);
+    place = create<deadline>(what, late);
+    here.set(*place, monotonic_ns() + (limit > 0 ? limit : 0));
+    what->begin();
 }
 
 void cancel_deadline(deadline* d) noexcept {
-    if (d->home == &this_loop()) d->mailed(*d->home, mail_done);
+    if (d->home->inside()) d->mailed(*d->home, mail_done);
     else d->home->mail(*d, mail_done);
 }
 

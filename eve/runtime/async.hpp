@@ -19,8 +19,8 @@ public:
     // Worker threads only. Starts the operation. done is called once, now or later, on some
     // worker.
     virtual void begin() = 0;
-    // On the worker that began it: the result is not wanted any more. The operation ends as soon
-    // as it can, with or without a call of done.
+    // Inside of the loop of the worker that began it: the result is not wanted any more. The
+    // operation ends as soon as it can, with or without a call of done.
     virtual void cancel() noexcept = 0;
     void keep() noexcept { count_.fetch_add(1, order::relaxed); }
     void drop() noexcept {
@@ -141,10 +141,10 @@ template <class R> struct in_time_of { using type = result<R>; };
 template <class T> struct in_time_of<result<T>> { using type = result<T>; };
 
 error timed_out();
-// Calls `late` with the operation, on this worker, when the duration is over. `late` returns
-// whether it completed the operation. The deadline owns a count of the operation until then, or
-// until cancel_deadline.
-deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*));
+// Begins the operation, and calls `late` with it when the duration is over, inside of this
+// worker's loop. `late` returns whether it completed the operation. The deadline, stored in
+// `place`, owns a count of the operation until then, or until cancel_deadline.
+void begin_within(operation* what, deadline*& place, duration limit, bool (*late)(operation*));
 
 // The same, but after `limit` the continuation gets error(timeout), and a later result is dropped.
 template <class R, class K, class... Grants>
@@ -162,7 +162,7 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
     };
     arm();
     what->keep();
-    what->limit_ = set_deadline(what, limit, [](operation* o) {
+    begin_within(what, what->limit_, limit, [](operation* o) {
         auto* late = static_cast<operation_for<R>*>(o);
         if (!late->try_complete()) return false;
         auto* c = static_cast<C*>(late->then_);
@@ -171,7 +171,6 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
         late->cancel();
         return true;
     });
-    what->begin();
 }
 
 // `_ <- sleep(1s)`

@@ -62,6 +62,7 @@ connecting::~connecting() {
 
 void connecting::begin() {
     home = &this_loop();
+    visit me(*home);
     numeric_ = !host_.empty() && parse_address(host_, port_, only_);
     if (numeric_) attempt(*home);
     else run_blocking(*this);

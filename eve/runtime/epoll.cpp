@@ -19,6 +19,11 @@ constexpr int batch = 256; // events of one epoll_wait; a guess
 // reads of one connection before the others have their turn; a guess
 constexpr int reads_a_turn = 16;
 constexpr int accepts_a_turn = 64;
+#ifdef __SANITIZE_THREAD__
+constexpr bool sanitized = true; // ThreadSanitizer does not know epoll_pwait2 (GCC 12)
+#else
+constexpr bool sanitized = false;
+#endif
 
 u32 to_epoll(u8 wanted) noexcept {
     return (wanted & io_in ? u32(EPOLLIN) : 0) | (wanted & io_out ? u32(EPOLLOUT) : 0) |
@@ -50,20 +55,24 @@ public:
     bool forget(channel& c) noexcept override;
     void wait(i64 timeout_ns) noexcept override;
     bool poll(loop& on) noexcept override;
+    int alarm() const noexcept override { return epoll_; }
+    bool settle(bool) noexcept override { return at_ >= count_; }
     void wake() noexcept override;
 
 private:
     void dispatch(loop& on, channel& c, u8 events);
+    void handle(loop& on, channel& c, u8 events);
     bool read(loop& on, channel& c);
     void accept(loop& on, channel& c);
-    // Whether the channel of the event in hand was forgotten meanwhile: it may be freed.
-    bool gone(const channel& c) const noexcept { return events_[at_].data.ptr != &c; }
+    // Whether the channel in hand was forgotten by the call of its method: it may be freed.
+    bool gone(const channel& c) const noexcept { return forgotten_ == &c; }
 
     int epoll_;
     int waker_;
-    int count_ = 0;       // events to handle; below 0: the wait was interrupted
-    int at_ = 0;          // index of the event in hand
-    bool precise_ = true; // the kernel has epoll_pwait2
+    int count_ = 0;                      // of events_; below 0: the wait was interrupted
+    int at_ = 0;                         // index of the next event to handle
+    const channel* forgotten_ = nullptr; // the last one that was
+    bool precise_ = !sanitized;          // the kernel has epoll_pwait2
     epoll_event events_[batch];
 };
 
@@ -82,6 +91,7 @@ bool epoll_reactor::forget(channel& c) noexcept {
     locked l(c.guard);
     if (c.have != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, c.fd, nullptr);
     c.have = 0;
+    forgotten_ = &c;
     for (int i = at_; i < count_; i++) // events of it that are still to be handled are void
         if (events_[i].data.ptr == &c) events_[i].data.ptr = this;
     return true;
@@ -93,7 +103,8 @@ void epoll_reactor::wake() noexcept {
 }
 
 void epoll_reactor::wait(i64 timeout_ns) noexcept {
-    if (count_ > 0) return;
+    if (at_ < count_) return;
+    at_ = 0;
     if (timeout_ns > 0 && precise_) {
         timespec limit{.tv_sec = timeout_ns / 1'000'000'000, .tv_nsec = timeout_ns % 1'000'000'000};
         count_ = epoll_pwait2(epoll_, events_, batch, &limit, nullptr);
@@ -104,11 +115,12 @@ void epoll_reactor::wait(i64 timeout_ns) noexcept {
     count_ = epoll_wait(epoll_, events_, batch, ms > 3'600'000 ? 3'600'000 : static_cast<int>(ms));
 }
 
+// While a handler runs, another worker may go on with the batch, and begin the next one.
 bool epoll_reactor::poll(loop& on) noexcept {
     wait(0);
-    int n = count_;
-    for (at_ = 0; at_ < n; at_++) {
-        const epoll_event& event = events_[at_];
+    bool any = at_ < count_;
+    while (at_ < count_) {
+        epoll_event event = events_[at_++];
         if (event.data.ptr == this) continue;
         if (event.data.ptr != nullptr) {
             dispatch(on, *static_cast<channel*>(event.data.ptr), from_epoll(event.events));
@@ -117,18 +129,18 @@ bool epoll_reactor::poll(loop& on) noexcept {
         u64 count;
         (void)!::read(waker_, &count, sizeof count);
     }
-    count_ = at_ = 0;
-    return n > 0;
+    return any;
 }
 
 // False if nothing was read because the channel does not want input now.
 bool epoll_reactor::read(loop& on, channel& c) {
+    u8* buffer = this_loop().scratch();
     for (int i = 0; i < reads_a_turn; i++) {
         if (!c.wants(io_in)) return i > 0;
-        i64 n = ::recv(c.fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
+        i64 n = ::recv(c.fd, buffer, loop::scratch_bytes, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return true;
-        c.arrived(on, on.scratch(), n < 0 ? -errno : n);
+        c.arrived(on, buffer, n < 0 ? -errno : n);
         if (n < loop::scratch_bytes || gone(c)) return true;
     }
     return true;
@@ -148,6 +160,13 @@ void epoll_reactor::dispatch(loop& on, channel& c, u8 events) {
         c.ready(on, events); // which may free it
         return;
     }
+    forgotten_ = nullptr;
+    on.take_in_hand(c);
+    handle(on, c, events);
+    if (!gone(c)) on.put_down(c);
+}
+
+void epoll_reactor::handle(loop& on, channel& c, u8 events) {
     if (events & (io_out | io_hangup)) c.ready(on, io_out);
     if (gone(c)) return;
     if (events & (io_in | io_end | io_hangup)) {

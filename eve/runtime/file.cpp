@@ -54,18 +54,19 @@ protected:
     explicit file_turn(file& f) noexcept : channel(kind::other), of_(ref_of(f)) {}
     ~file_turn() = default;
 
-    // Owner only. Begins, or begins again, when all operations before it have ended.
+    // Owner only, in a body or inside. Begins, or begins again, when all operations before it have ended.
     void queue() noexcept {
         home = &this_loop();
+        visit me(*home);
         if (of_->enter(*this)) go();
     }
     // The turn ends. The file is the next operation's.
     void leave() noexcept { of_->leave(); }
     // Its turn: prepares the first call. False: there is none.
     virtual bool first() noexcept = 0;
-    // Owner, or the thread of the pool. Takes the result of a call. True: it has prepared another.
+    // Inside, or the thread of the pool. Takes the result of a call. True: it has prepared another.
     virtual bool after(i64 result) noexcept = 0;
-    // Owner only. The last call has been made, and it is still its turn.
+    // Inside only. The last call has been made, and it is still its turn.
     virtual void over() = 0;
 
     ref<file> of_;
@@ -292,8 +293,8 @@ private:
 
     bool busy_ = false;
     bool held_ = false;
-    bool unwanted_ = false; // owner only
-    bool waiting_ = false;  // for the timer. Owner only
+    bool unwanted_ = false; // inside only
+    bool waiting_ = false;  // for the timer. Inside only
     i64 wait_ns_ = shortest_wait_ns;
 };
 

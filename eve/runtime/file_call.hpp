@@ -23,7 +23,7 @@ i64 perform(const file_call& c) noexcept;
 // A call that a loop makes without waiting.
 struct file_request {
     file_call call;
-    // Owner only. The result of the call, or a negative errno.
+    // Inside only. The result of the call, or a negative errno.
     virtual void finished(loop& on, i64 result) = 0;
 
 protected:

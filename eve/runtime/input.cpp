@@ -81,7 +81,7 @@ void input::start(loop&) {
     header_of(*this)->drop();
 }
 
-void input::ready(loop& on, u8) {
+void input::ready(loop&, u8) {
     {
         locked l(guard);
         if (!(wanted() & io_in)) {
@@ -89,11 +89,12 @@ void input::ready(loop& on, u8) {
             return;
         }
     }
-    i64 n = ::read(fd, on.scratch(), loop::scratch_bytes);
+    u8* buffer = this_loop().scratch();
+    i64 n = ::read(fd, buffer, loop::scratch_bytes);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     {
         locked l(guard);
-        if (n > 0) in_.append(on.scratch(), n);
+        if (n > 0) in_.append(buffer, n);
         else ended_ = true;
         if (ended_) home->update(*this);
     }

@@ -37,7 +37,7 @@ connection::~connection() {
 
 ref<socket> connection::call() {
     if (!taken_) {
-        taken_ = make<socket>(socket(fd_, next_loop(), from_));
+        taken_ = make<socket>(socket(fd_, least_loaded_loop(), from_));
         fd_ = -1;
         taken_->adopt();
     }

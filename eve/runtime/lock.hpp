@@ -13,6 +13,9 @@ public:
     void lock() noexcept {
         if (unlikely(held_.exchange(1, order::acquire) != 0)) wait();
     }
+    bool try_lock() noexcept {
+        return held_.load(order::relaxed) == 0 && held_.exchange(1, order::acquire) == 0;
+    }
     void unlock() noexcept { held_.store(0, order::release); }
 
 private:

@@ -5,9 +5,14 @@
 #include "socket.hpp"
 #include "worker.hpp"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace eve {
 
@@ -100,12 +105,35 @@ void channel::accepted(loop&, int) {}
 void channel::mailed(loop&, u32) {}
 void channel::start(loop&) {}
 
-loop::loop() noexcept : kernel_(make_reactor()), scratch_(static_cast<u8*>(malloc(scratch_bytes))) {
+loop::loop() noexcept
+    : kernel_(make_reactor()), bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      scratch_(static_cast<u8*>(malloc(scratch_bytes))) {
     if (scratch_ == nullptr) die_out_of_memory();
+    if (bell_ < 0) die("no event loop: out of descriptors");
     for (u32 i = 0; i < most_loops; i++) {
         loop* unused = nullptr;
         if (loops[i].compare_exchange(unused, this, order::acq_rel, order::relaxed)) break;
     }
+}
+
+bool loop::inside() const noexcept {
+    worker* w = self();
+    return w != nullptr && w->inside == this;
+}
+
+visit::visit(loop& own) noexcept : l_(own), w_(self()), was_(w_->inside) {
+    if (was_ == &l_) return;
+    l_.lending.visit();
+    w_->inside = &l_;
+}
+
+// A guest that sleeps does not know of what was added, a timer perhaps.
+visit::~visit() {
+    if (was_ == &l_) return;
+    bool taken = !l_.lending.owned();
+    w_->inside = was_;
+    l_.lending.lend();
+    if (taken) l_.wake_guest();
 }
 
 loop::~loop() {
@@ -115,16 +143,23 @@ loop::~loop() {
         if (loops[i].compare_exchange(me, nullptr, order::acq_rel, order::relaxed)) break;
     }
     free(scratch_);
+    buffer_free(served_);
+    ::close(bell_);
     delete kernel_;
 }
 
 loop& this_loop() noexcept { return *static_cast<loop*>(self()->io); }
 
-loop& next_loop() noexcept {
-    u32 n = static_cast<u32>(worker_count());
-    u32 i = turn.fetch_add(1, order::relaxed) % (n < most_loops ? n : most_loops);
-    loop* l = loops[i].load(order::acquire);
-    return l != nullptr ? *l : this_loop(); // that worker has not started yet
+loop& least_loaded_loop() noexcept {
+    u32 workers = static_cast<u32>(worker_count());
+    u32 n = workers < most_loops ? workers : most_loops;
+    u32 first = turn.fetch_add(1, order::relaxed);
+    loop* best = nullptr;
+    for (u32 i = 0; i < n; i++) {
+        loop* l = loops[(first + i) % n].load(order::acquire);
+        if (l != nullptr && (best == nullptr || l->clients() < best->clients())) best = l;
+    }
+    return best != nullptr ? *best : this_loop();
 }
 
 void loop::mail(channel& c, u32 what) noexcept {
@@ -132,12 +167,29 @@ void loop::mail(channel& c, u32 what) noexcept {
     channel* head = mail_.load(order::relaxed);
     do c.next_mail = head;
     while (!mail_.compare_exchange(head, &c, order::seq_cst, order::relaxed));
-    if (asleep_.load(order::seq_cst) != 0) kernel_->wake();
+    wake_owner();
+    wake_guest();
+}
+
+void loop::wake() {
+    woken_.store(1, order::seq_cst);
+    wake_owner();
+}
+
+void loop::wake_owner() noexcept {
+    u32 how = asleep_.load(order::seq_cst);
+    if (how == in_reactor) kernel_->wake();
+    if (how != in_ppoll) return;
+    u64 one = 1;
+    while (::write(bell_, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+void loop::wake_guest() noexcept {
+    if (guests_asleep_.load(order::seq_cst) != 0) kernel_->wake_guest();
 }
 
 void loop::update(channel& c) noexcept {
-    if (kernel_->updates_anywhere() || (self() != nullptr && self()->io == this))
-        kernel_->update(c);
+    if (kernel_->updates_anywhere() || inside()) kernel_->update(c);
     else mail(c, mail_update);
 }
 
@@ -145,57 +197,69 @@ void loop::start_later(channel& c) noexcept {
     c.next_start = starting_ != nullptr ? starting_->next_start : &c;
     if (starting_ != nullptr) starting_->next_start = &c;
     starting_ = &c;
+    self()->starts = true;
+}
+
+// What the handlers have made starts before the next handler, which may be long.
+void loop::put_down(channel& c) noexcept {
+    if (--c.in_hand == 0 && unlikely(c.kept_mail != 0)) {
+        u32 what = c.kept_mail;
+        c.kept_mail = 0;
+        mail(c, what);
+    }
+    if (unlikely(self()->starts)) this_loop().start_all();
 }
 
 void loop::flush_later(socket& s) noexcept {
+    visit me(*this);
     s.next_unflushed = unflushed_;
     unflushed_ = &s;
 }
 
 bool loop::read_mail() noexcept {
-    channel* c =
-        mail_.load(order::relaxed) != nullptr ? mail_.exchange(nullptr, order::seq_cst) : nullptr;
-    bool any = c != nullptr;
-    while (c != nullptr) {
-        channel* next = c->next_mail;
+    if (unread_ == nullptr && mail_.load(order::relaxed) != nullptr)
+        unread_ = mail_.exchange(nullptr, order::seq_cst);
+    bool any = unread_ != nullptr;
+    while (unread_ != nullptr && kernel_->has_room()) {
+        channel* c = unread_;
+        unread_ = c->next_mail;
         u32 what = c->mail.exchange(0, order::acq_rel);
         if (what & mail_update) {
             locked l(c->guard);
             kernel_->update(*c);
         }
-        if (what & ~mail_update) c->mailed(*this, what & ~mail_update);
-        c = next;
+        what &= ~mail_update;
+        if (c->in_hand != 0) c->kept_mail |= what;
+        else if (what != 0) c->mailed(*this, what);
     }
     return any;
 }
 
 // In the order in which they were made: a listener starts before a connection to it.
 bool loop::start_all() noexcept {
-    if (starting_ == nullptr) return false;
-    channel* c = starting_->next_start;
-    starting_->next_start = nullptr;
-    starting_ = nullptr;
-    while (c != nullptr) {
-        channel* next = c->next_start;
+    self()->starts = false;
+    bool any = starting_ != nullptr;
+    while (starting_ != nullptr) {
+        channel* c = starting_->next_start;
+        if (c == starting_) starting_ = nullptr;
+        else starting_->next_start = c->next_start;
         c->start(*this);
-        c = next;
     }
-    return true;
+    return any;
 }
 
+// A guest sends by calls of its own, since a ring takes requests from its owner only.
 bool loop::flush_all() noexcept {
-    socket* s = unflushed_;
-    unflushed_ = nullptr;
-    bool any = s != nullptr;
-    while (s != nullptr) {
-        socket* next = s->next_unflushed;
+    bool any = unflushed_ != nullptr;
+    while (unflushed_ != nullptr) {
+        socket* s = unflushed_;
+        unflushed_ = s->next_unflushed;
         if (!kernel_->send(*this, *s)) {
             s->flush();
             header_of(*s)->drop();
         }
-        s = next;
     }
-    if (any) kernel_->send_all();
+    if (any && &this_loop() == this) kernel_->send_all();
     return any;
 }
 
@@ -210,26 +274,153 @@ bool loop::expire_due() noexcept {
     return any;
 }
 
-void loop::wait(i64 timeout_us) {
-    if (unflushed_ != nullptr || starting_ != nullptr) return;
-    i64 limit_ns = timeout_us < 0 ? -1 : timeout_us * 1000;
-    if (!timers_.empty()) {
-        i64 until_ns = timers_.next_ns() - monotonic_ns();
-        if (until_ns <= 0) return;
-        if (limit_ns < 0 || until_ns < limit_ns) limit_ns = until_ns;
+namespace {
+
+// While it lives, the worker is inside of its own loop.
+class staying {
+    worker* w_;
+
+public:
+    explicit staying(worker* w) noexcept : w_(w) {
+        if (w->io->lending.take_back()) call_watchdog();
+        w->inside = w->io;
     }
-    asleep_.store(1, order::seq_cst);
-    if (mail_.load(order::seq_cst) == nullptr) kernel_->wait(limit_ns);
-    asleep_.store(0, order::relaxed);
-}
+    staying(const staying&) = delete;
+    staying& operator=(const staying&) = delete;
+    ~staying() {
+        w_->inside = nullptr;
+        w_->io->lending.lend();
+    }
+};
+
+} // namespace
 
 bool loop::poll() {
-    bool any = kernel_->poll(*this); // first: the steps below may free channels of pending events
-    any |= expire_due();
+    worker* w = self();
+    bool any;
+    {
+        staying here(w);
+        any = kernel_->poll(*this); // first: the steps below may free channels of pending events
+        any |= expire_due();
+        any |= start_all();
+        any |= flush_all();
+        any |= read_mail();
+    }
+    return served_count_ > 0 ? poll_served(w) || any : any;
+}
+
+bool loop::serve(poller& other) {
+    auto& l = static_cast<loop&>(other);
+    worker* w = self();
+    if (served_ == nullptr)
+        served_ = static_cast<loop**>(buffer_new(worker_count(), sizeof(loop*)));
+    if (!l.lending.take(w->id)) return false;
+    bool known = false;
+    for (int i = 0; i < served_count_; i++) known = known || served_[i] == &l;
+    if (!known) served_[served_count_++] = &l;
+    l.lending.leave();
+    return true;
+}
+
+// The handlers that ran here have left their output and new channels with this loop, not with the
+// one that was served.
+bool loop::poll_served(worker* w) noexcept {
+    bool any = false;
+    for (int i = 0; i < served_count_;) {
+        loop& l = *served_[i];
+        if (!l.lending.enter(w->id)) {
+            served_[i] = served_[--served_count_];
+            continue;
+        }
+        w->inside = &l;
+        any |= l.kernel_->poll(l);
+        any |= l.expire_due();
+        any |= l.flush_all();
+        any |= l.read_mail();
+        w->inside = nullptr;
+        bool back = !l.lending.away();
+        l.lending.leave();
+        if (back) l.wake_owner(); // it may wait, and does not know what was added here
+        i++;
+    }
+    staying here(w);
     any |= start_all();
     any |= flush_all();
-    any |= read_mail();
     return any;
+}
+
+// Whether there is nothing to do until the limit, which becomes that of the next timer.
+bool loop::settle(bool owner, i64& limit_ns) noexcept {
+    if (!timers_.empty()) {
+        i64 until_ns = timers_.next_ns() - monotonic_ns();
+        if (until_ns <= 0) return false;
+        if (limit_ns < 0 || until_ns < limit_ns) limit_ns = until_ns;
+    }
+    bool mail = unread_ != nullptr || mail_.load(order::seq_cst) != nullptr;
+    if (unflushed_ != nullptr || (mail && (owner || kernel_->has_room()))) return false;
+    return kernel_->settle(owner);
+}
+
+void loop::wait(i64 timeout_us) {
+    if (starting_ != nullptr) return;
+    worker* w = self();
+    i64 limit_ns = timeout_us < 0 ? -1 : timeout_us * 1000;
+    {
+        staying here(w);
+        if (served_count_ == 0 && lending.owned()) {
+            if (unflushed_ != nullptr || unread_ != nullptr) return;
+            if (!timers_.empty()) {
+                i64 until_ns = timers_.next_ns() - monotonic_ns();
+                if (until_ns <= 0) return;
+                if (limit_ns < 0 || until_ns < limit_ns) limit_ns = until_ns;
+            }
+            asleep_.store(in_reactor, order::seq_cst);
+            if (mail_.load(order::seq_cst) == nullptr && woken_.load(order::seq_cst) == 0)
+                kernel_->wait(limit_ns);
+            asleep_.store(awake, order::relaxed);
+            woken_.store(0, order::relaxed);
+            return;
+        }
+    }
+    wait_for_several(w, limit_ns);
+}
+
+// Waits for events of this loop and of those that it serves, inside of none: a worker that comes
+// back finds its loop free.
+void loop::wait_for_several(worker* w, i64 limit_ns) noexcept {
+    pollfd alarms[most_loops + 2];
+    loop* waiting[most_loops + 2];
+    nfds_t n = 2;
+    alarms[0] = {bell_, POLLIN, 0};
+    alarms[1] = {kernel_->alarm(), POLLIN, 0};
+    bool idle;
+    {
+        staying here(w);
+        asleep_.store(in_ppoll, order::seq_cst);
+        idle = settle(true, limit_ns) && woken_.load(order::seq_cst) == 0;
+    }
+    for (int i = 0; i < served_count_;) {
+        loop& l = *served_[i];
+        if (!l.lending.enter(w->id)) {
+            served_[i] = served_[--served_count_];
+            continue;
+        }
+        l.guests_asleep_.fetch_add(1, order::seq_cst);
+        idle = l.settle(false, limit_ns) && idle;
+        alarms[n] = {l.kernel_->alarm(), POLLIN, 0};
+        waiting[n++] = &l;
+        l.lending.leave();
+        i++;
+    }
+    if (idle) {
+        timespec limit{.tv_sec = limit_ns / 1'000'000'000, .tv_nsec = limit_ns % 1'000'000'000};
+        ppoll(alarms, n, limit_ns < 0 ? nullptr : &limit, nullptr);
+    }
+    for (nfds_t i = 2; i < n; i++) waiting[i]->guests_asleep_.fetch_sub(1, order::seq_cst);
+    asleep_.store(awake, order::relaxed);
+    woken_.store(0, order::relaxed);
+    u64 count;
+    if (alarms[0].revents != 0) (void)!::read(bell_, &count, sizeof count);
 }
 
 } // namespace eve

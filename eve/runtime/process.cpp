@@ -8,11 +8,11 @@
 #include "worker.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace eve {
@@ -32,13 +32,12 @@ const known_signal known[] = {
 
 // The state that the signal handler may touch.
 atomic<u32> arrived;
-atomic<int> signal_fd{-1};
+atomic<int> signal_pipe{-1}; // its end to write
 
 void on_signal(int number) {
     int saved = errno;
-    u64 one = 1;
     arrived.fetch_or(1u << number, order::seq_cst);
-    (void)!::write(signal_fd.load(order::acquire), &one, sizeof one);
+    (void)!::write(signal_pipe.load(order::acquire), "", 1); // a full pipe wakes them as well
     errno = saved;
 }
 
@@ -89,7 +88,7 @@ void end_at(i64 at_ns) noexcept {
 
 const emitter_hooks signal_source::hooks = {on_changed, nullptr, nullptr, on_failed, nullptr};
 
-// A loop's channel on the eventfd of the signals, which all loops share.
+// A loop's channel on the pipe of the signals, which all loops share.
 struct signal_source::watcher final : channel {
     signal_source& of;
     watcher* next;
@@ -103,7 +102,7 @@ struct signal_source::watcher final : channel {
     }
     u8 wanted() const noexcept override { return io_in; }
     void ready(loop&, u8) override {
-        of.dispatch();
+        of.dispatch(fd);
         locked l(guard);
         home->update(*this);
     }
@@ -120,13 +119,14 @@ signal_source::~signal_source() {
     }
 }
 
-// At the first handler: from here on the loops watch the eventfd.
+// At the first handler: from here on the loops watch the pipe.
 void signal_source::start_watching() noexcept {
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0) die("no descriptor for signals");
-    signal_fd.store(fd, order::release);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) die("no descriptor for signals");
+    signal_pipe.store(ends[1], order::release);
     for (int i = 0; i < worker_count(); i++)
-        watchers_ = create<watcher>(*this, fd, *static_cast<loop*>(worker_at(i)->io), watchers_);
+        watchers_ =
+            create<watcher>(*this, ends[0], *static_cast<loop*>(worker_at(i)->io), watchers_);
 }
 
 void signal_source::on_changed(emitter_base& e) {
@@ -143,11 +143,11 @@ void signal_source::on_changed(emitter_base& e) {
     s.caught_ = wanted;
 }
 
-// Runs on one of the loops that the eventfd has woken. Fires the events of the signals that have
+// Runs on one of the loops that the pipe has woken. Fires the events of the signals that have
 // arrived.
-void signal_source::dispatch() noexcept {
-    u64 count;
-    (void)!::read(signal_fd.load(order::acquire), &count, sizeof count);
+void signal_source::dispatch(int pipe) noexcept {
+    char some[64];
+    while (::read(pipe, some, sizeof some) == ssize_t(sizeof some)) {}
     u32 which = eve::arrived.exchange(0, order::seq_cst);
     header* self = header_of(*this);
     if (which & 1u << SIGINT) {

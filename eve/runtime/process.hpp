@@ -24,7 +24,7 @@ private:
     static void on_changed(emitter_base& e);
     static bool on_failed(emitter_base& e, const failure& f);
     void start_watching() noexcept;
-    void dispatch() noexcept;
+    void dispatch(int pipe) noexcept;
 
     spin_lock guard_;
     watcher* watchers_ = nullptr; // one for each loop, from the first handler on. Under the guard

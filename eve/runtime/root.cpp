@@ -42,7 +42,7 @@ void root_failed(task* t, const failure& f) noexcept {
 
 void begin_root(task* t) noexcept {
     if (worker* w = self()) {
-        w->made++;
+        w->made.store(w->made.load(order::relaxed) + 1, order::relaxed);
     } else {
         locked guard(the_scheduler.lock);
         the_scheduler.foreign_made++;
@@ -85,6 +85,7 @@ bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, g
     if (!take_all_now(&t)) return false;
     begin_root(&t);
     worker* w = self();
+    lent meanwhile(w);
     run_root(w, &t, w->first, false);
     return true;
 }

@@ -19,7 +19,6 @@ constinit char** argv_given = nullptr;
 constinit end_hook* hooks = nullptr;
 constinit spin_lock hooking;
 constinit atomic<u32> ending{0};
-constinit atomic<u32> opened{0}; // workers that have a poller
 
 f64 number_from(const char* name, f64 usual) noexcept {
     const char* text = getenv(name);
@@ -55,6 +54,7 @@ void worker_thread(void* argument) {
     w->memory = open_heap();
     expect_signals();
     w->io = make_poller ? make_poller(w) : new_futex_poller();
+    atomic<u32>& opened = the_scheduler.opened;
     u32 n = opened.fetch_add(1, order::acq_rel) + 1;
     wake_on(opened, idle_set::most);
     for (; n < u32(the_scheduler.count); n = opened.load(order::acquire)) wait_on(opened, n, -1);
@@ -93,7 +93,10 @@ void open_scheduler() {
     the_scheduler.stopping.store(0, order::relaxed);
     the_scheduler.idle.forget();
     the_scheduler.foreign_made = 0;
-    opened.store(0, order::relaxed);
+    the_scheduler.opened.store(0, order::relaxed);
+    the_scheduler.stuck.store(0, order::relaxed);
+    the_scheduler.unwatched.store(0, order::relaxed);
+    prepare_fences();
     the_scheduler.workers = static_cast<worker*>(
         aligned_alloc(alignof(worker), usize(the_scheduler.count) * sizeof(worker)));
     if (!the_scheduler.workers) die_out_of_memory();
@@ -122,7 +125,7 @@ void close_scheduler() {
 u64 roots_left() noexcept {
     u64 made = the_scheduler.foreign_made, ended = 0;
     for (int i = 0; i < the_scheduler.count; i++) {
-        made += the_scheduler.workers[i].made;
+        made += the_scheduler.workers[i].made.load(order::relaxed);
         ended += the_scheduler.workers[i].ended;
     }
     return made - ended;

@@ -24,7 +24,13 @@ struct scheduler {
     bool strict = false; // a contained failure also ends the process
     // Threads without a worker that are making a root ready. The workers wait for them at the end.
     atomic<u32> foreign_threads{0};
-    u64 foreign_made = 0; // roots made by threads without a worker. Under the lock
+    u64 foreign_made = 0;  // roots made by threads without a worker. Under the lock
+    atomic<u32> opened{0}; // workers that have a poller
+
+    // Read by all workers, and written when one is in a long body, or when all come to rest.
+    alignas(64) atomic<u32> stuck{0}; // worker::stuck is set for some workers
+    atomic<u32> unwatched{0};         // the watchdog sleeps until call_watchdog
+    alignas(64) atomic<u64> taken{0}; // pollers taken so far
 };
 
 extern constinit scheduler the_scheduler;
@@ -55,7 +61,8 @@ u64 roots_left() noexcept;
 // Writes to standard error which objects a failed root held.
 void trace_held(const task* t) noexcept;
 
-// The watchdog: a thread that checks for roots that take too long, and waits for SIGQUIT.
+// The watchdog: a thread that checks for roots that take too long and for workers whose poller
+// should be served by others, and waits for SIGQUIT.
 void start_watchdog();
 void stop_watchdog();
 

@@ -76,6 +76,7 @@ void socket::adopt() noexcept {
     header* self = header_of(*this);
     self->keep();
     arm();
+    home->add_client();
     enter(self);
     self->keep();
     this_loop().start_later(*this);
@@ -203,28 +204,38 @@ void socket::ready(loop&, u8 events) {
 }
 
 void socket::arrived(loop& on, const u8* what, i64 size) {
-    bool lingers;
+    bool lingers, pumping;
     {
         locked l(guard);
         lingers = lingering_ != nullptr;
+        pumping = pumping_;
         if (!lingers) {
             if (closing_ || ended_) return;
-            if (size == 0) {
-                ended_ = saw_end_ = true;
-            } else if (size > 0) {
-                fresh_ = what;
-                fresh_size_ = size;
-                announced_ = false;
-            }
+            if (size == 0) ended_ = saw_end_ = true;
+            else if (size > 0) add_fresh(what, size);
         }
     }
     if (lingers) {
         if (size <= 0) retire(on);
     } else if (size < 0) {
         abort(error_of(static_cast<int>(-size)), true);
-    } else {
+    } else if (!pumping) {
         pump(true);
     }
+}
+
+// While another worker is in a handler of this socket, that worker emits the input behind it, and
+// what it has read itself comes first. Under the guard.
+void socket::add_fresh(const u8* what, i64 size) noexcept {
+    announced_ = false;
+    if (!pumping_) {
+        fresh_ = what;
+        fresh_size_ = size;
+        return;
+    }
+    in_.append(fresh_, fresh_size_);
+    in_.append(what, size);
+    fresh_size_ = 0;
 }
 
 // Cuts off the next line; at the end of the input, the remaining text. Under the guard.
@@ -367,8 +378,9 @@ void socket::mailed(loop& on, u32) {
         return;
     }
     i64 n = 0;
+    u8* unread = this_loop().scratch();
     for (int i = 0; i < unread_turns && !finished; i++) {
-        n = ::recv(fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
+        n = ::recv(fd, unread, loop::scratch_bytes, MSG_DONTWAIT);
         finished = n < loop::scratch_bytes;
     }
     if (n <= 0) {
@@ -401,6 +413,7 @@ void socket::retire(loop& on) noexcept {
     }
     if (from_) from_->connection_ended();
     from_ = {};
+    on.drop_client();
     disarm();
     header_of(*this)->drop();
 }

@@ -97,13 +97,14 @@ private:
     void abort(const error& why, bool tell) noexcept;
     void pump(bool at_loop) noexcept;
     bool take_line(string& text) noexcept;
+    void add_fresh(const u8* what, i64 size) noexcept;
     void after_last_input(bool at_loop) noexcept;
     void close_when_sent() noexcept;
     void retire(loop& on) noexcept;
 
     byte_queue in_;             // input that no handler has taken
     byte_queue out_;            // output not yet sent
-    const u8* fresh_ = nullptr; // input just read, in the loop's memory, behind in_
+    const u8* fresh_ = nullptr; // input just read, in the reader's memory, behind in_
     i64 fresh_size_ = 0;
     i64 scanned_ = 0; // number of bytes of in_ that were searched for an end of line
     i64 limit_;
@@ -112,7 +113,7 @@ private:
     bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
     bool busy_ : 1 = false;      // data or a line is being handled
-    bool pumping_ : 1 = false;   // the loop emits the input that it has read
+    bool pumping_ : 1 = false;   // a worker emits the input that it has read
     bool announced_ : 1 = false; // in_ was not empty when a handler of data began
     bool adopted_ : 1 = false; // the loop has a count of it
     bool started_ : 1 = false;

@@ -40,13 +40,18 @@ ref<timer> timer::every(duration interval) {
 
 ref<timer> timer::after(duration delay) { return begin(delay, 0); }
 
-void timer::start(loop& on) {
+// Only inside of its loop, whose timers it joins. Another worker serves the loop at times.
+void timer::start(loop&) {
+    if (!home->inside()) {
+        home->mail(*this, mail_start);
+        return;
+    }
     bool runs;
     {
         locked l(guard);
         runs = !stopped_;
     }
-    if (runs) on.set(*this, first_ns_);
+    if (runs) home->set(*this, first_ns_);
     if (ending()) shut();
     header_of(*this)->drop();
 }
@@ -66,7 +71,9 @@ void timer::expire(loop& on, i64 now_ns) {
         event.count = ticks_;
         ticks_ = 0;
     }
+    on.take_in_hand(*this);
     fire(header_of(*this), key_of<fired>(), &event, emission_of<fired>::keep);
+    on.put_down(*this);
 }
 
 bool timer::on_unhandled(emitter_base& e, event_key key, void* event) {
@@ -113,7 +120,9 @@ void timer::shut() noexcept {
     home->mail(*this, mail_retire);
 }
 
-void timer::mailed(loop& on, u32) {
+void timer::mailed(loop& on, u32 what) {
+    if (what & mail_start) start(on);
+    if (!(what & mail_retire)) return;
     bool quiet;
     on.cancel(*this);
     leave();

@@ -6,10 +6,15 @@
 // A ring keeps the files of its requests open, and the kernel destroys the ring of a killed
 // process late, 10 to 40 ms on a busy machine. The next process wants the ports of the listeners
 // at once, so listeners are not in the ring: they are in an epoll, which the ring polls.
+//
+// The kernel lets only the thread of the ring submit requests and deliver results. While that
+// thread computes, a guest uses the ring's memory, and has SIGURG interrupt the thread when there
+// is something to submit or to deliver; the signal's handler enters the kernel.
 #include "fail.hpp"
 #include "loop.hpp"
 #include "memory.hpp"
 #include "socket.hpp"
+#include "worker.hpp"
 
 #if __has_include(<linux/io_uring.h>)
 #include <linux/io_uring.h>
@@ -29,11 +34,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "uring_buffers.hpp"
+
 namespace eve {
 
 namespace {
 
 constexpr u32 entries = 1024; // requests submitted at once; a guess
+// A guest cannot make room by submitting. It leaves this much for what one result or one mail may
+// add: three requests of a channel, its cancellations, and those of the ring itself.
+constexpr u32 spare_entries = 64;
 // Numbers of provided buffers are powers of two. Small messages use small buffers, in any order. A
 // connection that fills one of those reads into a few large ones, which stay in the cache from one
 // read to the next.
@@ -42,9 +52,10 @@ constexpr i64 small_bytes = 8192;
 constexpr u32 large_buffers = 8;
 constexpr i64 large_bytes = 65536;
 constexpr u16 small_group = 0, large_group = 1;
-constexpr int listeners_a_turn = 16; // listeners
+constexpr int listeners_a_turn = 16; // calls of listeners
 constexpr int accepts_a_turn = 64;   // connections of one listener; a guess
 constexpr int results_a_turn = 512;  // before tasks have their turn; a guess
+constexpr int enters_a_signal = 8;   // each delivers some of the results; a guess
 constexpr i64 most_sent = 1 << 30;   // by one request: the limit of its length field
 
 // The kind of a request, in the low bits of its user_data. The bits above are its channel, or what
@@ -63,27 +74,6 @@ struct outgoing {
     byte_queue what;
 };
 
-// A ring of provided buffers. The kernel fills them in order.
-class buffer_ring {
-public:
-    buffer_ring(u16 group, u32 count, i64 bytes) noexcept
-        : group_(group), count_(count), bytes_(bytes) {}
-    buffer_ring(const buffer_ring&) = delete;
-    buffer_ring& operator=(const buffer_ring&) = delete;
-    ~buffer_ring();
-    bool open(int ring) noexcept;
-    u8* at(u16 number) const noexcept { return memory_ + number * bytes_; }
-    void provide(u16 number) noexcept;
-
-private:
-    const u16 group_;
-    u16 tail_ = 0;
-    const u32 count_;
-    const i64 bytes_;
-    io_uring_buf_ring* ring_ = nullptr;
-    u8* memory_ = nullptr;
-};
-
 class uring_reactor final : public reactor {
 public:
     ~uring_reactor() override;
@@ -95,7 +85,12 @@ public:
     bool forget(channel& c) noexcept override;
     void wait(i64 timeout_ns) noexcept override;
     bool poll(loop& on) noexcept override;
+    bool has_room() const noexcept override { return pending_ < sq_entries_ - spare_entries; }
+    int alarm() const noexcept override { return alarm_; }
+    bool settle(bool owner) noexcept override;
+    void interrupted() noexcept override;
     void wake() noexcept override;
+    void wake_guest() noexcept override;
     bool send(loop& on, socket& s) noexcept override;
     void send_all() noexcept override;
     bool submit(file_request& r) noexcept override;
@@ -108,21 +103,30 @@ private:
     void submit_wake() noexcept;
     void submit_listeners() noexcept;
     void watch_listener(channel& c) noexcept;
-    void accept_all(loop& on) noexcept;
+    void accept_from_one(loop& on) noexcept;
+    void interrupt_owner() noexcept;
     int enter(u32 least, u32 flags, const void* argument, usize size) noexcept;
     bool any() const noexcept { return *cq_head_ != __atomic_load_n(cq_tail_, __ATOMIC_ACQUIRE); }
+    bool unanswered() const noexcept {
+        return interrupts_.load(order::relaxed) != answers_.load(order::seq_cst);
+    }
+    bool undelivered() const noexcept;
+    void register_alarm() noexcept;
+    void watch_ring(bool on) noexcept;
     void dispatch(loop& on, const io_uring_cqe& result) noexcept;
     void read_result(loop& on, channel& c, const io_uring_cqe& result) noexcept;
 
     int ring_ = -1;
     int waker_ = -1;
     int listeners_ = -1; // an epoll of the listeners
+    int alarm_ = -1;     // an eventfd that the kernel signals at new results, while watched_
+    pid_t thread_ = 0;
     u64 wake_count_ = 0; // read buffer of the eventfd
     u32 pending_ = 0;    // requests not submitted yet
     u32 sq_entries_ = 0;
     u32 *sq_head_ = nullptr, *sq_tail_ = nullptr, *sq_mask_ = nullptr, *sq_flags_ = nullptr,
         *sq_array_ = nullptr;
-    u32 *cq_head_ = nullptr, *cq_tail_ = nullptr, *cq_mask_ = nullptr;
+    u32 *cq_head_ = nullptr, *cq_tail_ = nullptr, *cq_mask_ = nullptr, *cq_flags_ = nullptr;
     io_uring_sqe* sqes_ = nullptr;
     io_uring_cqe* cqes_ = nullptr;
     u8* rings_ = nullptr;
@@ -130,13 +134,11 @@ private:
     buffer_ring small_{small_group, small_buffers, small_bytes};
     buffer_ring large_{large_group, large_buffers, large_bytes};
     bool entered_ = false; // the kernel was entered for results since the last poll
+    bool watched_ = false;
+    bool accepting_ = false; // listeners have connections, and the ring does not poll their epoll
+    atomic<u32> registered_; // the alarm is
+    atomic<u32> interrupts_, answers_; // signals sent to the thread, and those that it has handled
 };
-
-void* map(usize bytes, int fd, u64 offset) noexcept {
-    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, static_cast<off_t>(offset));
-    return at == MAP_FAILED ? nullptr : at;
-}
 
 bool uring_reactor::open() noexcept {
     io_uring_params p{};
@@ -146,8 +148,10 @@ bool uring_reactor::open() noexcept {
     if (ring_ < 0) return false;
     waker_ = eventfd(0, EFD_CLOEXEC);
     listeners_ = epoll_create1(EPOLL_CLOEXEC);
+    alarm_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread_ = static_cast<pid_t>(syscall(SYS_gettid));
     if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) ||
-        waker_ < 0 || listeners_ < 0)
+        waker_ < 0 || listeners_ < 0 || alarm_ < 0)
         return false;
     if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_)) return false;
     submit_wake();
@@ -159,9 +163,9 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
     usize sq_bytes = p.sq_off.array + p.sq_entries * sizeof(u32);
     usize cq_bytes = p.cq_off.cqes + p.cq_entries * sizeof(io_uring_cqe);
     rings_bytes_ = sq_bytes > cq_bytes ? sq_bytes : cq_bytes;
-    rings_ = static_cast<u8*>(map(rings_bytes_, ring_, IORING_OFF_SQ_RING));
+    rings_ = static_cast<u8*>(map_memory(rings_bytes_, ring_, IORING_OFF_SQ_RING));
     sqes_ = static_cast<io_uring_sqe*>(
-        map(p.sq_entries * sizeof(io_uring_sqe), ring_, IORING_OFF_SQES));
+        map_memory(p.sq_entries * sizeof(io_uring_sqe), ring_, IORING_OFF_SQES));
     if (rings_ == nullptr || sqes_ == nullptr) return false;
     auto at = [&](u32 offset) { return reinterpret_cast<u32*>(rings_ + offset); };
     sq_head_ = at(p.sq_off.head);
@@ -172,46 +176,19 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
     cq_head_ = at(p.cq_off.head);
     cq_tail_ = at(p.cq_off.tail);
     cq_mask_ = at(p.cq_off.ring_mask);
+    cq_flags_ = at(p.cq_off.flags);
     cqes_ = reinterpret_cast<io_uring_cqe*>(rings_ + p.cq_off.cqes);
     sq_entries_ = p.sq_entries;
     return true;
-}
-
-bool buffer_ring::open(int ring) noexcept {
-    ring_ = static_cast<io_uring_buf_ring*>(map(count_ * sizeof(io_uring_buf), -1, 0));
-    memory_ = static_cast<u8*>(
-        map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages are allocated at first use
-    if (ring_ == nullptr || memory_ == nullptr) return false;
-    io_uring_buf_reg about{};
-    about.ring_addr = reinterpret_cast<u64>(ring_);
-    about.ring_entries = count_;
-    about.bgid = group_;
-    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
-        return false;
-    for (u16 i = 0; i < count_; i++) provide(i);
-    return true;
-}
-
-buffer_ring::~buffer_ring() {
-    if (ring_ != nullptr) munmap(ring_, count_ * sizeof(io_uring_buf));
-    if (memory_ != nullptr) munmap(memory_, count_ * static_cast<usize>(bytes_));
 }
 
 uring_reactor::~uring_reactor() {
     if (ring_ >= 0) ::close(ring_);
     if (waker_ >= 0) ::close(waker_);
     if (listeners_ >= 0) ::close(listeners_);
+    if (alarm_ >= 0) ::close(alarm_);
     if (rings_ != nullptr) munmap(rings_, rings_bytes_);
     if (sqes_ != nullptr) munmap(sqes_, sq_entries_ * sizeof(io_uring_sqe));
-}
-
-void buffer_ring::provide(u16 number) noexcept {
-    // Not ring_->bufs: the kernel's header places it differently in C++ than in C.
-    io_uring_buf& b = reinterpret_cast<io_uring_buf*>(ring_)[tail_ & (count_ - 1)];
-    b.addr = reinterpret_cast<u64>(at(number));
-    b.len = static_cast<u32>(bytes_);
-    b.bid = number;
-    __atomic_store_n(&ring_->tail, ++tail_, __ATOMIC_RELEASE);
 }
 
 // Submits the pending requests, and waits for `least` results.
@@ -261,20 +238,27 @@ void uring_reactor::watch_listener(channel& c) noexcept {
     c.have = want;
 }
 
-void uring_reactor::accept_all(loop& on) noexcept {
-    epoll_event open[listeners_a_turn];
-    int n = epoll_wait(listeners_, open, listeners_a_turn, 0);
-    for (int i = 0; i < n; i++) { // no listener is freed meanwhile: that takes mail
-        auto& c = *static_cast<channel*>(open[i].data.ptr);
-        for (int k = 0; k < accepts_a_turn && c.wants(io_in); k++) {
-            int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (connection < 0 && errno == EAGAIN) break;
-            if (connection >= 0 || (errno != EINTR && errno != ECONNABORTED))
-                c.accepted(on, connection < 0 ? -errno : connection);
-        }
+// One listener at a time: while a handler runs, another worker may go on with the others.
+void uring_reactor::accept_from_one(loop& on) noexcept {
+    epoll_event open;
+    if (epoll_wait(listeners_, &open, 1, 0) != 1) {
+        accepting_ = false;
+        submit_listeners();
+        return;
+    }
+    auto& c = *static_cast<channel*>(open.data.ptr);
+    on.take_in_hand(c);
+    for (int k = 0; k < accepts_a_turn && c.wants(io_in); k++) {
+        int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (connection < 0 && errno == EAGAIN) break;
+        if (connection >= 0 || (errno != EINTR && errno != ECONNABORTED))
+            c.accepted(on, connection < 0 ? -errno : connection);
+    }
+    {
         locked l(c.guard);
         watch_listener(c);
     }
+    on.put_down(c);
 }
 
 void uring_reactor::submit(channel& c, u8 bit) noexcept {
@@ -341,11 +325,17 @@ void uring_reactor::wake() noexcept {
     while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
+// Not by way of the ring: its thread need not be interrupted.
+void uring_reactor::wake_guest() noexcept {
+    u64 one = 1;
+    while (::write(alarm_, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
 // The kernel sends what it can at once, without blocking, so the socket does not change before the
 // next poll. Only for sockets of this loop: another loop could close the socket meanwhile, and its
 // descriptor could be reused.
 bool uring_reactor::send(loop& on, socket& s) noexcept {
-    if (s.home != &on) return false;
+    if (s.home != &on || &this_loop() != &on) return false;
     auto* p = create<outgoing>(s);
     if (!s.take_output(p->what)) {
         destroy(p);
@@ -368,6 +358,7 @@ void uring_reactor::send_all() noexcept {
 
 // The kernel reads at once what its cache has. For all else it has threads of its own.
 bool uring_reactor::submit(file_request& r) noexcept {
+    if (!has_room()) return false; // a guest cannot make room
     const file_call& c = r.call;
     u8 opcode;
     switch (c.what) {
@@ -388,7 +379,7 @@ bool uring_reactor::submit(file_request& r) noexcept {
 }
 
 void uring_reactor::wait(i64 timeout_ns) noexcept {
-    if (any()) return;
+    if (any() || accepting_) return;
     __kernel_timespec limit{.tv_sec = timeout_ns / 1'000'000'000,
                             .tv_nsec = timeout_ns % 1'000'000'000};
     io_uring_getevents_arg argument{};
@@ -398,17 +389,85 @@ void uring_reactor::wait(i64 timeout_ns) noexcept {
 }
 
 bool uring_reactor::poll(loop& on) noexcept {
+    bool owner = &this_loop() == &on;
+    if (unlikely(watched_)) {
+        u64 count;
+        (void)!::read(alarm_, &count, sizeof count);
+        if (owner) watch_ring(false);
+    }
     // The kernel delivers finished results only when it is entered.
-    if (pending_ > 0 || (!any() && !entered_)) enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
-    entered_ = false;
+    if (owner && (pending_ > 0 || (!any() && !entered_)))
+        enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    if (owner) entered_ = false;
     int n = 0;
-    for (; n < results_a_turn && any(); n++) {
+    for (; n < results_a_turn && any() && (owner || has_room()); n++) {
         io_uring_cqe result = cqes_[*cq_head_ & *cq_mask_];
         __atomic_store_n(cq_head_, *cq_head_ + 1, __ATOMIC_RELEASE);
         dispatch(on, result);
     }
-    if (pending_ > 0) enter(0, 0, nullptr, 0);
+    for (int i = 0; i < listeners_a_turn && accepting_; i++, n++) accept_from_one(on);
+    if (!owner) interrupt_owner();
+    else if (pending_ > 0) enter(0, 0, nullptr, 0);
     return n > 0;
+}
+
+// Has the kernel signal the alarm. Only on the ring's thread. Linux 6.18 drops all but the first
+// signals for results that another eventfd has caused. So a loop that waits for its alarm is woken
+// by other means, and signals come by a pipe.
+void uring_reactor::register_alarm() noexcept {
+    if (registered_.load(order::acquire) != 0) return;
+    syscall(SYS_io_uring_register, ring_, IORING_REGISTER_EVENTFD, &alarm_, 1);
+    registered_.store(1, order::release);
+}
+
+// While it is off, the alarm costs the kernel nothing but a look at this word.
+void uring_reactor::watch_ring(bool on) noexcept {
+    if (watched_ == on) return;
+    watched_ = on;
+    __atomic_store_n(cq_flags_, on ? 0 : IORING_CQ_EVENTFD_DISABLED, __ATOMIC_SEQ_CST);
+}
+
+// Whether the kernel has results that it delivers when the ring's thread enters it.
+bool uring_reactor::undelivered() const noexcept {
+    pollfd ring{ring_, POLLIN, 0};
+    return !any() && ::poll(&ring, 1, 0) == 1;
+}
+
+// The alarm is on before the check for results, so none comes unnoticed between the two.
+bool uring_reactor::settle(bool owner) noexcept {
+    if (owner) register_alarm();
+    watch_ring(true);
+    if (owner && pending_ > 0) enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    if (accepting_ || (any() && (owner || has_room()))) return false;
+    if (owner) return !undelivered();
+    interrupt_owner();
+    return true;
+}
+
+// A guest. One signal at a time: its handler takes all that is there.
+void uring_reactor::interrupt_owner() noexcept {
+    if (unanswered()) return;
+    pending_ = *sq_tail_ - __atomic_load_n(sq_head_, __ATOMIC_ACQUIRE);
+    if (registered_.load(order::acquire) != 0 && pending_ == 0 && !undelivered()) return;
+    interrupts_.store(interrupts_.load(order::relaxed) + 1, order::seq_cst);
+    syscall(SYS_tgkill, getpid(), thread_, SIGURG);
+}
+
+// The kernel takes only requests that are complete, so it does not matter what the thread was
+// doing. It delivers some results at a time.
+void uring_reactor::interrupted() noexcept {
+    u32 sent = interrupts_.load(order::seq_cst);
+    if (sent == answers_.load(order::relaxed)) return;
+    register_alarm();
+    for (int i = 0; i < enters_a_signal; i++) {
+        u32 delivered = __atomic_load_n(cq_tail_, __ATOMIC_ACQUIRE);
+        u32 ready = __atomic_load_n(sq_tail_, __ATOMIC_ACQUIRE) -
+                    __atomic_load_n(sq_head_, __ATOMIC_ACQUIRE);
+        syscall(SYS_io_uring_enter, ring_, ready, 0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+        if (__atomic_load_n(cq_tail_, __ATOMIC_ACQUIRE) == delivered) break;
+    }
+    answers_.store(sent, order::seq_cst);
+    wake_guest();
 }
 
 void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result) noexcept {
@@ -430,9 +489,9 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     auto what = static_cast<op>(result.user_data & 7);
     if (what == op_cancel) return;
     if (what == op_own) {
-        if ((result.user_data & ~u64(7)) == 0) return submit_wake();
-        accept_all(on);
-        return submit_listeners();
+        if ((result.user_data & ~u64(7)) == 0) submit_wake();
+        else accepting_ = true;
+        return;
     }
     if (what == op_file) {
         reinterpret_cast<file_request*>(result.user_data & ~u64(7))->finished(on, result.res);
@@ -461,6 +520,7 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     }
     // The request counts as in in_flight until its channel has been called: so a channel that
     // forgets itself meanwhile is not freed.
+    on.take_in_hand(c);
     if (what == op_read) read_result(on, c, result);
     else if ((what == op_out || what == op_end) && !cancelled && !c.releasing)
         c.ready(on, bit_of(what));
@@ -470,17 +530,34 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     }
     if (c.releasing && c.in_flight == 0) {
         on.mail(c, mail_retire);
-        return;
+    } else {
+        locked l(c.guard);
+        update(c);
     }
-    locked l(c.guard);
-    update(c);
+    on.put_down(c);
+}
+
+// C functions of a program that block are interrupted too. Most go on by themselves.
+void expect_interrupts() noexcept {
+    struct sigaction how {};
+    how.sa_handler = [](int) {
+        int saved = errno;
+        worker* w = self();
+        if (w != nullptr && w->io != nullptr) static_cast<loop*>(w->io)->interrupted();
+        errno = saved;
+    };
+    how.sa_flags = SA_RESTART | SA_ONSTACK;
+    sigaction(SIGURG, &how, nullptr);
 }
 
 } // namespace
 
 reactor* make_uring() noexcept {
     auto* r = new uring_reactor;
-    if (r->open()) return r;
+    if (r->open()) {
+        expect_interrupts();
+        return r;
+    }
     delete r;
     return nullptr;
 }

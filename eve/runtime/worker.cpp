@@ -186,14 +186,27 @@ void sleep(worker* w) noexcept {
         if (!the_scheduler.stopping.load(order::seq_cst)) w->io->wait(-1);
     }
     w->searcher = the_scheduler.idle.leave(w->id);
+    call_watchdog();
+}
+
+// Takes the pollers of workers that the watchdog has found in long bodies.
+[[gnu::cold, gnu::noinline]] void take_over(worker* w) noexcept {
+    the_scheduler.stuck.store(0, order::seq_cst);
+    for (int i = 0; i < the_scheduler.count; i++) {
+        worker* v = &the_scheduler.workers[i];
+        if (v == w || v->stuck.exchange(0, order::seq_cst) == 0) continue;
+        if (w->io->serve(*v->io)) the_scheduler.taken.fetch_add(1, order::relaxed);
+    }
+    call_watchdog();
 }
 
 // Polls for events, unless that was just done. Returns whether there were any.
 bool poll_events(worker* w, bool always) noexcept {
     u64 now = ticks();
-    if (!always && now - w->polled < poll_ticks) return false;
+    if (!always && !w->starts && now - w->polled < poll_ticks) return false;
     w->polled = now;
     begin_turn(w);
+    if (unlikely(the_scheduler.stuck.load(order::relaxed) != 0)) take_over(w);
     return w->io->poll();
 }
 

@@ -27,6 +27,9 @@ struct alignas(128) worker {
     int depth = 0; // number of nested roots and frames that it runs while waiting in a join
     u32 random = 1;
     poller* io = nullptr; // null until the worker has started
+    // Owner only. The poller that it is inside of: its own, or one that it serves; see loan.hpp.
+    poller* inside = nullptr;
+    bool starts = false; // owner only: a body has made channels, which start at the next poll
     heap* memory = nullptr;
 
     // Owner only.
@@ -38,15 +41,47 @@ struct alignas(128) worker {
     bool searcher = false;      // see idle.hpp
     int search_rounds = 128;    // rounds of the next search
     task* running = nullptr;    // for reports
-    u64 made = 0, ended = 0;    // roots. Their sums over all workers are equal at the end
+    u64 ended = 0;              // roots that ended here. See `made`
 
     // Shared: the public frames, tail << 32 | split, as indices.
     alignas(128) atomic<u64> open{0};
-    run_queue queue;      // roots that can run
-    atomic<u64> turns{0}; // of the worker's loop: written by the owner, read by the watchdog
+    run_queue queue; // roots that can run
+    // Written by the owner, read by the watchdog: turns of the worker's loop, and roots that were
+    // made here. The sums of `made` and of `ended` over all workers are equal at the end.
+    atomic<u64> turns{0};
+    atomic<u64> made{0};
+    // Written by the watchdog: the worker is in a long body, and its poller may be taken.
+    atomic<u32> stuck{0};
 
     // Owner only. The first frame of a root, handler or closure.
     frame* top() const noexcept { return floor; }
+};
+
+// Any thread. A worker runs that nobody watches: it woke, or it was away. If the watchdog has come
+// to rest, wakes it.
+void call_watchdog() noexcept;
+
+// Owner only, inside of its poller or, as a guest, of another one: while it lives, the worker runs
+// a body and the poller is lent. Does nothing for a worker that is inside none.
+class lent {
+    worker* w_;
+    poller* inside_;
+
+public:
+    explicit lent(worker* w) noexcept : w_(w), inside_(w->inside) {
+        if (!inside_) return;
+        w->inside = nullptr;
+        if (likely(inside_ == w->io)) inside_->lending.lend();
+        else inside_->lending.step_out();
+    }
+    lent(const lent&) = delete;
+    lent& operator=(const lent&) = delete;
+    ~lent() {
+        if (!inside_) return;
+        if (unlikely(inside_ != w_->io)) inside_->lending.step_in();
+        else if (unlikely(inside_->lending.take_back())) call_watchdog();
+        w_->inside = inside_;
+    }
 };
 
 // The worker of the calling thread; null on other threads.

@@ -13,7 +13,10 @@ const meeting = `extern "C" "meet.h":
     fast enter: () int
     fast leave: () int
     fast hold: (releases: int) int
+    fast hold_still: () int
+    fast say_holding: () int
     fast release: () int
+    fast opened: () int
     fast returned: () int
 `
 

@@ -129,8 +129,7 @@ main: () void:
 }
 
 // Two clients of the paper's Program 2 are served at once: their handlers only read the set of all
-// clients. Both have been served once before, since a waiting handler keeps its worker from
-// accepting new clients.
+// clients. Both have been served once before, so that both are in the set.
 func TestClientsOverlap(t *testing.T) {
 	t.Parallel()
 	program := strings.Replace(exampleText(t, "broadcast"), "@ for",

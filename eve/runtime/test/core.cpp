@@ -1,10 +1,11 @@
-// The tests of the core in one program: core [gate|task|worker|forkjoin|scope|memory]..., all
-// without arguments.
+// The tests of the core in one program: core [gate|loan|task|worker|forkjoin|scope|memory]...,
+// all without arguments.
 #include <stdio.h>
 #include <string.h>
 
 namespace eve::test {
 void test_gates();
+void test_loans();
 void test_tasks();
 void test_workers();
 void test_forkjoin();
@@ -17,8 +18,9 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*test)();
-    } all[] = {{"gate", test_gates},     {"forkjoin", test_forkjoin}, {"task", test_tasks},
-               {"worker", test_workers}, {"scope", test_scopes},      {"memory", test_memory}};
+    } all[] = {{"gate", test_gates},   {"loan", test_loans},     {"forkjoin", test_forkjoin},
+               {"task", test_tasks},   {"worker", test_workers}, {"scope", test_scopes},
+               {"memory", test_memory}};
     int done = 0;
     for (auto& t : all) {
         bool wanted = argc == 1;
