@@ -115,7 +115,7 @@ private:
     bool busy_ : 1 = false;      // data or a line is being handled
     bool pumping_ : 1 = false;   // a worker emits the input that it has read
     bool announced_ : 1 = false; // in_ was not empty when a handler of data began
-    bool adopted_ : 1 = false; // the loop has a count of it
+    bool adopted_ : 1 = false;   // the loop has a count of it
     bool started_ : 1 = false;
     bool ended_ : 1 = false;            // no more input will be read
     bool saw_end_ : 1 = false;          // end of input was read
