@@ -55,8 +55,8 @@ func parseBound(word string, star bound) (bound, bool) {
 }
 
 // chathistory answers CHATHISTORY: with messages of a room that the client is in, or with its
-// conversation with a nick. The latter needs a nick that belongs to the client's account, since any
-// other nick may have had other users before.
+// conversation with a nick. The latter needs an account, since a guest's nick may have had other
+// users before.
 func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	verb, target := strings.ToUpper(m.Param(0)), m.Param(1)
 	if verb == "TARGETS" {
@@ -138,15 +138,14 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 		return []string{folded},
 			func(s said) bool { return s.at >= since && s.target == folded && s.command != "TOPIC" }
 	}
-	self := irc.Lower(c.user.nick)
-	k := h.known[self]
-	if k == nil || k.account == "" || k.account != irc.Lower(c.user.account) || target == "" {
+	u := c.user
+	if !u.lasting() || target == "" {
 		return nil, nil
 	}
-	since := k.since
-	return []string{self, folded}, func(s said) bool {
-		return s.at >= since && s.command != "TOPIC" && (s.target == self && s.nick() == folded ||
-			s.target == folded && s.nick() == self)
+	names := slices.Clone(u.names) // a search reads them in another goroutine
+	return append(u.ownNicks(), folded), func(s said) bool {
+		return s.command != "TOPIC" && (hadNick(names, s.target, s.at) && s.nick() == folded ||
+			s.target == folded && hadNick(names, s.nick(), s.at))
 	}
 }
 

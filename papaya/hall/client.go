@@ -25,9 +25,11 @@ type Client struct {
 	Open        bool   // not encrypted: passwords are refused
 	Fingerprint string // of its certificate, in hex
 
-	sink Sink
-	caps caps
-	user *user // nil before registration
+	sink    Sink
+	caps    caps
+	user    *user // nil before registration
+	session *session
+	round   uint64 // see eachNeighbour
 
 	// Before registration.
 	nick, name, real string

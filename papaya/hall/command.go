@@ -8,7 +8,7 @@ type cmd struct {
 	words        int  // the least number of parameters
 	unregistered bool // allowed before registration
 	ask          func(h *Hall, c *Client, m *irc.Message) Entry
-	apply        func(h *Hall, u *user, m *irc.Message)
+	apply        func(h *Hall, s *session, m *irc.Message)
 	// asks says whether a line is only a question. It is for commands that have both ask and apply.
 	asks func(h *Hall, m *irc.Message) bool
 }
@@ -79,84 +79,48 @@ func noNick(_ *Hall, m *irc.Message) bool { return !mayBeNick(m.Param(0)) }
 // except the user's own.
 func (h *Hall) eachNeighbour(u *user, each func(c *Client)) {
 	h.round++
-	u.round = h.round
 	for _, m := range u.rooms {
-		for _, other := range m.room.here {
-			if other.user.round != h.round {
-				other.user.round = h.round
-				if other.user.client != nil {
-					each(other.user.client)
-				}
+		for _, c := range m.room.clients {
+			if c.user != u && c.round != h.round {
+				c.round = h.round
+				each(c)
 			}
 		}
 	}
 }
 
-func (h *Hall) nick(u *user, m *irc.Message) {
-	nick, c := m.Param(0), u.client
+func (h *Hall) nick(s *session, m *irc.Message) {
+	nick, u := m.Param(0), s.user
 	if nick == u.nick {
 		return
 	}
-	if h.taken(nick, u.account, u) {
-		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
+	if !h.claim(nick, u.account, u) {
+		h.num(s.client, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 		return
 	}
-	o := h.newOut(u, "NICK "+nick)
-	h.eachNeighbour(u, o.to)
-	o.to(c)
-	before, after := irc.Lower(u.nick), irc.Lower(nick)
-	if before != after {
-		h.remember(u)
-		h.went(u.nick)
-	}
-	u.nick = nick
-	u.source = u.nick + "!" + u.name + "@" + u.host
-	if before == after {
-		return
-	}
-	delete(h.nicks, before)
-	if k := h.known[before]; k != nil {
-		k.mark = u.inbox.at
-	}
-	for _, m := range u.rooms {
-		delete(m.room.absent, after)
-	}
-	h.takeNick(u)
-	h.came(u)
-	if c != nil {
-		h.stopCatchUp(c, nil)
-		h.catchUpInbox(u)
-	}
+	h.changeNick(u, nick)
 }
 
-func (h *Hall) away(u *user, m *irc.Message) {
-	u.away = truncate(m.Param(0), maxAway)
-	rest := "AWAY"
-	if u.away == "" {
-		h.num(u.client, irc.RPL_UNAWAY, ":You are no longer marked as being away")
+func (h *Hall) away(s *session, m *irc.Message) {
+	s.away = truncate(m.Param(0), maxAway)
+	if s.away == "" {
+		h.num(s.client, irc.RPL_UNAWAY, ":You are no longer marked as being away")
 	} else {
-		rest += " :" + u.away
-		h.num(u.client, irc.RPL_NOWAWAY, ":You have been marked as being away")
+		h.num(s.client, irc.RPL_NOWAWAY, ":You have been marked as being away")
 	}
-	o := h.newOut(u, rest)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&awayNotify != 0 {
-			o.to(c)
-		}
-	})
+	h.updateAway(s.user)
 }
 
-func (h *Hall) setname(u *user, m *irc.Message) {
-	u.real = truncate(m.Param(0), maxReal)
-	o := h.newOut(u, "SETNAME :"+u.real)
-	h.eachNeighbour(u, func(c *Client) {
+func (h *Hall) setname(s *session, m *irc.Message) {
+	s.user.real = truncate(m.Param(0), maxReal)
+	o := h.newOut(s.user, "SETNAME :"+s.user.real)
+	tell := func(c *Client) {
 		if c.caps&setname != 0 {
 			o.to(c)
 		}
-	})
-	if u.client != nil && u.client.caps&setname != 0 {
-		o.to(u.client)
 	}
+	h.eachNeighbour(s.user, tell)
+	s.user.eachClient(tell)
 }
 
 func (h *Hall) ping(c *Client, m *irc.Message) Entry {

@@ -15,6 +15,7 @@ const (
 	End     = 'X'
 	Marks   = 'M' // the client has confirmed messages
 	Account = 'A' // the client has logged in: its account, and its role if it has one
+	Oper    = 'P' // the client has the role of an account: the account and the role
 	Gone    = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
 	// of the order.
@@ -28,6 +29,7 @@ type Batch struct {
 	Run    int64
 	Number uint64
 	Time   int64 // milliseconds since 1970
+	Old    bool  // of format 1, in which each connection is a user: see apart.go
 }
 
 // An Entry is one change of state.
@@ -37,15 +39,26 @@ type Entry struct {
 	Data   []byte
 }
 
-// format is the first byte of a batch. A server refuses batches of another format.
-const format = 1
+// format is the first byte of a batch. A server also reads those of the format before, which a
+// version before it may have left, and refuses all others.
+const (
+	format    = 2
+	oldFormat = 1
+)
 
-// ErrBatch reports a batch of another program, or of a newer version.
-var ErrBatch = errors.New("not a batch of this version")
+// The errors of ReadBatch.
+var (
+	ErrBatch = errors.New("not a batch of this program")
+	ErrNewer = errors.New("a batch of a newer version: start that version")
+)
 
 // AppendBatch writes the head of a batch. Its entries follow.
 func AppendBatch(b []byte, batch Batch) []byte {
-	b = append(b, format)
+	first := byte(format)
+	if batch.Old {
+		first = oldFormat
+	}
+	b = append(b, first)
 	b = appendBytes(b, batch.Server)
 	b = binary.AppendVarint(b, batch.Run)
 	b = binary.AppendUvarint(b, batch.Number)
@@ -66,11 +79,15 @@ func appendBytes[Bytes string | []byte](b []byte, s Bytes) []byte {
 
 // ReadBatch parses the head of a batch, and returns the bytes of its entries.
 func ReadBatch(data []byte) (b Batch, rest []byte, err error) {
-	if len(data) == 0 || data[0] != format {
+	switch {
+	case len(data) == 0 || data[0] < oldFormat:
 		return b, nil, ErrBatch
+	case data[0] > format:
+		return b, nil, ErrNewer
 	}
 	r := reader{data[1:], true}
-	b = Batch{Server: string(r.bytes()), Run: r.varint(), Number: r.uvarint(), Time: r.varint()}
+	b = Batch{Server: string(r.bytes()), Run: r.varint(), Number: r.uvarint(), Time: r.varint(),
+		Old: data[0] == oldFormat}
 	if !r.ok {
 		return b, nil, ErrBatch
 	}

@@ -40,7 +40,20 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 }
 
 func FuzzReadBatch(f *testing.F) {
-	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3}), Entry{4, Said, []byte("PING")}))
+	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, false}), Entry{4, Said,
+		[]byte("PING")}))
+	for _, old := range []bool{false, true} { // two connections of one account, and a guest
+		data := AppendBatch(nil, Batch{"a", 1, 2, 3, old})
+		for id, words := range []string{"eve\neve\nhost\nEve\n\n-", "ann\nann\nhost\nAnn\nann\n+",
+			"anna\nann\nhost\nAnn\nAnn\n-\na"} {
+			data = AppendEntry(data, Entry{uint64(id), Enter, []byte(words)})
+			data = AppendEntry(data, Entry{uint64(id), Said, []byte("JOIN #tea")})
+		}
+		data = AppendEntry(data, Entry{0, Account, []byte("ann\no")})
+		data = AppendEntry(data, Entry{1, Said, []byte("NICK eve")})
+		data = AppendEntry(data, Entry{2, End, []byte("+\nbye")})
+		f.Add(AppendEntry(data, Entry{1, Order, []byte("forget\nann\nremoved")}))
+	}
 	f.Add([]byte{1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, rest, err := ReadBatch(data)

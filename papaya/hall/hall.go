@@ -23,7 +23,7 @@ const (
 	maxKey     = 30
 	maxHistory = 200  // messages in one answer to CHATHISTORY
 	maxAbsent  = 10e3 // absent members of one room
-	maxKnown   = 1e6  // nicks with a record
+	maxKnown   = 1e6  // nicks of guests with a record
 	maxRooms   = 100e3
 	// A client gets more missed messages only while fewer bytes than this wait for it.
 	maxCatchUp = 256 << 10
@@ -70,11 +70,18 @@ type Hall struct {
 	text    []byte // the batch's lines for the text
 	stamp   []byte // now as the text has it
 	from    origin // the server and run that wrote the batch
+	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	servers map[string]*peer
-	users   map[origin]map[uint64]*user
-	nicks   map[string]*user  // the users by folded nick
-	known   map[string]*known // the records of nicks, by folded nick
-	rooms   map[string]*room  // by folded name
+	rooms   map[string]*room // by folded name
+
+	sessions map[origin]map[uint64]*session
+	nicks    map[string]*user // the users that are here, by folded nick
+	accounts map[string]*user // the users with an account, here or not, by folded account
+	held     map[string]*user // accounts, by the folded nicks that are kept for them
+	aparts   int              // users apart among those that are here
+	// known are the nicks of guests that were used: the offset up to which messages to a nick were
+	// received, by folded nick.
+	known map[string]uint64
 	// index maps a folded room or nick to the chunks of the text that have messages to it.
 	index map[string][]uint32
 
@@ -108,41 +115,6 @@ type peer struct {
 	gone   bool   // the others have declared this run lost
 }
 
-// A user is a registered client of any server.
-type user struct {
-	origin  origin
-	id      uint64
-	nick    string
-	name    string
-	host    string
-	real    string
-	account string
-	role    Role
-	away    string
-	// An invisible user (+i) is found only by those who know its nick or share a room with it.
-	invisible bool
-	secure    bool
-	since     int64
-	source    string // nick!name@host
-	inbox     mark
-	rooms     []*member
-	client    *Client // nil if the client is on another server
-	round     uint64
-}
-
-// A mark says up to which offset of the text somebody has received messages.
-type mark struct {
-	at  uint64
-	lag bool // older messages are still being sent, so newer ones do not count as received
-}
-
-// known is the record of a nick that was used, and of the messages that wait for it.
-type known struct {
-	account string // the nick's owner; empty if it has none
-	mark    uint64
-	since   uint64 // the offset from which on the nick has this owner
-}
-
 type room struct {
 	name    string
 	created int64
@@ -158,9 +130,10 @@ type room struct {
 	limit   int
 	bans    []ban
 	rights  map[string]byte   // folded account -> o or v
-	invited map[string]bool   // folded nicks
-	here    []*member         // members that are connected, in the order of their JOIN
-	absent  map[string]absent // members that are not, by folded nick
+	invited map[string]bool   // by user.key
+	here    []*member         // members that are here, in the order of their JOIN
+	clients []*Client         // their clients on this server
+	absent  map[string]uint64 // marks of the members that are not here, by user.key
 	runs    runs
 }
 
@@ -169,22 +142,14 @@ type ban struct {
 	at       int64
 }
 
-// absent is a member that is not connected. If it had an account, only that account gets the missed
-// messages.
-type absent struct {
-	mark    uint64
-	account string
-}
-
+// A member's mark is the offset of the text up to which the user has received the room's messages.
+// Any session of the user may have confirmed them.
 type member struct {
 	user  *user
 	room  *room
-	mark  mark
+	mark  uint64
 	op    bool
 	voice bool
-	// behind is set while a client of this server gets missed messages. Newer ones then wait in the
-	// text.
-	behind bool
 }
 
 // New makes an empty hall whose text begins at an offset.
@@ -194,8 +159,9 @@ func New(config Config, at uint64) *Hall {
 	}
 	return &Hall{
 		config: config, at: at,
-		servers: map[string]*peer{}, users: map[origin]map[uint64]*user{},
-		nicks: map[string]*user{}, known: map[string]*known{},
+		servers: map[string]*peer{}, sessions: map[origin]map[uint64]*session{},
+		nicks: map[string]*user{}, accounts: map[string]*user{}, held: map[string]*user{},
+		known: map[string]uint64{},
 		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{},
 		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
 	}
@@ -204,7 +170,7 @@ func New(config Config, at uint64) *Hall {
 // At returns the offset of the next line in the text.
 func (h *Hall) At() uint64 { return h.at }
 
-// Here counts clients of this server that have registered, users on all servers, and rooms.
+// Here counts clients of this server that have registered, users that are here, and rooms.
 func (h *Hall) Here() (clients, users, rooms int) {
 	for _, c := range h.clients {
 		if c.user != nil {
@@ -222,12 +188,13 @@ func (h *Hall) Begin(b Batch) bool {
 	case p == nil:
 		p = &peer{run: b.Run}
 		h.servers[b.Server] = p
-	case b.Run > p.run: // a new run of a server has no users of the last one
+	case b.Run > p.run: // a new run of a server has no sessions of the last one
 		h.disconnectAll(origin{b.Server, p.run}, "server restarted")
 		*p = peer{run: b.Run, clock: p.clock}
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
+	h.old = b.Old
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need
@@ -305,7 +272,7 @@ func (h *Hall) Silent(long time.Duration) []Entry {
 // Apply applies one entry of the batch. said is the parsed line if this server has it; otherwise
 // the line is parsed from the entry.
 func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
-	u := h.users[h.from][e.Client]
+	s := h.sessions[h.from][e.Client]
 	switch e.Kind {
 	case Enter:
 		h.enter(e)
@@ -314,7 +281,7 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Order:
 		h.order(e)
 	case Said:
-		if u == nil {
+		if s == nil {
 			return
 		}
 		if said == nil {
@@ -325,19 +292,23 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 			said = &m
 		}
 		if c := command(said.Command); c != nil && c.apply != nil {
-			h.labelled(u.client, label, func() { c.apply(h, u, said) })
+			h.labelled(s.client, label, func() { c.apply(h, s, said) })
 		}
 	case End:
-		if u != nil {
-			h.end(u, e.Data)
+		if s != nil {
+			h.end(s, e.Data)
 		}
 	case Marks:
-		if u != nil {
-			h.mark(u, e.Data)
+		if s != nil {
+			h.mark(s.user, e.Data)
 		}
 	case Account:
-		if u != nil {
-			h.account(u, string(e.Data))
+		if s != nil {
+			h.login(s, string(e.Data))
+		}
+	case Oper:
+		if s != nil {
+			h.giveRole(s.user, string(e.Data))
 		}
 	}
 }
@@ -364,14 +335,15 @@ func (h *Hall) gone(e Entry) {
 	}
 }
 
-// disconnectAll disconnects all users of a run, in the order of their numbers: all servers must use
-// the same order, and a map has none.
+// disconnectAll ends all sessions of a run, in the order of their numbers: all servers must use the
+// same order, and a map has none.
 func (h *Hall) disconnectAll(o origin, why string) {
-	users := h.users[o]
-	for _, id := range sorted(users) {
-		h.leave(users[id], why)
+	for _, id := range sorted(h.sessions[o]) {
+		if s := h.sessions[o][id]; s != nil { // it may have ended with another one
+			h.hangUp(s, why)
+		}
 	}
-	delete(h.users, o)
+	delete(h.sessions, o)
 }
 
 // record adds a line to the text, and its chunk to the index of a name. It returns the line's

@@ -130,36 +130,55 @@ func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32
 
 // A backlog is a room, or the inbox, whose missed messages a client is being sent.
 type backlog struct {
-	member *member // nil: the inbox
-	name   string  // folded; * for the inbox
-	key    string  // the name in the index
+	room   *room    // nil: the inbox
+	name   string   // folded; * for the inbox
+	keys   []string // the names in the index
 	cursor uint64
+	join   *member // the client does not know yet that it is in the room; nil: it does
+	// own are the offsets of messages that other sessions of the user have said meanwhile.
+	own map[uint64]bool
 }
 
 // waitsFor says whether a client still gets missed messages of a room, or of its inbox (nil).
-func (c *Client) waitsFor(m *member) bool {
+func (c *Client) waitsFor(r *room) bool { return c.backlog(r) != nil }
+
+func (c *Client) backlog(r *room) *backlog {
 	for _, k := range c.backlogs {
-		if k.member == m {
-			return true
+		if k.room == r {
+			return k
 		}
 	}
-	return false
+	return nil
 }
 
-// catchUp starts to send a client the missed messages of a room.
-func (h *Hall) catchUp(c *Client, in *member) {
-	if !in.mark.lag {
-		return
+// postpone leaves a message of another session of the user to the backlog of a room.
+func (c *Client) postpone(r *room, o *out) {
+	k := c.backlog(r)
+	if !o.kept {
+		return // it is not in the text
 	}
-	folded := irc.Lower(in.room.name)
-	in.behind = true
-	h.begin(c, &backlog{member: in, name: folded, key: folded, cursor: in.mark.at})
+	if k.own == nil {
+		k.own = map[uint64]bool{}
+	}
+	k.own[o.at] = true
 }
 
-// catchUpInbox starts to send a client the messages that its nick has missed.
-func (h *Hall) catchUpInbox(u *user) {
-	if u.inbox.lag {
-		h.begin(u.client, &backlog{name: "*", key: irc.Lower(u.nick), cursor: u.inbox.at})
+// catchUp starts to send a client the messages of a room that its user has missed.
+func (h *Hall) catchUp(c *Client, in *member) {
+	if in.mark < h.at {
+		h.begin(c, newBacklog(in))
+	}
+}
+
+func newBacklog(in *member) *backlog {
+	folded := irc.Lower(in.room.name)
+	return &backlog{room: in.room, name: folded, keys: []string{folded}, cursor: in.mark}
+}
+
+// catchUpInbox starts to send a client the messages to its user that the user has missed.
+func (h *Hall) catchUpInbox(c *Client) {
+	if u := c.user; u.inbox < h.at {
+		h.begin(c, &backlog{name: "*", keys: u.ownNicks(), cursor: u.inbox})
 	}
 }
 
@@ -192,19 +211,22 @@ func (h *Hall) step(c *Client) {
 		return
 	}
 	k := c.backlogs[0]
-	list := h.index[k.key]
+	if k.join != nil {
+		h.show(c, k.join)
+		k.join = nil
+	}
+	list := h.index[k.keys[0]]
+	if len(k.keys) > 1 {
+		list = h.chunksOf(k.keys)
+	}
 	i := sort.Search(len(list),
 		func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
 	if i == len(list) || c.user == nil {
-		if k.member != nil {
-			k.member.behind = false
-		}
 		c.backlogs = c.backlogs[1:]
 		return
 	}
-	self := irc.Lower(c.user.nick)
 	h.eachIn(list[i], k.cursor, func(s said) {
-		if s.target == k.key && s.command != "TOPIC" && s.nick() != self {
+		if k.wants(c.user, s) {
 			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, kept: true,
 				at: s.at}
 			o.to(c)
@@ -213,18 +235,30 @@ func (h *Hall) step(c *Client) {
 	})
 	k.cursor = min(h.at, (uint64(list[i])+1)<<chunkBits)
 	if i == len(list)-1 && k.cursor == h.at { // that was the last chunk
-		if k.member != nil {
-			k.member.behind = false
-		}
 		c.backlogs = c.backlogs[1:]
 	}
 }
 
+// wants says whether a message is one that the user has missed.
+func (k *backlog) wants(u *user, s said) bool {
+	if s.command == "TOPIC" || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+		return false
+	}
+	if k.room == nil {
+		return u.isOwn(s.target, s.at)
+	}
+	return s.target == k.name
+}
+
 // stopCatchUp stops sending missed messages: of a room that the client has left, or of the inbox
 // (nil) of a nick that it has changed.
-func (h *Hall) stopCatchUp(c *Client, m *member) {
+func (h *Hall) stopCatchUp(c *Client, in *member) {
+	var r *room
+	if in != nil {
+		r = in.room
+	}
 	for i, k := range c.backlogs {
-		if k.member == m {
+		if k.room == r {
 			c.backlogs = append(c.backlogs[:i:i], c.backlogs[i+1:]...)
 			return
 		}

@@ -2,7 +2,6 @@ package hall
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -83,14 +82,15 @@ func (h *Hall) mark(u *user, data []byte) {
 	}
 }
 
-// had moves the marks of all rooms to an offset, except in rooms where the user lags.
+// had moves the marks of all rooms to an offset that a session has confirmed, except in rooms where
+// that session lags.
 func (u *user) had(at uint64, lags map[string]uint64) {
-	move := func(m *mark, name string) {
+	move := func(mark *uint64, name string) {
 		if behind, ok := lags[name]; ok {
-			*m = mark{max(m.at, behind), true}
+			*mark = max(*mark, behind)
 			return
 		}
-		*m = mark{at: max(m.at, at)}
+		*mark = max(*mark, at)
 	}
 	move(&u.inbox, "*")
 	for _, in := range u.rooms {
@@ -118,35 +118,11 @@ func (h *Hall) Ended(c *Client, inOrder bool, why string) (Entry, bool) {
 	return Entry{Client: c.ID, Kind: End, Data: []byte(words + "\n" + why)}, true
 }
 
-// end removes a user whose connection has ended.
-func (h *Hall) end(u *user, data []byte) {
+// end ends a session whose connection has ended.
+func (h *Hall) end(s *session, data []byte) {
 	words, why, _ := strings.Cut(string(data), "\n")
 	if strings.HasPrefix(words, "+") {
-		u.had(h.at, parseLags(words[1:]))
+		s.user.had(h.at, parseLags(words[1:]))
 	}
-	h.leave(u, truncate(why, maxTopic))
-}
-
-// leave disconnects a user, who stays an absent member of its rooms.
-func (h *Hall) leave(u *user, why string) {
-	o := h.newOut(u, "QUIT :"+why)
-	h.eachNeighbour(u, o.to)
-	folded := irc.Lower(u.nick)
-	for _, in := range slices.Clone(u.rooms) {
-		if len(in.room.absent) < maxAbsent {
-			in.room.absent[folded] = absent{mark: in.mark.at, account: irc.Lower(u.account)}
-		}
-		h.remove(in)
-	}
-	if k := h.known[folded]; k != nil {
-		k.mark = max(k.mark, u.inbox.at)
-	}
-	delete(h.nicks, folded)
-	h.remember(u)
-	h.went(u.nick)
-	delete(h.users[u.origin], u.id)
-	if u.client != nil {
-		h.close(u.client, why)
-		u.client = nil
-	}
+	h.hangUp(s, truncate(why, maxTopic))
 }

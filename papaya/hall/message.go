@@ -9,8 +9,8 @@ import (
 
 // message applies PRIVMSG and NOTICE: it writes the message into the text and sends it. A NOTICE is
 // never answered with an error.
-func (h *Hall) message(u *user, m *irc.Message) {
-	c := u.client
+func (h *Hall) message(s *session, m *irc.Message) {
+	c := s.client
 	if m.Command == "NOTICE" {
 		c = nil
 	}
@@ -24,7 +24,7 @@ func (h *Hall) message(u *user, m *irc.Message) {
 	}
 	tags := ownTags(m.Tags)
 	if !strings.Contains(m.Params[0], ",") {
-		h.messageTo(u, c, m.Command, m.Params[0], m.Params[1], tags)
+		h.messageTo(s, c, m.Command, m.Params[0], m.Params[1], tags)
 		return
 	}
 	for i, target := range strings.Split(m.Params[0], ",") {
@@ -33,23 +33,28 @@ func (h *Hall) message(u *user, m *irc.Message) {
 			return
 		}
 		if target != "" {
-			h.messageTo(u, c, m.Command, target, m.Params[1], tags)
+			h.messageTo(s, c, m.Command, target, m.Params[1], tags)
 		}
 	}
 }
 
-func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string) {
+// messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
+func (h *Hall) messageTo(s *session, c *Client, command, target, text, tags string) {
+	u := s.user
 	if target[0] == '#' {
 		if r := h.writable(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
 			o := h.tell(u, command, r.name, text, tags)
 			h.toRoom(r, u, o, 0)
-			h.echo(u, o)
+			h.toOwn(s, o, r, 0)
 		}
 		return
 	}
 	folded := irc.Lower(target)
-	to, k := h.nicks[folded], h.known[folded]
-	if to == nil && k == nil {
+	to := h.nicks[folded]
+	if to == nil && !h.old {
+		to = h.holder(folded) // an account that is away, or that has another nick now
+	}
+	if to == nil && !h.isKnown(folded) {
 		h.num(c, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
 		return
 	}
@@ -61,15 +66,21 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	}
 	o := h.tell(u, command, target, text, tags)
 	if to != nil {
-		if oc := to.client; oc != nil && !oc.waitsFor(nil) {
-			o.apart(oc)
-			oc.sent = h.at
-		}
+		to.eachClient(func(c *Client) {
+			if !c.waitsFor(nil) {
+				o.apart(c)
+				c.sent = h.at
+			}
+		})
 		if to.away != "" {
 			h.num(c, irc.RPL_AWAY, to.nick+" :"+to.away)
 		}
 	}
-	h.echo(u, o)
+	if to == u { // the other sessions have it already
+		h.echo(s, o)
+	} else {
+		h.toOwn(s, o, nil, 0)
+	}
 }
 
 // writable returns the room if the user may talk in it. Otherwise it answers with the reason and
@@ -117,9 +128,28 @@ func (h *Hall) tell(u *user, command, target, text, tags string) *out {
 	return &h.told
 }
 
-func (h *Hall) echo(u *user, o *out) {
-	if c := u.client; c != nil && c.caps&echoMessage != 0 {
+// echo sends a session what it has said, if it has requested that.
+func (h *Hall) echo(s *session, o *out) {
+	if c := s.client; c != nil && c.caps&echoMessage != 0 {
 		o.to(c)
+	}
+}
+
+// toOwn sends what a session has said to the other sessions of its user that have all capabilities
+// of want, and echoes it. A client that still gets missed messages of the room r gets it with them.
+func (h *Hall) toOwn(s *session, o *out, r *room, want caps) {
+	for _, other := range s.user.sessions {
+		c := other.client
+		switch {
+		case c == nil || c.caps&want != want:
+		case other == s:
+			h.echo(s, o)
+		case r != nil && len(c.backlogs) > 0 && c.waitsFor(r):
+			c.postpone(r, o)
+		default:
+			o.to(c)
+			c.sent = h.at
+		}
 	}
 }
 
@@ -139,8 +169,8 @@ func ownTags(tags map[string]string) string {
 
 // tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message. It is not
 // written into the text.
-func (h *Hall) tagmsg(u *user, m *irc.Message) {
-	tags := ownTags(m.Tags)
+func (h *Hall) tagmsg(s *session, m *irc.Message) {
+	tags, u := ownTags(m.Tags), s.user
 	if tags == "" {
 		return
 	}
@@ -152,21 +182,27 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		o.tags = tags
 		o.id = h.tagID()
 		if target[0] == '#' {
-			if r := h.writable(u, u.client, target); r != nil {
+			if r := h.writable(u, s.client, target); r != nil {
 				h.toRoom(r, u, o, messageTags)
-				h.echoTags(u, o)
+				h.toOwn(s, o, r, messageTags)
 			}
 			continue
 		}
 		to := h.nicks[irc.Lower(target)]
 		if to == nil {
-			h.num(u.client, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
+			h.num(s.client, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
 			continue
 		}
-		if to.client != nil && to.client.caps&messageTags != 0 {
-			o.apart(to.client)
+		to.eachClient(func(c *Client) {
+			if c.caps&messageTags != 0 {
+				o.apart(c)
+			}
+		})
+		if to != u {
+			h.toOwn(s, o, nil, messageTags)
+		} else if s.client != nil && s.client.caps&messageTags != 0 {
+			h.echo(s, o)
 		}
-		h.echoTags(u, o)
 	}
 }
 
@@ -180,12 +216,6 @@ func (h *Hall) tagID() string {
 	}
 	return strconv.FormatInt(h.from.run, 36) + "." + strconv.FormatUint(number, 36) + "." +
 		strconv.FormatUint(h.tagged, 36)
-}
-
-func (h *Hall) echoTags(u *user, o *out) {
-	if u.client != nil && u.client.caps&messageTags != 0 {
-		h.echo(u, o)
-	}
 }
 
 // Refuse answers a line that the log has refused. It returns false if the line is no message; such

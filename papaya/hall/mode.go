@@ -87,11 +87,12 @@ func (u *user) modes() string {
 	return line
 }
 
-// setUserMode changes a user's own modes. With -o a session gives up its role until the next login;
+// setUserMode changes a user's own modes. With -o a user gives up its role until the next login;
 // nobody gets one by +o.
-func (h *Hall) setUserMode(u *user, m *irc.Message) {
+func (h *Hall) setUserMode(s *session, m *irc.Message) {
+	u := s.user
 	if h.nicks[irc.Lower(m.Param(0))] != u {
-		h.num(u.client, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
+		h.num(s.client, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
 		return
 	}
 	done, sign, unknown := change{}, byte('+'), false
@@ -106,7 +107,7 @@ func (h *Hall) setUserMode(u *user, m *irc.Message) {
 			}
 		case 'o':
 			if sign == '-' && u.role.runs() {
-				u.role = Member
+				u.role, u.oper = Member, ""
 				done.add(sign, letter, "")
 			}
 		default:
@@ -114,24 +115,24 @@ func (h *Hall) setUserMode(u *user, m *irc.Message) {
 		}
 	}
 	if done.letters != "" {
-		h.newOut(u, "MODE "+u.nick+" "+done.letters).to(u.client)
+		u.eachClient(h.newOut(u, "MODE "+u.nick+" "+done.letters).to)
 	}
 	if unknown {
-		h.num(u.client, irc.ERR_UMODEUNKNOWNFLAG, ":Unknown MODE flag")
+		h.num(s.client, irc.ERR_UMODEUNKNOWNFLAG, ":Unknown MODE flag")
 	}
 }
 
-func (h *Hall) setMode(u *user, m *irc.Message) {
+func (h *Hall) setMode(s *session, m *irc.Message) {
 	if m.Param(0) != "" && m.Param(0)[0] != '#' {
-		h.setUserMode(u, m)
+		h.setUserMode(s, m)
 		return
 	}
-	r, in := h.membership(u, m.Param(0))
+	r, in := h.membership(s, m.Param(0))
 	if r == nil {
 		return
 	}
 	if !in.op {
-		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
+		h.num(s.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	}
 	done, words, sign := change{}, m.Params[2:], byte('+')
@@ -158,16 +159,16 @@ func (h *Hall) setMode(u *user, m *irc.Message) {
 		case 'l':
 			setLimit(r, sign, next, &done)
 		case 'b':
-			h.setBan(u, r, sign, next(), &done)
+			h.setBan(s, r, sign, next(), &done)
 		case 'o', 'v':
-			h.setRight(u, r, sign, letter, next(), &done)
+			h.setRight(s, r, sign, letter, next(), &done)
 		default:
-			h.num(u.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
+			h.num(s.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
 				" :is unknown mode char to me")
 		}
 	}
 	if done.letters != "" {
-		h.tellAll(r, h.newOut(u, "MODE "+r.name+" "+done.letters+done.words))
+		h.tellAll(r, h.newOut(s.user, "MODE "+r.name+" "+done.letters+done.words))
 	}
 }
 
@@ -197,7 +198,7 @@ func setLimit(r *room, sign byte, next func() string, done *change) {
 	}
 }
 
-func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
+func (h *Hall) setBan(s *session, r *room, sign byte, word string, done *change) {
 	if word == "" || strings.ContainsAny(word, " ") {
 		return
 	}
@@ -207,10 +208,10 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 	case sign == '-' && at >= 0:
 		r.bans = slices.Delete(r.bans, at, at+1)
 	case sign == '+' && at < 0 && len(r.bans) >= maxBans:
-		h.num(u.client, irc.ERR_BANLISTFULL, r.name+" "+mask+" :Channel ban list is full")
+		h.num(s.client, irc.ERR_BANLISTFULL, r.name+" "+mask+" :Channel ban list is full")
 		return
 	case sign == '+' && at < 0:
-		r.bans = append(r.bans, ban{mask: mask, by: u.nick, at: h.now})
+		r.bans = append(r.bans, ban{mask: mask, by: s.user.nick, at: h.now})
 	default:
 		return
 	}
@@ -218,17 +219,17 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 }
 
 // setRight makes a member operator or gives it voice. An account keeps the right.
-func (h *Hall) setRight(u *user, r *room, sign, letter byte, word string, done *change) {
+func (h *Hall) setRight(s *session, r *room, sign, letter byte, word string, done *change) {
 	to := h.nicks[irc.Lower(word)].in(r)
 	if word == "" {
 		return
 	}
 	if h.nicks[irc.Lower(word)] == nil {
-		h.num(u.client, irc.ERR_NOSUCHNICK, middle(word)+" :No such nick/channel")
+		h.num(s.client, irc.ERR_NOSUCHNICK, middle(word)+" :No such nick/channel")
 		return
 	}
 	if to == nil {
-		h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(word)+" "+r.name+
+		h.num(s.client, irc.ERR_USERNOTINCHANNEL, middle(word)+" "+r.name+
 			" :They aren't on that channel")
 		return
 	}

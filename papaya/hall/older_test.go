@@ -2,6 +2,7 @@ package hall
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"strings"
@@ -13,21 +14,7 @@ import (
 // of each server, and that had followed a clock an hour ahead. Nothing of it is lost, the time of
 // the log is corrected, and no server is declared lost.
 func TestAStateOfAnOlderVersion(t *testing.T) {
-	old, err := os.ReadFile("testdata/before-clocks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := h.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := without(t, state, "Clock"), without(t, old, "Clock"); !bytes.Equal(got, want) {
-		t.Errorf("it is kept as\n%s\nand was\n%s", got, want)
-	}
+	h := upgraded(t, "before-clocks")
 	right := h.now - time.Hour.Milliseconds()
 	for n := range int64(5) {
 		right += 4000
@@ -47,6 +34,116 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 	}
 }
 
+// upgraded loads a state of an older version, and compares what is saved of it with the file
+// NAME-upgraded.json.
+func upgraded(t *testing.T, name string) *Hall {
+	t.Helper()
+	old, err := os.ReadFile("testdata/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Server: "a", Name: "chat", Text: &memory{}}
+	h, err := Load(config, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := h.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, append(state, '\n'), "", " "); err != nil {
+		t.Fatal(err)
+	}
+	golden := "testdata/" + name + "-upgraded.json"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("it becomes\n%s\nwant %s, %v\n`go test ./papaya/hall -update` rewrites it",
+			got.Bytes(), golden, err)
+	}
+	h = loaded(t, config, state)
+	again, err := h.Save()
+	if err != nil || !bytes.Equal(again, state) {
+		t.Errorf("saved again it is\n%s\n%v", again, err)
+	}
+	return h
+}
+
+func loaded(t *testing.T, config Config, state []byte) *Hall {
+	t.Helper()
+	h, err := Load(config, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestBatchesOfTheOlderFormat: the version before sessions has saved testdata/format2.json on a
+// server, has written the batches of format1-batches.hex after it, and was killed. The text becomes
+// what that version has written, byte for byte. Then the accounts come, by today's rules.
+func TestBatchesOfTheOlderFormat(t *testing.T) {
+	h := upgraded(t, "format2")
+	batches, err := os.ReadFile("testdata/format1-batches.hex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/format1.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := string(text[h.At():]), ""
+	for line := range strings.Lines(string(batches)) {
+		data, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, rest, err := ReadBatch(data)
+		if err != nil || !b.Old || !h.Begin(b) {
+			t.Fatalf("%s: %+v, %v", line, b, err)
+		}
+		for len(rest) > 0 {
+			var e Entry
+			if e, rest, err = ReadEntry(rest); err != nil {
+				t.Fatal(err)
+			}
+			h.Apply(e, nil, "")
+		}
+		_, lines := h.Lines()
+		got += string(lines)
+		state, err := h.Save()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h = loaded(t, h.config, state) // it may be killed again at any time
+	}
+	if got != want {
+		t.Errorf("the text becomes\n%s\nwant\n%s", got, want)
+	}
+	state, err := h.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}, now: h.now}
+	for _, name := range []string{"a", "b"} {
+		s := &node{name: name, run: 2, text: memory{bytes.Clone(text)}}
+		s.hall = loaded(t, p.config(s), state)
+		p.halls[name] = s
+	}
+	for _, name := range []string{"a", "b"} { // the runs of the older version have ended
+		p.log(p.halls[name], Entry{}, nil)
+	}
+	script, err := os.ReadFile("testdata/upgrade.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.play("testdata/upgrade.script", string(script))
+}
+
 // TestAStateOfANewerVersion: a state with an unknown key at any level is refused, and so is another
 // format. A program that ignored the key would save the state without it.
 func TestAStateOfANewerVersion(t *testing.T) {
@@ -61,9 +158,9 @@ func TestAStateOfANewerVersion(t *testing.T) {
 			`newer version: json: unknown field "Later"`},
 		"a key of a room": {`"Created"`, `"Later":{},"Created"`,
 			`newer version: json: unknown field "Later"`},
-		"the next format": {`"Format":1`, `"Format":3,"Later":1`,
-			"the format 3, and this version reads 1 to 2"},
-		"no format": {`"Format":1,`, "", "the format 0, and this version reads 1 to 2"},
+		"the next format": {`"Format":1`, `"Format":4,"Later":1`,
+			"the format 4, and this version reads 1 to 3"},
+		"no format": {`"Format":1,`, "", "the format 0, and this version reads 1 to 3"},
 	} {
 		other := bytes.Replace(state, []byte(c.old), []byte(c.new), 1)
 		if bytes.Equal(other, state) {
@@ -74,21 +171,28 @@ func TestAStateOfANewerVersion(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
+	if _, _, err := ReadBatch([]byte{format + 1, 0, 0, 0, 0}); err != ErrNewer {
+		t.Errorf("a batch of the next format: %v, want %v", err, ErrNewer)
+	}
 }
 
-// without returns a state without its format and without one key of its servers.
-func without(t *testing.T, state []byte, key string) []byte {
-	var s map[string]any
-	if err := json.Unmarshal(state, &s); err != nil {
-		t.Fatal(err)
+// FuzzLoad: a damaged state is refused, or what it says can be saved again.
+func FuzzLoad(f *testing.F) {
+	for _, name := range []string{"before-clocks", "format2", "before-clocks-upgraded",
+		"format2-upgraded"} {
+		state, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(state)
 	}
-	delete(s, "Format")
-	for _, server := range s["Servers"].(map[string]any) {
-		delete(server.(map[string]any), key)
-	}
-	out, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	f.Fuzz(func(t *testing.T, state []byte) {
+		h, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, state)
+		if err != nil {
+			return
+		}
+		if _, err := h.Save(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -2,8 +2,9 @@ package hall
 
 import "interleave/papaya/irc"
 
-// oper logs a user in to the account of an operator or administrator (OPER). There are no other
-// operators, so whoever takes the role from the account takes it from its sessions, too.
+// oper gives a user the role of the account of an operator or administrator (OPER), but not the
+// account. There are no other operators, so whoever takes the role from the account takes it from
+// such users, too.
 func (h *Hall) oper(c *Client, m *irc.Message) Entry {
 	switch {
 	case c.Open:
@@ -27,10 +28,9 @@ func (h *Hall) opered(c *Client, account string, role Role, why string) (Entry, 
 	case !role.runs():
 		h.num(c, irc.ERR_NOOPERHOST, ":The account is no operator's")
 	default:
-		h.num(c, irc.RPL_LOGGEDIN, c.user.source+" "+account+" :You are now logged in as "+account)
 		h.num(c, irc.RPL_YOUREOPER, ":You are now an IRC operator")
 		h.say(c, "MODE "+c.user.nick+" +o")
-		return Entry{Client: c.ID, Kind: Account, Data: []byte(account + "\n" + role.String())},
+		return Entry{Client: c.ID, Kind: Oper, Data: []byte(account + "\n" + role.String())},
 			true
 	}
 	return Entry{}, false

@@ -10,7 +10,7 @@ import (
 
 // The verbs of administrators' orders. An order goes through the log, so all servers obey it.
 const (
-	EndNick    = "end"    // NICK WHY: ends the session
+	EndNick    = "end"    // NICK WHY: ends the sessions of the user
 	EndAccount = "logout" // ACCOUNT WHY: ends all sessions of the account
 	// Forget ACCOUNT WHY ends all sessions of the account and removes its rights in rooms. A later
 	// account of that name is another.
@@ -49,7 +49,7 @@ func (h *Hall) order(e Entry) {
 	switch words[0] {
 	case EndNick:
 		if u := h.nicks[name]; u != nil {
-			h.leave(u, why)
+			h.depart(u, why)
 		}
 	case EndAccount:
 		h.endAll(name, why)
@@ -58,7 +58,7 @@ func (h *Hall) order(e Entry) {
 		h.forgetAccount(name)
 	case GiveRole:
 		for _, u := range h.nicks {
-			if irc.Lower(u.account) == name {
+			if name != "" && (u.is(name) || u.oper == name) {
 				u.role = parseRole(words[2])
 			}
 		}
@@ -83,8 +83,8 @@ func (h *Hall) order(e Entry) {
 // endAll ends all sessions of an account.
 func (h *Hall) endAll(account, why string) {
 	for _, nick := range sorted(h.nicks) {
-		if u := h.nicks[nick]; irc.Lower(u.account) == account {
-			h.leave(u, why)
+		if u := h.nicks[nick]; u != nil && account != "" && u.is(account) {
+			h.depart(u, why)
 		}
 	}
 }
@@ -92,9 +92,20 @@ func (h *Hall) endAll(account, why string) {
 // forgetAccount removes everything that an account has, so that a later account of that name gets
 // nothing of it.
 func (h *Hall) forgetAccount(account string) {
-	for nick, k := range h.known {
-		if k.account == account {
-			delete(h.known, nick)
+	if account == "" {
+		return
+	}
+	if u := h.accounts[account]; u != nil {
+		for _, t := range u.names {
+			if h.held[t.nick] == u {
+				delete(h.held, t.nick)
+			}
+		}
+		delete(h.accounts, account)
+	}
+	for _, u := range h.nicks {
+		if u.oper == account {
+			u.role, u.oper = Member, ""
 		}
 	}
 	for _, name := range sorted(h.rooms) {
@@ -103,11 +114,8 @@ func (h *Hall) forgetAccount(account string) {
 		if r.founder == account {
 			r.founder = ""
 		}
-		for nick, a := range r.absent {
-			if a.account == account {
-				delete(r.absent, nick)
-			}
-		}
+		delete(r.absent, accountKey(account))
+		delete(r.invited, accountKey(account))
 		h.removeEmpty(r)
 	}
 }
@@ -116,7 +124,8 @@ func (h *Hall) forgetAccount(account string) {
 func (h *Hall) kickFrom(r *room, nick, why string) {
 	m := h.nicks[nick].in(r)
 	if m == nil {
-		delete(r.absent, nick)
+		key, _ := h.absentee(r, nick)
+		delete(r.absent, key)
 		h.removeEmpty(r)
 		return
 	}
@@ -126,7 +135,7 @@ func (h *Hall) kickFrom(r *room, nick, why string) {
 	h.remove(m)
 }
 
-// A Session is a user as administrators see it.
+// A Session is one connection of a user as administrators see it.
 type Session struct {
 	Nick    string    `json:"nick"`
 	Account string    `json:"account,omitempty"`
@@ -149,17 +158,20 @@ type Room struct {
 	Since   time.Time `json:"since"`
 }
 
-// Sessions lists the users on all servers, by nick.
+// Sessions lists the sessions on all servers, by nick; those of one user from the oldest on.
 func (h *Hall) Sessions() []Session {
 	out := make([]Session, 0, len(h.nicks))
 	for _, nick := range sorted(h.nicks) {
 		u := h.nicks[nick]
-		s := Session{Nick: u.nick, Account: u.account, Role: u.role.String(), Host: u.host,
-			Secure: u.secure, Server: u.origin.server, Since: time.UnixMilli(u.since).UTC()}
+		var rooms []string
 		for _, m := range u.rooms {
-			s.Rooms = append(s.Rooms, m.room.name)
+			rooms = append(rooms, m.room.name)
 		}
-		out = append(out, s)
+		for _, s := range u.sessions {
+			out = append(out, Session{Nick: u.nick, Account: u.account, Role: u.role.String(),
+				Host: s.host, Secure: s.secure, Server: s.origin.server,
+				Since: time.UnixMilli(s.since).UTC(), Rooms: rooms})
+		}
 	}
 	return out
 }

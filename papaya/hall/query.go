@@ -93,7 +93,7 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.RPL_WHOISOPERATOR, u.nick+" :is an operator")
 	case Guest, Member:
 	}
-	if u.secure {
+	if u.secure() {
 		h.num(c, irc.RPL_WHOISSECURE, u.nick+" :is using a secure connection")
 	}
 	h.num(c, irc.RPL_ENDOFWHOIS, u.nick+" :End of WHOIS")

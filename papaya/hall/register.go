@@ -150,8 +150,8 @@ func (h *Hall) nickUnregistered(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.ERR_NONICKNAMEGIVEN, ":No nickname given")
 	case !mayBeNick(nick):
 		h.num(c, irc.ERR_ERRONEUSNICKNAME, middle(nick)+" :Erroneous nickname")
-	// A client may log in before CAP END, so the owner of the nick is checked again then.
-	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil):
+	// A client may log in before CAP END. Its account may have the nick, which is checked then.
+	case !(c.negotiating && h.full()) && !h.mayHave(nick, c.account, nil):
 		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 	case !c.entering:
 		c.nick = nick
@@ -166,16 +166,6 @@ func middle(word string) string {
 		return "*"
 	}
 	return word
-}
-
-// taken says whether another user has the nick, or another account owns it.
-func (h *Hall) taken(nick, account string, self *user) bool {
-	folded := irc.Lower(nick)
-	if other := h.nicks[folded]; other != nil && other != self {
-		return true
-	}
-	k := h.known[folded]
-	return k != nil && k.account != "" && k.account != irc.Lower(account)
 }
 
 func (h *Hall) userCommand(c *Client, m *irc.Message) Entry {
@@ -247,71 +237,74 @@ func (h *Hall) register(c *Client) Entry {
 	return Entry{Kind: Enter, Data: []byte(words)}
 }
 
-// enter registers a user, unless another user has taken the nick in the meantime.
+// enter registers a client: as a guest, or as a session of its account. It is refused if its nick
+// is another user's.
 func (h *Hall) enter(e Entry) {
 	words := strings.Split(string(e.Data), "\n")
-	if len(words) < 6 || h.users[h.from][e.Client] != nil {
+	if len(words) < 6 || h.sessions[h.from][e.Client] != nil {
 		return
 	}
+	words = append(words, "")
 	var c *Client
 	if h.from.server == h.config.Server {
 		c = h.clients[e.Client] // nil if its connection has ended: its End follows
 	}
-	if h.taken(words[0], words[4], nil) {
-		if c != nil {
-			c.entering = false
-			c.nick = ""
-			h.num(c, irc.ERR_NICKNAMEINUSE, words[0]+" :Nickname is already in use")
+	s := &session{origin: h.from, id: e.Client, host: words[2], secure: words[5] == "+",
+		since: h.now, client: c}
+	nick, account := words[0], words[4]
+	u := h.present(account)
+	fresh := u == nil
+	if fresh {
+		if !h.claim(nick, account, nil) {
+			if c != nil {
+				c.entering = false
+				c.nick = ""
+				h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
+			}
+			return
 		}
-		return
+		u = h.newUser(account, nick)
+		u.name, u.host, u.real = words[1], words[2], words[3]
+		h.appear(u, nick)
 	}
-	u := &user{origin: h.from, id: e.Client, nick: words[0], name: words[1], host: words[2],
-		real: words[3], account: words[4],
-		role: parseRole(strings.Join(words[6:], "")), secure: words[5] == "+", since: h.now,
-		client: c}
-	u.source = u.nick + "!" + u.name + "@" + u.host
-	if h.users[h.from] == nil {
-		h.users[h.from] = map[uint64]*user{}
+	u.role, u.oper = parseRole(words[6]), ""
+	h.attach(u, s)
+	if fresh {
+		h.came(u)
 	}
-	h.users[h.from][u.id] = u
-	h.takeNick(u)
-	if c != nil {
-		c.user, c.entering = u, false
-		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
-		h.welcome(c)
-		h.catchUpInbox(u)
+	if u.lasting() {
+		h.makeWay(u)
 	}
-	h.came(u)
 	h.mostUsers = max(h.mostUsers, len(h.nicks))
 	if h.from.server == h.config.Server {
-		h.mostHere = max(h.mostHere, len(h.users[h.from]))
+		h.mostHere = max(h.mostHere, len(h.sessions[h.from]))
 	}
 }
 
-// takeNick gives a user its nick, and the messages that wait for the nick.
-func (h *Hall) takeNick(u *user) {
-	folded := irc.Lower(u.nick)
-	h.nicks[folded] = u
-	k := h.known[folded]
-	if k == nil {
-		if len(h.known) >= maxKnown {
-			k = &known{}
-		} else {
-			k = &known{mark: h.at}
-			h.known[folded] = k
-		}
-		k.mark = h.at
+// present returns the user of an account if it is here.
+func (h *Hall) present(account string) *user {
+	if account == "" || h.old {
+		return nil
 	}
-	k.claim(u.account, h.at)
-	u.inbox = mark{at: k.mark, lag: k.mark < h.at}
+	h.endApart(irc.Lower(account))
+	if u := h.accounts[irc.Lower(account)]; u != nil && h.here(u) {
+		return u
+	}
+	return nil
 }
 
-// claim makes an account the owner of a nick that has none. Older messages to the nick were for
-// other users.
-func (k *known) claim(account string, at uint64) {
-	if k.account == "" && account != "" {
-		k.account, k.since = irc.Lower(account), at
+// newUser returns a user that is not here yet: a guest, or that of an account.
+func (h *Hall) newUser(account, nick string) *user {
+	switch {
+	case account == "":
+		return &user{}
+	case h.old:
+		h.aparts++
+		return &user{account: account, apart: true}
 	}
+	u := h.accountUser(account, nick)
+	u.account = account // an older version has kept it in lower case
+	return u
 }
 
 // full says whether replies that are beyond the small protocol (services/chat/README.md) are sent
@@ -450,6 +443,8 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", middle(name), "Passwords need TLS")
 	case c.signing:
 		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", middle(name), "One thing at a time")
+	case c.user != nil && c.user.account != "":
+		h.fail(c, "REGISTER", "ALREADY_AUTHENTICATED", c.user.account, "You are logged in already")
 	case !irc.IsNick(name):
 		h.fail(c, "REGISTER", "BAD_ACCOUNT_NAME", middle(name),
 			"The name of an account must be a valid nick")
@@ -482,6 +477,8 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string,
 		h.fail(c, "REGISTER", "INVALID", "*", why)
 	case why != "":
 		h.num(c, irc.ERR_SASLFAIL, ":"+why)
+	case c.user != nil && c.user.account != "" && !c.user.is(irc.Lower(account)):
+		h.num(c, irc.ERR_SASLALREADY, ":You are logged in to another account already")
 	default:
 		source := "*"
 		if c.user != nil {
@@ -506,19 +503,4 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string,
 	}
 	e.Client = c.ID
 	return e, e.Kind != 0
-}
-
-// account applies a login to a user.
-func (h *Hall) account(u *user, words string) {
-	account, role, _ := strings.Cut(words, "\n")
-	u.account, u.role = account, parseRole(role)
-	if k := h.known[irc.Lower(u.nick)]; k != nil {
-		k.claim(account, h.at)
-	}
-	o := h.newOut(u, "ACCOUNT "+account)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&accountNotify != 0 {
-			o.to(c)
-		}
-	})
 }

@@ -40,17 +40,17 @@ func parseRole(s string) Role {
 	return Guest
 }
 
-// kill ends the session of a nick (KILL).
-func (h *Hall) kill(u *user, m *irc.Message) {
+// kill ends the sessions of a nick (KILL).
+func (h *Hall) kill(s *session, m *irc.Message) {
 	victim := h.nicks[irc.Lower(m.Param(0))]
 	switch {
-	case u.role != Admin:
-		h.num(u.client, irc.ERR_NOPRIVILEGES, ":Permission Denied- You're not an administrator")
+	case s.user.role != Admin:
+		h.num(s.client, irc.ERR_NOPRIVILEGES, ":Permission Denied- You're not an administrator")
 	case victim == nil:
-		h.num(u.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
+		h.num(s.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
 	default:
 		why := truncate(m.Param(1), maxTopic)
-		h.newOut(u, "KILL "+victim.nick+" :"+why).to(victim.client)
-		h.leave(victim, fmt.Sprintf("Killed (%s (%s))", u.nick, why))
+		victim.eachClient(h.newOut(s.user, "KILL "+victim.nick+" :"+why).to)
+		h.depart(victim, fmt.Sprintf("Killed (%s (%s))", s.user.nick, why))
 	}
 }

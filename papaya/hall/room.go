@@ -39,7 +39,7 @@ func (r *room) banned(u *user) bool {
 // they are.
 func (r *room) hidden() bool { return r.modes['i'] || r.modes['s'] || r.key != "" }
 
-func (h *Hall) join(u *user, m *irc.Message) {
+func (h *Hall) join(s *session, m *irc.Message) {
 	keys := strings.Split(m.Param(1), ",")
 	for i, name := range strings.Split(m.Params[0], ",") {
 		key := ""
@@ -47,13 +47,13 @@ func (h *Hall) join(u *user, m *irc.Message) {
 			key = keys[i]
 		}
 		if name != "" {
-			h.joinOne(u, name, key)
+			h.joinOne(s, name, key)
 		}
 	}
 }
 
-func (h *Hall) joinOne(u *user, name, key string) {
-	c, folded := u.client, irc.Lower(name)
+func (h *Hall) joinOne(s *session, name, key string) {
+	u, c, folded := s.user, s.client, irc.Lower(name)
 	r := h.rooms[folded]
 	switch {
 	case !irc.IsRoom(name):
@@ -73,7 +73,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	}
 	if r == nil {
 		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{},
-			rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
+			rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]uint64{}}
 		if u.account != "" {
 			r.founder = irc.Lower(u.account)
 			r.modes['n'], r.modes['t'] = true, true
@@ -88,37 +88,57 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) ||
 		h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
 	in.voice = right == 'v'
-	if number, why := h.joinError(r, u, in, key); number != "" {
+	returns, mark := r.returning(u)
+	if number, why := h.joinError(r, in, key); number != "" {
 		h.num(c, number, r.name+" :Cannot join channel ("+why+")")
 		return
 	}
-	delete(r.invited, irc.Lower(u.nick))
-	in.mark = mark{at: h.at}
-	if a, ok := r.absent[irc.Lower(u.nick)]; ok {
-		delete(r.absent, irc.Lower(u.nick))
-		if a.account == "" || a.account == irc.Lower(u.account) {
-			in.mark = mark{at: a.mark, lag: true}
-		}
+	delete(r.invited, u.key())
+	delete(r.absent, u.key())
+	delete(r.absent, irc.Lower(u.nick))
+	in.mark = h.at
+	if returns {
+		in.mark = mark
 	}
 	r.here = append(r.here, in)
 	u.rooms = append(u.rooms, in)
+	u.eachClient(func(c *Client) { r.clients = append(r.clients, c) })
 	h.tellJoin(u, r, in)
-	if c != nil {
-		if r.topic != "" {
-			h.tellTopic(c, r)
+	u.eachClient(func(c *Client) {
+		h.describe(c, r)
+		if returns {
+			h.catchUp(c, in)
 		}
-		h.sendNames(c, r)
-		h.catchUp(c, in)
-	}
+	})
 }
 
-// joinError returns the numeric for a user that may not join a room.
-func (h *Hall) joinError(r *room, u *user, m *member, key string) (number, why string) {
-	invited := r.invited[irc.Lower(u.nick)]
+// returning says whether a user is an absent member of a room, and up to which offset it has
+// received the room's messages. An account may have been a guest before.
+func (r *room) returning(u *user) (returns bool, mark uint64) {
+	if mark, returns = r.absent[u.key()]; !returns {
+		mark, returns = r.absent[irc.Lower(u.nick)]
+	}
+	return returns, mark
+}
+
+// describe sends a client what it needs to know of a room that it has come to.
+func (h *Hall) describe(c *Client, r *room) {
+	if r.topic != "" {
+		h.tellTopic(c, r)
+	}
+	h.sendNames(c, r)
+}
+
+// joinError returns the numeric for a user that may not join a room. An account that returns needs
+// no invitation and no key, and has its place.
+func (h *Hall) joinError(r *room, m *member, key string) (number, why string) {
+	invited := r.invited[m.user.key()]
+	_, returns := r.absent[m.user.key()]
 	switch {
 	case m.op:
-	case r.banned(u) && !invited:
+	case r.banned(m.user) && !invited:
 		return irc.ERR_BANNEDFROMCHAN, "+b"
+	case returns && m.user.lasting(): // a guest may be another one of that nick
 	case r.modes['i'] && !invited:
 		return irc.ERR_INVITEONLYCHAN, "+i"
 	case r.key != "" && r.key != key && !invited:
@@ -129,12 +149,17 @@ func (h *Hall) joinError(r *room, u *user, m *member, key string) (number, why s
 	return "", ""
 }
 
-func (h *Hall) tellJoin(u *user, r *room, in *member) {
-	plain, account := h.share(r, h.newOut(u, "JOIN "+r.name)), u.account
+// longJoin is a JOIN for clients with extended-join.
+func longJoin(u *user, r *room) string {
+	account := u.account
 	if account == "" {
 		account = "*"
 	}
-	long := h.newOut(u, "JOIN "+r.name+" "+account+" :"+u.real)
+	return "JOIN " + r.name + " " + account + " :" + u.real
+}
+
+func (h *Hall) tellJoin(u *user, r *room, in *member) {
+	plain, long := h.share(r, h.newOut(u, "JOIN "+r.name)), h.newOut(u, longJoin(u, r))
 	var rights, away *out
 	if u.away != "" {
 		away = h.newOut(u, "AWAY :"+u.away)
@@ -143,20 +168,16 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 		rights = &out{body: []byte(":" + h.config.Name + " MODE " + r.name + " +" + in.rights() +
 			" " + u.nick + "\r\n"), time: h.now}
 	}
-	for _, m := range r.here {
-		c := m.user.client
-		switch {
-		case c == nil:
-			continue
-		case c.caps&extendedJoin != 0:
+	for _, c := range r.clients {
+		if c.caps&extendedJoin != 0 {
 			long.to(c)
-		default:
+		} else {
 			plain.to(c)
 		}
-		if rights != nil && m != in {
+		if rights != nil && c.user != u {
 			rights.to(c)
 		}
-		if away != nil && m != in && c.caps&awayNotify != 0 {
+		if away != nil && c.user != u && c.caps&awayNotify != 0 {
 			away.to(c)
 		}
 	}
@@ -182,25 +203,25 @@ func (m *member) prefix(c *Client) string {
 	return ""
 }
 
-// membership returns the room of a name and the user's membership. It returns nil after an answer
-// of 403 or 442.
-func (h *Hall) membership(u *user, name string) (*room, *member) {
+// membership returns the room of a name and the membership of a session's user. It returns nil
+// after an answer of 403 or 442.
+func (h *Hall) membership(s *session, name string) (*room, *member) {
 	r := h.rooms[irc.Lower(name)]
-	m := u.in(r)
+	m := s.user.in(r)
 	switch {
 	case r == nil:
-		h.num(u.client, irc.ERR_NOSUCHCHANNEL, middle(name)+" :No such channel")
+		h.num(s.client, irc.ERR_NOSUCHCHANNEL, middle(name)+" :No such channel")
 	case m == nil:
-		h.num(u.client, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
+		h.num(s.client, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	default:
 		return r, m
 	}
 	return nil, nil
 }
 
-func (h *Hall) part(u *user, m *irc.Message) {
+func (h *Hall) part(s *session, m *irc.Message) {
 	for name := range strings.SplitSeq(m.Params[0], ",") {
-		r, in := h.membership(u, name)
+		r, in := h.membership(s, name)
 		if r == nil {
 			continue
 		}
@@ -208,7 +229,7 @@ func (h *Hall) part(u *user, m *irc.Message) {
 		if why := m.Param(1); why != "" {
 			rest += " :" + why
 		}
-		h.tellAll(r, h.newOut(u, rest))
+		h.tellAll(r, h.newOut(s.user, rest))
 		h.remove(in)
 	}
 }
@@ -216,8 +237,8 @@ func (h *Hall) part(u *user, m *irc.Message) {
 // tellAll sends a line to everybody in a room, including the user that has caused it.
 func (h *Hall) tellAll(r *room, o *out) {
 	s := h.share(r, o)
-	for _, m := range r.here {
-		s.to(m.user.client)
+	for _, c := range r.clients {
+		s.to(c)
 	}
 }
 
@@ -226,10 +247,14 @@ func (h *Hall) remove(m *member) {
 	r, u := m.room, m.user
 	r.here = slices.DeleteFunc(r.here, func(o *member) bool { return o == m })
 	u.rooms = slices.DeleteFunc(u.rooms, func(o *member) bool { return o == m })
-	if u.client != nil {
-		h.stopCatchUp(u.client, m)
-	}
+	r.clients = slices.DeleteFunc(r.clients, func(c *Client) bool { return c.user == u })
+	u.eachClient(func(c *Client) { h.stopCatchUp(c, m) })
 	h.removeEmpty(r)
+}
+
+// hide removes a client from a room, of which its user stays a member.
+func (r *room) hide(c *Client) {
+	r.clients = slices.DeleteFunc(r.clients, func(o *Client) bool { return o == c })
 }
 
 // removeEmpty removes a room without members. A later room of that name is another, and does not
@@ -263,17 +288,18 @@ func (h *Hall) tellTopic(c *Client, r *room) {
 	}
 }
 
-func (h *Hall) setTopic(u *user, m *irc.Message) {
-	r, in := h.membership(u, m.Param(0))
+func (h *Hall) setTopic(s *session, m *irc.Message) {
+	u := s.user
+	r, in := h.membership(s, m.Param(0))
 	if r == nil {
 		return
 	}
 	if r.modes['t'] && !in.op {
-		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
+		h.num(s.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	}
 	text := truncate(m.Param(1), maxTopic)
-	if !h.fits(u, u.client, "TOPIC", r.name, text) {
+	if !h.fits(u, s.client, "TOPIC", r.name, text) {
 		return
 	}
 	r.topic, r.setBy, r.setAt = text, u.source, h.now
@@ -282,18 +308,18 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 }
 
 // kick removes users from one room, or each from its own (RFC 2812, 3.2.8).
-func (h *Hall) kick(u *user, m *irc.Message) {
+func (h *Hall) kick(s *session, m *irc.Message) {
 	rooms, nicks := strings.Split(m.Param(0), ","), strings.Split(m.Param(1), ",")
 	if len(rooms) > 1 && len(rooms) != len(nicks) {
-		h.num(u.client, irc.ERR_NEEDMOREPARAMS, "KICK :As many rooms as nicks, or one")
+		h.num(s.client, irc.ERR_NEEDMOREPARAMS, "KICK :As many rooms as nicks, or one")
 		return
 	}
 	why := m.Param(2)
 	if why == "" {
-		why = u.nick
+		why = s.user.nick
 	}
 	for i, nick := range nicks {
-		r, in := h.membership(u, rooms[min(i, len(rooms)-1)])
+		r, in := h.membership(s, rooms[min(i, len(rooms)-1)])
 		if r == nil {
 			if len(rooms) == 1 {
 				return
@@ -301,57 +327,67 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 			continue
 		}
 		if !in.op {
-			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
+			h.num(s.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
 		}
-		h.kickOne(u, r, nick, why)
+		h.kickOne(s, r, nick, why)
 	}
 }
 
-func (h *Hall) kickOne(u *user, r *room, nick, why string) {
-	folded := irc.Lower(nick)
-	victim := h.nicks[folded]
-	_, away := r.absent[folded]
+func (h *Hall) kickOne(s *session, r *room, nick, why string) {
+	victim := h.holder(irc.Lower(nick))
 	to := victim.in(r)
+	key, away := h.absentee(r, irc.Lower(nick))
 	switch {
 	case victim == nil && !away:
-		h.num(u.client, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
+		h.num(s.client, irc.ERR_NOSUCHNICK, middle(nick)+" :No such nick/channel")
 	case to == nil && !away:
-		h.num(u.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
+		h.num(s.client, irc.ERR_USERNOTINCHANNEL, middle(nick)+" "+r.name+
 			" :They aren't on that channel")
 	case to == nil: // an absent user is a member, too
-		delete(r.absent, folded)
-		h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
+		delete(r.absent, key)
+		h.tellAll(r, h.newOut(s.user, "KICK "+r.name+" "+nick+" :"+why))
 	default:
-		h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+victim.nick+" :"+why))
+		h.tellAll(r, h.newOut(s.user, "KICK "+r.name+" "+victim.nick+" :"+why))
 		h.remove(to)
 	}
 }
 
-func (h *Hall) invite(u *user, m *irc.Message) {
-	to := h.nicks[irc.Lower(m.Param(0))]
+// absentee finds an absent member of a room by its nick, and returns its key.
+func (h *Hall) absentee(r *room, folded string) (key string, away bool) {
+	if u := h.holder(folded); u != nil {
+		if _, away = r.absent[u.key()]; away {
+			return u.key(), true
+		}
+	}
+	_, away = r.absent[folded]
+	return folded, away
+}
+
+func (h *Hall) invite(s *session, m *irc.Message) {
+	u, to := s.user, h.holder(irc.Lower(m.Param(0)))
 	if to == nil {
-		h.num(u.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
+		h.num(s.client, irc.ERR_NOSUCHNICK, middle(m.Param(0))+" :No such nick/channel")
 		return
 	}
-	r, in := h.membership(u, m.Param(1))
+	r, in := h.membership(s, m.Param(1))
 	switch {
 	case r == nil:
 		return
 	case r.hidden() && !in.op:
-		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
+		h.num(s.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	case to.in(r) != nil:
-		h.num(u.client, irc.ERR_USERONCHANNEL, to.nick+" "+r.name+" :is already on channel")
+		h.num(s.client, irc.ERR_USERONCHANNEL, to.nick+" "+r.name+" :is already on channel")
 		return
 	}
 	// Only an operator's invitation opens what operators have closed: modes, key and bans.
 	if in.op && len(r.invited) < maxBans {
-		r.invited[irc.Lower(to.nick)] = true
+		r.invited[to.key()] = true
 	}
-	h.num(u.client, irc.RPL_INVITING, to.nick+" "+r.name)
+	h.num(s.client, irc.RPL_INVITING, to.nick+" "+r.name)
 	o := h.newOut(u, "INVITE "+to.nick+" "+r.name)
-	o.to(to.client)
+	to.eachClient(o.to)
 	h.toRoom(r, u, o, inviteNotify)
 }
 

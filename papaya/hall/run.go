@@ -75,11 +75,11 @@ func (s *shared) to(c *Client) {
 }
 
 // toRoom sends a line to the clients of this server that are in the room and have all capabilities
-// of want, except to the user who has sent it.
+// of want, except to the sessions of the user who has sent it.
 func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	s := h.share(r, o)
-	for _, m := range r.here {
-		if c := m.user.client; c != nil && m.user != u && !m.behind && c.caps&want == want {
+	for _, c := range r.clients {
+		if c.user != u && c.caps&want == want && !(len(c.backlogs) > 0 && c.waitsFor(r)) {
 			s.to(c)
 			c.sent = h.at
 		}

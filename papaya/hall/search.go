@@ -58,8 +58,8 @@ func (h *Hall) since(c *Client, target string) uint64 {
 	if r := h.rooms[irc.Lower(target)]; r != nil {
 		return r.since
 	}
-	if k := h.known[irc.Lower(c.user.nick)]; k != nil {
-		return k.since
+	if u := c.user; u.lasting() && len(u.names) > 0 {
+		return u.names[0].from
 	}
 	return 0
 }

@@ -28,8 +28,7 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 		if strings.HasPrefix(one, "#") {
 			return false
 		}
-		folded := irc.Lower(one)
-		if h.nicks[folded] != nil || h.known[folded] != nil {
+		if h.isKnown(irc.Lower(one)) {
 			return false
 		}
 	}

@@ -18,8 +18,8 @@ type (
 		At      uint64
 		Now     int64
 		Servers map[string]savedPeer
-		Users   []savedUser
-		Known   map[string]savedKnown
+		Users   []savedUser // those that are here by nick, then the other accounts by name
+		Known   map[string]uint64
 		Rooms   []savedRoom
 		Index   map[string][]uint32
 	}
@@ -30,41 +30,47 @@ type (
 		Gone   bool  `json:",omitempty"`
 		Clock  int64 `json:",omitempty"`
 	}
-	savedKnown struct {
-		Mark    uint64
-		Account raw    `json:",omitempty"`
-		Since   uint64 `json:",omitempty"`
-	}
 	savedUser struct {
-		Server                                raw
-		Run                                   int64
-		ID                                    uint64
-		Nick, Name, Host, Real, Account, Away raw
-		Role                                  raw `json:",omitempty"`
-		Secure                                bool
-		Invisible                             bool `json:",omitempty"`
-		Since                                 int64
-		Inbox                                 savedMark
+		Nick, Name, Host, Real, Account raw
+		Away                            raw  `json:",omitempty"`
+		Role                            raw  `json:",omitempty"`
+		Oper                            raw  `json:",omitempty"`
+		Here                            bool `json:",omitempty"`
+		Apart                           bool `json:",omitempty"`
+		Invisible                       bool `json:",omitempty"`
+		Inbox                           uint64
+		Names                           []savedTenure  `json:",omitempty"`
+		Sessions                        []savedSession `json:",omitempty"`
 	}
-	savedMark struct {
-		At  uint64
-		Lag bool `json:",omitempty"`
+	savedTenure struct {
+		Nick  raw
+		From  uint64
+		Until uint64 `json:",omitempty"`
+	}
+	savedSession struct {
+		Server raw
+		Run    int64
+		ID     uint64
+		Host   raw
+		Secure bool
+		Since  int64
+		Away   raw `json:",omitempty"`
 	}
 	savedRoom struct {
 		Name         raw
 		Created      int64
-		Founder      raw                   `json:",omitempty"`
-		Since        uint64                `json:",omitempty"`
-		Topic, SetBy raw                   `json:",omitempty"`
-		SetAt        int64                 `json:",omitempty"`
-		Modes        raw                   `json:",omitempty"`
-		Key          raw                   `json:",omitempty"`
-		Limit        int                   `json:",omitempty"`
-		Bans         []savedBan            `json:",omitempty"`
-		Rights       map[string]raw        `json:",omitempty"`
-		Invited      map[string]bool       `json:",omitempty"`
-		Here         []savedMember         `json:",omitempty"`
-		Absent       map[string]savedKnown `json:",omitempty"`
+		Founder      raw               `json:",omitempty"`
+		Since        uint64            `json:",omitempty"`
+		Topic, SetBy raw               `json:",omitempty"`
+		SetAt        int64             `json:",omitempty"`
+		Modes        raw               `json:",omitempty"`
+		Key          raw               `json:",omitempty"`
+		Limit        int               `json:",omitempty"`
+		Bans         []savedBan        `json:",omitempty"`
+		Rights       map[string]raw    `json:",omitempty"`
+		Invited      map[string]bool   `json:",omitempty"` // by user.key
+		Here         []savedMember     `json:",omitempty"`
+		Absent       map[string]uint64 `json:",omitempty"` // by user.key
 	}
 	savedBan struct {
 		Mask, By raw
@@ -72,7 +78,7 @@ type (
 	}
 	savedMember struct {
 		Nick      raw
-		Mark      savedMark
+		Mark      uint64
 		Op, Voice bool `json:",omitempty"`
 	}
 )
@@ -103,9 +109,9 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateFormat changes when known keys change their meaning. Programs that knew only format 1
-// ignored unknown keys, so a state with newer keys has format 2.
-const stateFormat = 2
+// stateFormat changes when known keys change their meaning. A state of the formats 1 and 2 becomes
+// one of format 3 when it is loaded (older.go).
+const stateFormat = 3
 
 // key returns a name as a map key, because encoding/json does not call MarshalText for keys of
 // strings. unkey is its inverse.
@@ -125,21 +131,23 @@ func unkey(key string) string {
 // Save returns the state in its saved form.
 func (h *Hall) Save() ([]byte, error) {
 	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
-		Known: map[string]savedKnown{}, Index: map[string][]uint32{}}
+		Known: map[string]uint64{}, Index: map[string][]uint32{}}
 	for name, chunks := range h.index {
 		s.Index[key(name)] = chunks
 	}
 	for name, p := range h.servers {
 		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone, p.clock}
 	}
-	for nick, k := range h.known {
-		s.Known[key(nick)] = savedKnown{k.mark, raw(k.account), k.since}
+	for nick, mark := range h.known {
+		s.Known[key(nick)] = mark
 	}
 	for _, nick := range sorted(h.nicks) {
-		u := h.nicks[nick]
-		s.Users = append(s.Users, savedUser{raw(u.origin.server), u.origin.run, u.id, raw(u.nick),
-			raw(u.name), raw(u.host), raw(u.real), raw(u.account), raw(u.away),
-			raw(u.role.String()), u.secure, u.invisible, u.since, u.inbox.save()})
+		s.Users = append(s.Users, h.nicks[nick].save(true))
+	}
+	for _, account := range sorted(h.accounts) {
+		if u := h.accounts[account]; !h.here(u) {
+			s.Users = append(s.Users, u.save(false))
+		}
 	}
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
@@ -147,10 +155,24 @@ func (h *Hall) Save() ([]byte, error) {
 	return json.Marshal(s)
 }
 
+func (u *user) save(here bool) savedUser {
+	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
+		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
+		Here: here, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+	for _, t := range u.names {
+		out.Names = append(out.Names, savedTenure{raw(t.nick), t.from, t.until})
+	}
+	for _, s := range u.sessions {
+		out.Sessions = append(out.Sessions, savedSession{raw(s.origin.server), s.origin.run, s.id,
+			raw(s.host), s.secure, s.since, raw(s.away)})
+	}
+	return out
+}
+
 func (r *room) save() savedRoom {
 	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
 		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
-		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]savedKnown{}}
+		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
 	for _, letter := range []byte(modeLetters) {
 		if r.modes[letter] {
 			out.Modes += raw(letter)
@@ -162,14 +184,14 @@ func (r *room) save() savedRoom {
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
 	}
-	for nick := range r.invited {
-		out.Invited[key(nick)] = true
+	for who := range r.invited {
+		out.Invited[key(who)] = true
 	}
 	for _, m := range r.here {
-		out.Here = append(out.Here, savedMember{raw(m.user.nick), m.mark.save(), m.op, m.voice})
+		out.Here = append(out.Here, savedMember{raw(m.user.nick), m.mark, m.op, m.voice})
 	}
-	for nick, a := range r.absent {
-		out.Absent[key(nick)] = savedKnown{Mark: a.mark, Account: raw(a.account)}
+	for who, mark := range r.absent {
+		out.Absent[key(who)] = mark
 	}
 	return out
 }
@@ -185,35 +207,32 @@ func Load(config Config, state []byte) (*Hall, error) {
 			fmt.Errorf("the state has the format %d, and this version reads 1 to %d: start the "+
 				"version that has saved it", s.Format, stateFormat)
 	}
+	into := any(&s)
+	older := olderHall{}
+	if s.Format < stateFormat {
+		into = &older
+	}
 	strict := json.NewDecoder(bytes.NewReader(state))
 	strict.DisallowUnknownFields()
-	if err := strict.Decode(&s); err != nil {
+	if err := strict.Decode(into); err != nil {
 		return nil, fmt.Errorf("reading the state, which may be of a newer version: %w", err)
+	}
+	if s.Format < stateFormat {
+		s = older.upgrade()
 	}
 	h := New(config, s.At)
 	h.now = s.Now
 	for name, p := range s.Servers {
 		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, cmp.Or(p.Clock, p.Seen), p.Gone}
 	}
-	for nick, k := range s.Known {
-		h.known[unkey(nick)] = &known{account: string(k.Account), mark: k.Mark, since: k.Since}
+	for nick, mark := range s.Known {
+		h.known[unkey(nick)] = mark
 	}
 	for name, chunks := range s.Index {
 		h.index[unkey(name)] = chunks
 	}
 	for _, v := range s.Users {
-		o := origin{string(v.Server), v.Run}
-		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name),
-			host: string(v.Host), real: string(v.Real), account: string(v.Account),
-			away: string(v.Away), role: parseRole(string(v.Role)),
-			secure: v.Secure, invisible: v.Invisible, since: v.Since,
-			inbox:  mark{v.Inbox.At, v.Inbox.Lag},
-			source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
-		if h.users[o] == nil {
-			h.users[o] = map[uint64]*user{}
-		}
-		h.users[o][u.id] = u
-		h.nicks[irc.Lower(u.nick)] = u
+		h.loadUser(v)
 	}
 	for _, v := range s.Rooms {
 		if err := h.load(v); err != nil {
@@ -223,14 +242,46 @@ func Load(config Config, state []byte) (*Hall, error) {
 	return h, nil
 }
 
+func (h *Hall) loadUser(v savedUser) {
+	u := &user{name: string(v.Name), host: string(v.Host), real: string(v.Real),
+		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
+		oper: string(v.Oper), apart: v.Apart, invisible: v.Invisible, inbox: v.Inbox}
+	u.rename(string(v.Nick))
+	for _, w := range v.Sessions {
+		s := &session{origin: origin{string(w.Server), w.Run}, id: w.ID, user: u,
+			host: string(w.Host), secure: w.Secure, since: w.Since, away: string(w.Away)}
+		u.sessions = append(u.sessions, s)
+		if h.sessions[s.origin] == nil {
+			h.sessions[s.origin] = map[uint64]*session{}
+		}
+		h.sessions[s.origin][s.id] = s
+	}
+	if v.Here {
+		h.nicks[irc.Lower(u.nick)] = u
+	}
+	if u.apart {
+		h.aparts++
+	}
+	if !u.lasting() {
+		return
+	}
+	h.accounts[irc.Lower(u.account)] = u
+	for _, t := range v.Names {
+		u.names = append(u.names, tenure{string(t.Nick), t.From, t.Until})
+		if t.Until == 0 && !(v.Here && string(t.Nick) == irc.Lower(u.nick)) {
+			h.held[string(t.Nick)] = u
+		}
+	}
+}
+
 func (h *Hall) load(v savedRoom) error {
 	r := &room{name: string(v.Name), created: v.Created, founder: string(v.Founder), since: v.Since,
 		topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key),
 		limit: v.Limit,
 		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{},
-		absent: map[string]absent{}}
-	for nick := range v.Invited {
-		r.invited[unkey(nick)] = true
+		absent: map[string]uint64{}}
+	for who := range v.Invited {
+		r.invited[unkey(who)] = true
 	}
 	for _, letter := range []byte(v.Modes) {
 		r.modes[letter] = true
@@ -244,20 +295,18 @@ func (h *Hall) load(v savedRoom) error {
 		}
 		r.rights[unkey(account)] = right[0]
 	}
-	for nick, a := range v.Absent {
-		r.absent[unkey(nick)] = absent{a.Mark, string(a.Account)}
+	for who, mark := range v.Absent {
+		r.absent[unkey(who)] = mark
 	}
 	for _, m := range v.Here {
 		u := h.nicks[irc.Lower(string(m.Nick))]
 		if u == nil {
 			return fmt.Errorf("reading the state: room %s: there is no user %s", v.Name, m.Nick)
 		}
-		in := &member{user: u, room: r, mark: mark{m.Mark.At, m.Mark.Lag}, op: m.Op, voice: m.Voice}
+		in := &member{user: u, room: r, mark: m.Mark, op: m.Op, voice: m.Voice}
 		r.here = append(r.here, in)
 		u.rooms = append(u.rooms, in)
 	}
 	h.rooms[irc.Lower(r.name)] = r
 	return nil
 }
-
-func (m mark) save() savedMark { return savedMark{m.at, m.lag} }

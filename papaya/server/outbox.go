@@ -336,7 +336,10 @@ func (s *server) receive(a arrived) {
 	b, _, err := hall.ReadBatch(a.data)
 	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.inFlight == nil ||
 		b.Number != s.log.number || s.log.applied {
-		if err := s.replay(a.sequence, a.data); err != nil {
+		if err := s.replay(a.sequence, a.data); errors.Is(err, hall.ErrNewer) {
+			s.lost = err
+			return
+		} else if err != nil {
 			s.config.Logger.Error("a batch of the log could not be applied", "reason", err)
 		}
 		s.hall.Step()

@@ -1,0 +1,173 @@
+package hall
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// The moves of FuzzSessions: a person and what it does.
+var (
+	fuzzNames = []string{"ann", "bob", "dave", "Ann_1"}
+	fuzzLines = []string{"JOIN #tea", "JOIN #den", "PART #tea", "NICK ann", "NICK bob", "NICK dave",
+		"NICK Ann_1", "PRIVMSG #tea :hello", "PRIVMSG ann :hello", "PRIVMSG dave :hello",
+		"AWAY :lunch", "AWAY", "QUIT", "MODE #tea +i", "KICK #tea ann", "KICK #tea bob",
+		"INVITE ann #tea", "OPER olga secret", "KILL bob :bye", "REGISTER * come secret",
+		"REGISTER dave come secret", "TOPIC #tea :leaves", "CAP REQ :sasl echo-message",
+		"CHATHISTORY LATEST ann * 10", "SETNAME :another"}
+	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
+		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",
+		"[order remove #tea closed]"}
+)
+
+// move plays a move of FuzzSessions that two bytes name.
+func (p *cluster) move(what, who byte) {
+	name := fmt.Sprintf("person%d", who%6)
+	nick, account := fuzzNames[who/6%4], fuzzNames[who/24%4]
+	server := string("ab"[who/96%2])
+	there := p.people[name] != nil && !p.people[name].closed
+	switch n := int(what) % (len(fuzzLines) + len(fuzzDirections) + 5); {
+	case n < len(fuzzLines):
+		if there {
+			p.step(name + " > " + fuzzLines[n])
+		}
+	case n < len(fuzzLines)+len(fuzzDirections):
+		p.step(fuzzDirections[n-len(fuzzLines)])
+	case n == len(fuzzLines)+len(fuzzDirections) && there:
+		p.step("[answer " + name + "]")
+	case n == len(fuzzLines)+len(fuzzDirections)+1 && there:
+		p.step("[cut " + name + "]")
+	case there:
+	case n%2 == 0:
+		p.step("[connect " + name + " at " + server + "]")
+		p.step(name + " > NICK " + nick)
+		p.step(name + " > USER u 0 * :u")
+	default:
+		p.step("[connect " + name + " at " + server + " with " + account + "]")
+		for _, l := range []string{"CAP REQ :sasl", "AUTHENTICATE EXTERNAL", "AUTHENTICATE +",
+			"NICK " + nick, "USER u 0 * :u", "CAP END"} {
+			p.step(name + " > " + l)
+		}
+	}
+}
+
+// FuzzSessions: whatever people do on two servers, with accounts and without, both servers have the
+// same state (cluster.step compares them), a state that is loaded again is the same, and the tables
+// agree with each other.
+func FuzzSessions(f *testing.F) {
+	for _, seed := range [][]byte{
+		[]byte("abcdefghijklmnopqrstuvwxyz0123456789"),
+		{36, 24, 0, 0, 36, 121, 7, 0, 35, 1, 12, 0, 12, 1},
+		{37, 12, 0, 0, 36, 49, 5, 0, 36, 49, 12, 1, 5, 0},
+		{37, 0, 0, 0, 36, 25, 22, 0, 19, 0, 30, 0, 36, 24},
+		{36, 0, 36, 97, 0, 1, 26, 0, 36, 0, 28, 0, 0, 1},
+		bytes.Repeat([]byte{36, 24, 0, 0, 36, 145, 3, 1, 27, 0, 36, 2}, 3),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, script []byte) {
+		p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+		p.add("a")
+		p.add("b")
+		for i := 0; i+1 < min(len(script), 120); i += 2 {
+			p.move(script[i], script[i+1])
+			p.check()
+		}
+		if t.Failed() {
+			t.Log(p.script.String())
+		}
+	})
+}
+
+// check compares the tables of each server with each other.
+func (p *cluster) check() {
+	p.t.Helper()
+	for _, name := range sorted(p.halls) {
+		h := p.halls[name].hall
+		state, err := h.Save()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if again, err := loadAndSave(h.config, state); err != nil || !bytes.Equal(again, state) {
+			p.t.Fatalf("loaded again the state is\n%s\n%v, and was\n%s", again, err, state)
+		}
+		for folded, u := range h.nicks {
+			if len(u.sessions) == 0 && !u.lasting() {
+				p.t.Errorf("%s: the guest %s has no session", name, folded)
+			}
+			if owner := h.accounts[folded]; owner != nil && owner != u {
+				p.t.Errorf("%s: %q has the name of an account", name, u.source)
+			}
+			if kept := h.held[folded]; kept != nil {
+				p.t.Errorf("%s: %q has a nick that is kept for %s", name, u.source, kept.account)
+			}
+			for _, s := range u.sessions {
+				if s.user != u || h.sessions[s.origin][s.id] != s {
+					p.t.Errorf("%s: a session of %s is another's", name, folded)
+				}
+				if s.client != nil && (s.client.user != u || s.client.closed) {
+					p.t.Errorf("%s: a client of %s is another's, or closed", name, folded)
+				}
+			}
+		}
+		for folded, r := range h.rooms {
+			for _, m := range r.here {
+				if !h.here(m.user) || m.user.in(r) != m {
+					p.t.Errorf("%s: %s has a member %s that is not here", name, folded, m.user.nick)
+				}
+				if _, absent := r.absent[m.user.key()]; absent {
+					p.t.Errorf("%s: %s is here and absent in %s", name, m.user.nick, folded)
+				}
+				m.user.eachClient(func(c *Client) {
+					if n := count(r.clients, c); n != 1 {
+						p.t.Errorf("%s: a client of %s is %d times in %s", name, m.user.nick, n,
+							folded)
+					}
+				})
+			}
+			for _, c := range r.clients {
+				if c.closed || c.user.in(r) == nil {
+					p.t.Errorf("%s: %s has a client of no member: %s", name, folded, c.user.nick)
+				}
+			}
+		}
+	}
+}
+
+func loadAndSave(config Config, state []byte) ([]byte, error) {
+	h, err := Load(config, state)
+	if err != nil {
+		return nil, err
+	}
+	return h.Save()
+}
+
+func count(all []*Client, one *Client) (n int) {
+	for _, c := range all {
+		if c == one {
+			n++
+		}
+	}
+	return n
+}
+
+// TestManySessions: an account has a bounded number of sessions. The oldest one gives way.
+func TestManySessions(t *testing.T) {
+	h := New(Config{Server: "a", Name: "chat", Text: &memory{},
+		Password: func() (string, bool) { return "", false }}, 0)
+	h.Begin(Batch{Server: "a", Run: 1, Number: 1})
+	var all []*bufferSink
+	for id := range uint64(maxSessions + 1) {
+		l := &bufferSink{Client: Client{ID: id + 1, Host: "host"}}
+		h.Connect(&l.Client, l)
+		h.Apply(Entry{Client: l.ID, Kind: Enter,
+			Data: []byte("ann\nann\nhost\nAnn\nann\n-")}, nil, "")
+		all = append(all, l)
+	}
+	open := slices.IndexFunc(all, func(l *bufferSink) bool { return !l.closed })
+	if got := len(h.Sessions()); got != maxSessions || open != 1 {
+		t.Errorf("%d sessions, the first open one is number %d; want %d and 1", got, open,
+			maxSessions)
+	}
+}
