@@ -109,6 +109,7 @@ const (
 	extendedJoin
 	registration
 	userhostInNames
+	readMarker
 
 	looks = serverTime | messageTags | accountTag
 )
@@ -121,7 +122,7 @@ var capNames = []struct {
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
-	{"draft/chathistory", chathistory},
+	{"draft/chathistory", chathistory}, {"draft/read-marker", readMarker},
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},

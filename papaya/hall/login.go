@@ -47,6 +47,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 			}
 		}
 		u.names, u.inbox, waited = a.names, a.inbox, true
+		u.joinMarkers(a.read)
 	}
 	u.account = account
 	h.accounts[folded] = u
@@ -75,6 +76,7 @@ func (h *Hall) move(s *session, a *user) {
 	guest.sessions = nil
 	s.user = a
 	a.sessions = append(a.sessions, s)
+	a.joinMarkers(guest.read)
 	if c != nil {
 		c.user = a
 		h.catchUpInbox(c)

@@ -126,6 +126,9 @@ func (h *Hall) describe(c *Client, r *room) {
 	if r.topic != "" {
 		h.tellTopic(c, r)
 	}
+	if c.caps&readMarker != 0 {
+		h.tellMarker(c, r.name)
+	}
 	h.sendNames(c, r)
 }
 

@@ -39,8 +39,9 @@ type (
 		Apart                           bool `json:",omitempty"`
 		Invisible                       bool `json:",omitempty"`
 		Inbox                           uint64
-		Names                           []savedTenure  `json:",omitempty"`
-		Sessions                        []savedSession `json:",omitempty"`
+		Names                           []savedTenure    `json:",omitempty"`
+		Read                            map[string]int64 `json:",omitempty"`
+		Sessions                        []savedSession   `json:",omitempty"`
 	}
 	savedTenure struct {
 		Nick  raw
@@ -159,6 +160,12 @@ func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
 		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
 		Here: here, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+	for target, ms := range u.read {
+		if out.Read == nil {
+			out.Read = map[string]int64{}
+		}
+		out.Read[key(target)] = ms
+	}
 	for _, t := range u.names {
 		out.Names = append(out.Names, savedTenure{raw(t.nick), t.from, t.until})
 	}
@@ -247,6 +254,9 @@ func (h *Hall) loadUser(v savedUser) {
 		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
 		oper: string(v.Oper), apart: v.Apart, invisible: v.Invisible, inbox: v.Inbox}
 	u.rename(string(v.Nick))
+	for target, ms := range v.Read {
+		u.joinMarkers(map[string]int64{unkey(target): ms})
+	}
 	for _, w := range v.Sessions {
 		s := &session{origin: origin{string(w.Server), w.Run}, id: w.ID, user: u,
 			host: string(w.Host), secure: w.Secure, since: w.Since, away: string(w.Away)}

@@ -26,7 +26,8 @@ type user struct {
 	source    string // nick!name@host
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
-	names    []tenure // an account's nicks, in the order in which it got them
+	names    []tenure         // an account's nicks, in the order in which it got them
+	read     map[string]int64 // read markers in milliseconds since 1970, by folded room or nick
 	rooms    []*member
 	sessions []*session // the oldest first
 	// apart is set if an older version has logged the connection: see apart.go.
