@@ -271,7 +271,7 @@ func TestChatInATerminal(t *testing.T) {
 	}
 	bob.types("/quit", "Enter")
 	bob.shows("ended 0")
-	ann.shows("bob left")
+	ann.shows("bob (away)") // the account stays in the room
 	ann.types("C-c")
 	ann.shows("ended 0")
 

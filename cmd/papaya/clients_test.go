@@ -20,7 +20,8 @@ import (
 )
 
 // TestOtherClients runs WeeChat and irssi over TLS with a password. They join, talk, show messages
-// that they have missed once and with their times, and reconnect after the server was killed.
+// that they have missed once and with their times, and reconnect after the server was killed. Their
+// account stays in the room meanwhile.
 func TestOtherClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and clients")
@@ -60,19 +61,19 @@ func TestOtherClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ann := newFriend(t, port, "ann")
 			guest := start(t, dir, port, pin)
-			ann.Expect("JOIN #tea")
+			ann.Expect(":guest!") // it joins, or is no longer away
 			ann.Send("PRIVMSG #tea :welcome to %s", name)
 			guest.shows("welcome to " + name)
 			guest.types("thanks from " + name)
 			ann.Expect("PRIVMSG #tea :thanks from " + name)
 
 			guest.types("/disconnect")
-			ann.Expect("guest!")
+			ann.Expect("AWAY :")
 			said := "while " + name + " was away"
 			ann.Send("PRIVMSG #tea :%s", said)
 			at := timeOf(ann.ExpectLine(said)) // the echo has the time
 			guest.types(guest.connect())
-			ann.Expect("JOIN #tea")
+			ann.Expect(":guest!")
 			if got := guest.shows(said); guest.times() && !strings.Contains(got, at) {
 				t.Errorf("a message of %s is shown without that time:\n%s", at, got)
 			}
@@ -96,7 +97,7 @@ func TestOtherClients(t *testing.T) {
 			ann.Send("PRIVMSG #tea :and again")
 			guest.shows("and again")
 			guest.types("/quit")
-			ann.Expect("QUIT")
+			ann.Expect("AWAY :")
 		})
 	}
 }
@@ -258,7 +259,8 @@ func newFriend(t *testing.T, port int, account string) *irctest.Client {
 	c := irctest.DialTLS(t, fmt.Sprintf("127.0.0.1:%d", port),
 		&tls.Config{InsecureSkipVerify: true})
 	word := base64.StdEncoding.EncodeToString([]byte("\x00" + account + "\x00kettle-is-on"))
-	c.Send("CAP REQ :sasl echo-message server-time\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s", word)
+	c.Send("CAP REQ :sasl echo-message server-time away-notify\r\nAUTHENTICATE PLAIN\r\n"+
+		"AUTHENTICATE %s", word)
 	c.Expect(" 903 ") // RPL_SASLSUCCESS
 	c.Send("CAP END")
 	c.Register(account)

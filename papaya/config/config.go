@@ -39,9 +39,11 @@ type Config struct {
 	Certificate string
 	Key         string
 
-	Required     bool
-	MinPassword  int
-	Registration string
+	Required      bool
+	MinPassword   int
+	Registration  string
+	AlwaysOn      bool
+	AbsentInNames bool
 
 	Connections  int
 	PerAddress   int

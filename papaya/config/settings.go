@@ -119,6 +119,14 @@ var settings = []setting{
 		return &c.MinPassword
 	}, plain, between(1, account.MaxPassword), false,
 		"The least length of a new password in bytes. Less than 12 is for tests."},
+	{"accounts", "always_on", true, func(c *Config) any { return &c.AlwaysOn }, plain, nil, true,
+		"Whether an account stays in its rooms, as away, when it is not connected. It holds from " +
+			"the account's next login on."},
+	{"accounts", "absent_in_names", true, func(c *Config) any {
+		return &c.AbsentInNames
+	}, plain, nil, true,
+		"Without always_on: whether NAMES and WHO show members with an account that are not " +
+			"connected."},
 
 	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
 		between(1, 1_000_000), true, "Connections in all."},

@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // [connect bob at b], on a second server of the same log, optionally with an account or a
 // certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
 // ann]; [restart b], after a crash; [lose a], where a declares all others lost; [add b], a new
-// server; [order VERB WORDS], an administrator's order on the first server. After each line all
-// servers must have the same state.
+// server; [always on], for Config.AlwaysOn; [order VERB WORDS], an administrator's order on the
+// first server. After each line all servers must have the same state.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -70,6 +70,7 @@ type cluster struct {
 	people map[string]*person
 	now    int64
 	next   uint64
+	always bool // accounts stay in sight
 }
 
 // A node is one server.
@@ -147,6 +148,7 @@ func (p *cluster) config(s *node) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
 		Sign: signs{s}, Created: time.Unix(0, 0),
 		Password: func() (string, bool) { return "", false },
+		AlwaysOn: func() bool { return p.always },
 		Search: func(c *Client, q *Query) {
 			q.Run(context.Background(), &s.text)
 			s.hall.Found(c, q)
@@ -274,6 +276,9 @@ func (p *cluster) direct(words []string) {
 		return
 	case "add":
 		p.add(name[0])
+		return
+	case "always":
+		p.always = true
 		return
 	case "order":
 		p.log(p.halls["a"], NewOrder(1, name[0], name[1:]...), nil)

@@ -8,13 +8,13 @@ import (
 // The kinds of entries. Said is a line of the client itself; its server writes the others.
 const (
 	Said = 'S' // a line of a registered client
-	// Enter registers a client: nick, user, host, real name, account, secure, and its role if it
-	// has one, each in a line.
+	// Enter registers a client: nick, user, host, real name, account, secure, its role if it has
+	// one, and + if the account stays in sight without a session, each in a line.
 	Enter = 'E'
 	// a connection has ended: + in order or - not, what the client has not received, the reason
 	End     = 'X'
 	Marks   = 'M' // the client has confirmed messages
-	Account = 'A' // the client has logged in: its account, and its role if it has one
+	Account = 'A' // the client has logged in: its account, role and + as in Enter
 	Oper    = 'P' // the client has the role of an account: the account and the role
 	Gone    = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number

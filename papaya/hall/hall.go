@@ -39,6 +39,11 @@ type Config struct {
 	Rooms   int  // rooms that one client may join
 	Founder bool // a client without an account may be operator of the room that it makes
 
+	// AlwaysOn says whether an account that logs in now stays in sight when its last session has
+	// ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
+	AlwaysOn      func() bool
+	AbsentInNames func() bool
+
 	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts

@@ -1,37 +1,53 @@
 package hall
 
 import (
+	"slices"
 	"strings"
 
 	"interleave/papaya/irc"
 )
 
-// login logs a session of a guest in to an account (SASL or REGISTER after registration). A guest
-// becomes the account's user. If that is here already, the session leaves the guest for it.
+// login logs a session in to an account (SASL or REGISTER after registration). A guest becomes the
+// account's user. If that is here already, or the session has another account, it leaves its user
+// for that of the account.
 func (h *Hall) login(s *session, words string) {
-	account, letter, _ := strings.Cut(words, "\n")
-	u, role := s.user, parseRole(letter)
+	said := append(strings.Split(words, "\n"), "", "")
+	u, account, role, stays := s.user, said[0], parseRole(said[1]), said[2] == "+"
 	if h.old {
 		h.loginApart(u, account, role)
 		h.tellAccount(u)
 		return
 	}
 	switch a := h.present(account); {
-	case account == "" || u.account != "" && !u.is(irc.Lower(account)): // Signed has refused it
-	case u.account != "":
-		u.role = role
-	case a != nil:
-		a.role = role
-		h.move(s, a)
-	default:
+	case account == "":
+	case u.is(irc.Lower(account)):
+		u.role, u.stays = role, stays
+	case a == nil && u.account == "":
 		waited := h.become(u, account)
-		u.role = role
+		u.role, u.stays = role, stays
 		h.tellAccount(u)
 		h.makeWay(u)
 		if waited {
 			u.eachClient(h.catchUpInbox)
 		}
+	default:
+		if a == nil {
+			a = h.beside(u, account)
+		}
+		a.role, a.stays = role, stays
+		h.move(s, a)
+		h.makeWay(a)
 	}
+}
+
+// beside shows the user of an account that is not here, for a session of another one.
+func (h *Hall) beside(u *user, account string) *user {
+	h.claim(account, account, nil) // it may always have its name
+	a := h.newUser(account, account)
+	a.name, a.host, a.real = u.name, u.host, u.real
+	h.appear(a, account)
+	h.came(a)
+	return a
 }
 
 // become makes a guest the user of an account that is not here. The account's messages are the
@@ -61,26 +77,38 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 	return waited
 }
 
-// move gives the session of a guest to the user of an account that is here. Others see the guest
-// leave, and the client sees another nick and other rooms.
+// move gives the session of a user to that of another account, which is here. Others see the user
+// leave if this was its last session. The client sees another nick and other rooms.
 func (h *Hall) move(s *session, a *user) {
-	guest, c := s.user, s.client
+	from, c := s.user, s.client
 	if c != nil {
-		for _, in := range guest.rooms {
-			h.newOut(guest, "PART "+in.room.name).to(c)
+		for _, in := range from.rooms {
+			h.newOut(from, "PART "+in.room.name).to(c)
 		}
-		h.newOut(guest, "NICK "+a.nick).to(c)
-		h.stopCatchUp(c, nil)
+		h.newOut(from, "NICK "+a.nick).to(c)
+		c.backlogs = nil
 	}
-	h.vanish(guest, "Logged in as "+a.account, false)
-	guest.sessions = nil
+	if last := len(from.sessions) == 1; last && !(from.stays && from.lasting()) {
+		h.vanish(from, "Logged in as "+a.account, from.account != "")
+	}
+	from.sessions = slices.DeleteFunc(from.sessions, func(o *session) bool { return o == s })
 	s.user = a
 	a.sessions = append(a.sessions, s)
-	a.joinMarkers(guest.read)
 	if c != nil {
+		for _, in := range from.rooms {
+			in.room.hide(c)
+		}
 		c.user = a
 		h.catchUpInbox(c)
 		h.showRooms(c)
+	}
+	switch {
+	case from.account == "":
+		a.joinMarkers(from.read)
+	case h.here(from):
+		h.updateAway(from)
+	default:
+		from.away = ""
 	}
 	h.updateAway(a)
 }

@@ -36,10 +36,10 @@ func (h *Hall) sendNames(c *Client, r *room) {
 	}
 	limit := irc.MaxLine - 2 - len(":"+h.config.Name+" 353 "+c.Nick()+" ")
 	line := []byte(head)
-	for _, m := range r.here {
-		nick := m.user.nick
+	add := func(u *user, prefix string) {
+		nick := u.nick
 		if c.caps&userhostInNames != 0 {
-			nick = m.user.source
+			nick = u.source
 		}
 		if len(line)+len(nick)+3 > limit {
 			h.num(c, irc.RPL_NAMREPLY, string(line))
@@ -48,12 +48,32 @@ func (h *Hall) sendNames(c *Client, r *room) {
 		if len(line) > len(head) {
 			line = append(line, ' ')
 		}
-		line = append(append(line, m.prefix(c)...), nick...)
+		line = append(append(line, prefix...), nick...)
+	}
+	for _, m := range r.here {
+		add(m.user, m.prefix(c))
+	}
+	for _, u := range h.absentAccounts(r) {
+		add(u, "")
 	}
 	if len(line) > len(head) {
 		h.num(c, irc.RPL_NAMREPLY, string(line))
 	}
 	h.num(c, irc.RPL_ENDOFNAMES, r.name+" :End of NAMES")
+}
+
+// absentAccounts lists the accounts that are absent members of a room, if they are to be shown.
+func (h *Hall) absentAccounts(r *room) (all []*user) {
+	if show := h.config.AbsentInNames; show == nil || !show() {
+		return nil
+	}
+	for _, who := range sorted(r.absent) {
+		folded, found := strings.CutPrefix(who, accountKey(""))
+		if u := h.accounts[folded]; found && u != nil && !h.here(u) {
+			all = append(all, u)
+		}
+	}
+	return all
 }
 
 func (h *Hall) whois(c *Client, m *irc.Message) Entry {

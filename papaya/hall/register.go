@@ -231,10 +231,17 @@ func (h *Hall) register(c *Client) Entry {
 		secure = "+"
 	}
 	words := strings.Join([]string{c.nick, c.name, c.Host, c.real, c.account, secure}, "\n")
-	if c.role != Member {
-		words += "\n" + c.role.String()
+	return Entry{Kind: Enter, Data: []byte(words + h.rights(c.account, c.role))}
+}
+
+// rights are the last words of an entry that logs in: the role, and + if the account stays in
+// sight. Words at the end that are empty are left out.
+func (h *Hall) rights(account string, role Role) string {
+	words := "\n" + role.String()
+	if on := h.config.AlwaysOn; account != "" && on != nil && on() {
+		return words + "\n+"
 	}
-	return Entry{Kind: Enter, Data: []byte(words)}
+	return strings.TrimSuffix(words, "\n")
 }
 
 // enter registers a client: as a guest, or as a session of its account. It is refused if its nick
@@ -244,7 +251,7 @@ func (h *Hall) enter(e Entry) {
 	if len(words) < 6 || h.sessions[h.from][e.Client] != nil {
 		return
 	}
-	words = append(words, "")
+	words = append(words, "", "")
 	var c *Client
 	if h.from.server == h.config.Server {
 		c = h.clients[e.Client] // nil if its connection has ended: its End follows
@@ -254,7 +261,14 @@ func (h *Hall) enter(e Entry) {
 	nick, account := words[0], words[4]
 	u := h.present(account)
 	fresh := u == nil
-	if fresh {
+	switch {
+	case !fresh && len(u.sessions) == 0: // the account has stayed, and comes as it likes
+		u.name, u.host, u.real = words[1], words[2], words[3]
+		u.rename(u.nick)
+		if nick != u.nick && h.claim(nick, account, u) {
+			h.changeNick(u, nick)
+		}
+	case fresh:
 		if !h.claim(nick, account, nil) {
 			if c != nil {
 				c.entering = false
@@ -267,7 +281,7 @@ func (h *Hall) enter(e Entry) {
 		u.name, u.host, u.real = words[1], words[2], words[3]
 		h.appear(u, nick)
 	}
-	u.role, u.oper = parseRole(words[6]), ""
+	u.role, u.oper, u.stays = parseRole(words[6]), "", words[7] == "+"
 	h.attach(u, s)
 	if fresh {
 		h.came(u)
@@ -354,7 +368,7 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	switch {
 	case c.Open:
 		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed: passwords need TLS")
-	case h.config.Sign == nil || c.caps&sasl == 0:
+	case h.config.Sign == nil: // else a client may log in without having requested sasl
 		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 	case c.signing:
 		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication is under way")
@@ -477,8 +491,6 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string,
 		h.fail(c, "REGISTER", "INVALID", "*", why)
 	case why != "":
 		h.num(c, irc.ERR_SASLFAIL, ":"+why)
-	case c.user != nil && c.user.account != "" && !c.user.is(irc.Lower(account)):
-		h.num(c, irc.ERR_SASLALREADY, ":You are logged in to another account already")
 	default:
 		source := "*"
 		if c.user != nil {
@@ -494,8 +506,7 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string,
 			h.num(c, irc.RPL_SASLSUCCESS, ":SASL authentication successful")
 		}
 		if c.user != nil {
-			e = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(),
-				"\n"))}
+			e = Entry{Kind: Account, Data: []byte(account + h.rights(account, role))}
 		}
 	}
 	if c.user == nil {

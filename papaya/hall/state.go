@@ -36,6 +36,7 @@ type (
 		Role                            raw  `json:",omitempty"`
 		Oper                            raw  `json:",omitempty"`
 		Here                            bool `json:",omitempty"`
+		Stays                           bool `json:",omitempty"`
 		Apart                           bool `json:",omitempty"`
 		Invisible                       bool `json:",omitempty"`
 		Inbox                           uint64
@@ -159,7 +160,7 @@ func (h *Hall) Save() ([]byte, error) {
 func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
 		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
-		Here: here, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
 	for target, ms := range u.read {
 		if out.Read == nil {
 			out.Read = map[string]int64{}
@@ -252,7 +253,8 @@ func Load(config Config, state []byte) (*Hall, error) {
 func (h *Hall) loadUser(v savedUser) {
 	u := &user{name: string(v.Name), host: string(v.Host), real: string(v.Real),
 		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
-		oper: string(v.Oper), apart: v.Apart, invisible: v.Invisible, inbox: v.Inbox}
+		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
+		inbox: v.Inbox}
 	u.rename(string(v.Nick))
 	for target, ms := range v.Read {
 		u.joinMarkers(map[string]int64{unkey(target): ms})

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"cmp"
 	"slices"
 
 	"interleave/papaya/irc"
@@ -30,6 +31,9 @@ type user struct {
 	read     map[string]int64 // read markers in milliseconds since 1970, by folded room or nick
 	rooms    []*member
 	sessions []*session // the oldest first
+	// stays is set for an account that others still see when its last session has ended. It is in
+	// the entries of the log, so that all servers agree, whatever their settings are.
+	stays bool
 	// apart is set if an older version has logged the connection: see apart.go.
 	apart bool
 }
@@ -149,10 +153,16 @@ func (h *Hall) show(c *Client, in *member) {
 	h.describe(c, r)
 }
 
+// notConnected is the away message of an account that stays without a session.
+const notConnected = "not connected"
+
 // updateAway tells the neighbours if a user is away now, or is not away any more: it is while all
-// its sessions are. The message is that of the newest one.
+// its sessions are. The message is that of the newest one, also when it has ended.
 func (h *Hall) updateAway(u *user) {
 	away := ""
+	if len(u.sessions) == 0 {
+		away = cmp.Or(u.away, notConnected)
+	}
 	for _, s := range u.sessions {
 		if away = s.away; away == "" {
 			break
@@ -174,10 +184,11 @@ func (h *Hall) updateAway(u *user) {
 	})
 }
 
-// hangUp ends a session. Others see it only if it was the last one of its user.
+// hangUp ends a session. Others see it only if it was the last one of its user, and then only that
+// the user is away if it stays.
 func (h *Hall) hangUp(s *session, why string) {
 	u := s.user
-	if len(u.sessions) == 1 {
+	if len(u.sessions) == 1 && !(u.stays && u.lasting()) {
 		h.depart(u, why)
 		return
 	}

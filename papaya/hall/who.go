@@ -20,6 +20,9 @@ func (h *Hall) who(c *Client, m *irc.Message) Entry {
 			for _, in := range r.here {
 				h.whoLine(c, r.name, in.user, in.prefix(c), fields)
 			}
+			for _, absent := range h.absentAccounts(r) {
+				h.whoLine(c, r.name, absent, "", fields)
+			}
 		}
 	case u != nil:
 		h.whoLine(c, "*", u, "", fields)
@@ -72,7 +75,7 @@ func parseWhox(word string) whox {
 
 func (h *Hall) whoLine(c *Client, room string, u *user, prefix string, x whox) {
 	flags := "H"
-	if u.away != "" {
+	if u.away != "" || !h.here(u) {
 		flags = "G"
 	}
 	if u.role.runs() {

@@ -103,6 +103,5 @@ const (
 	ERR_SASLFAIL          = "904"
 	ERR_SASLTOOLONG       = "905"
 	ERR_SASLABORTED       = "906"
-	ERR_SASLALREADY       = "907"
 	RPL_SASLMECHS         = "908"
 )

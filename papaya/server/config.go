@@ -54,6 +54,10 @@ type Config struct {
 	Unique string    // this server's name among them; restarts do not change it
 
 	Accounts Accounts // nil: nobody has an account
+	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
+	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
+	AlwaysOn      func() bool
+	AbsentInNames func() bool
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
 	// Say counts the lines of an account, or of an address without an account. It returns how long

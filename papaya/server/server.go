@@ -239,6 +239,7 @@ func (s *server) hallConfig() hall.Config {
 		Created: time.Unix(0, s.run), Password: s.password,
 	}
 	config.Search = s.search
+	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}

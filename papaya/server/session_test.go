@@ -130,6 +130,39 @@ func TestSessionsOnTwoServers(t *testing.T) {
 	}
 }
 
+// TestAlwaysOn: an account stays in its rooms without a session, also over a restart. Its next
+// session gets what it has missed, once.
+func TestAlwaysOn(t *testing.T) {
+	folder := t.TempDir()
+	change := func(c *Config) {
+		c.Accounts, c.AlwaysOn = everybody{}, func() bool { return true }
+	}
+	srv := open(t, folder, change)
+	bob := srv.connect().Register("bob", "#tea")
+	ann := login(srv.connect(), "ann", "ann", "#tea")
+	ann.Send("QUIT")
+	ann.ExpectEnd()
+	bob.Send("PRIVMSG #tea :one\r\nPING synced")
+	lacks(t, bob.Expect("PONG chat :synced"), "QUIT")
+	srv.end()
+	srv = open(t, folder, change)
+	bob = srv.connect().Register("bob", "#tea")
+	bob.Send("NAMES #tea")
+	bob.Expect(" 353 bob = #tea :ann bob")
+	bob.Send("PRIVMSG #tea :two")
+	synced(bob)
+	ann = login(srv.connect(), "ann", "ann")
+	ann.Expect(" 366 ann #tea ")
+	ann.Expect("PRIVMSG #tea :one")
+	ann.Expect("PRIVMSG #tea :two")
+	ann.Send("QUIT")
+	ann.ExpectEnd()
+	ann = login(srv.connect(), "ann", "ann")
+	synced(ann)
+	bob.Send("PRIVMSG #tea :three")
+	lacks(t, ann.Expect("three"), "two")
+}
+
 // olderData makes a folder as the version before sessions has left it when it was killed: a state,
 // batches after it, and a text that lacks its last lines. Package hall has the files.
 func olderData(t *testing.T) (folder, text string) {
