@@ -54,7 +54,8 @@ protected:
     explicit file_turn(file& f) noexcept : channel(kind::other), of_(ref_of(f)) {}
     ~file_turn() = default;
 
-    // Owner only, in a body or inside. Begins, or begins again, when all operations before it have ended.
+    // Owner only, in a body or inside. Begins, or begins again, when all operations before it have
+    // ended.
     void queue() noexcept {
         home = &this_loop();
         visit me(*home);
