@@ -225,7 +225,7 @@ func (b *behind) browse(nick string) {
 	if response.StatusCode != http.StatusOK {
 		b.t.Errorf("the page has status %d", response.StatusCode)
 	}
-	ws, _, err := websocket.Dial(ctx, "wss://"+host+"/socket", &websocket.DialOptions{
+	ws, _, err := websocket.Dial(ctx, "wss://"+host+"/socket", &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: client, Subprotocols: []string{"text.ircv3.net"},
 		HTTPHeader: http.Header{"Origin": {"https://" + host},
 			"X-Forwarded-For": {"192.0.2.1"}}}) // a forged one

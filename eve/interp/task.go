@@ -81,7 +81,7 @@ func (f *frame) await(s *ir.Await) {
 	if s.Within != nil && fn.Result.Kind != types.Result {
 		arrived = func(v value) { answer(ok(v)) }
 	}
-	begin := func() {}
+	var begin func()
 	if fn.Answers() {
 		begin = f.ask(s.Call, arrived)
 		waiting.captured = f.captures(s.Rest)

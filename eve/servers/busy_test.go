@@ -217,7 +217,6 @@ func churnBusy(t *testing.T, port, number int) {
 			case 0:
 				word, reply = "nap", "nap"
 			case 1:
-				word, reply = "sleep", "slept"
 				// what is behind it may be answered before it
 				if err := exchange(v, say.String()+"sleep\n", want.String()+"slept\n"); err != nil {
 					t.Errorf("client %d: %v", number, err)

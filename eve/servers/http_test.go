@@ -197,7 +197,7 @@ func TestHTTPRoutes(t *testing.T) {
 	eachWorkers(t, func(t *testing.T, workers int) {
 		p, port := serveHTTP(t, workers)
 		b := newBrowser(t, port)
-		a := b.must("GET", "/", nil, 200, "hello 1\n")
+		a := b.must("GET", "/", nil, 200, "hello 1\n") //nolint:bodyclose // ask has closed it
 		if at, err := http.ParseTime(a.Header.Get("Date")); err != nil ||
 			time.Since(at).Abs() > patience {
 			t.Errorf("Date: %q, %v", a.Header.Get("Date"), err)
@@ -205,7 +205,8 @@ func TestHTTPRoutes(t *testing.T) {
 		if got := a.Header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
 			t.Errorf("Content-Type: %q", got)
 		}
-		if a := b.must("HEAD", "/", nil, 200, ""); a.ContentLength != int64(len("hello 2\n")) {
+		a = b.must("HEAD", "/", nil, 200, "") //nolint:bodyclose // ask has closed it
+		if a.ContentLength != int64(len("hello 2\n")) {
 			t.Errorf("HEAD: Content-Length: %d", a.ContentLength)
 		}
 		b.must("GET", "/hello/ann%20b%C3%A4?x=1", nil, 200, "hello, ann b\u00e4\n")
