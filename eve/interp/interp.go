@@ -137,7 +137,7 @@ func (in *interp) loop() {
 			for in.options.Late && in.random.IntN(3) == 0 && in.tick() {
 			}
 			in.runRoot()
-		case in.closeLonely():
+		case in.closeLonely(), in.loseAnswers():
 		case !in.tick():
 			return
 		}

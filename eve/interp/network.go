@@ -220,7 +220,7 @@ func (in *interp) closeLonely() bool {
 	seen := in.reachable()
 	any := false
 	for _, s := range asked {
-		if !seen[s.object] {
+		if !seen.objects[s.object] {
 			any = true
 			s.close(in)
 		}
@@ -228,9 +228,32 @@ func (in *interp) closeLonely() bool {
 	return any
 }
 
+// loseAnswers answers calls whose answer no code can give any more, by an error. It is called when
+// no task is left. True when it has found one.
+func (in *interp) loseAnswers() bool {
+	var asked []*pending
+	for _, p := range in.network.awaiting {
+		if !p.answered && p.lose != nil {
+			asked = append(asked, p)
+		}
+	}
+	if len(asked) == 0 {
+		return false
+	}
+	seen := in.reachable()
+	any := false
+	for _, p := range asked {
+		if !seen.closures[p.reply] {
+			any = true
+			p.lose()
+		}
+	}
+	return any
+}
+
 // reachable are the objects that remaining code may name.
-func (in *interp) reachable() map[*object]bool {
-	r := reach{}
+func (in *interp) reachable() reach {
+	r := reach{map[*object]bool{}, map[*closure]bool{}}
 	for _, p := range in.globals {
 		r.value(*p)
 	}
@@ -255,8 +278,11 @@ func (in *interp) reachable() map[*object]bool {
 	return r
 }
 
-// A reach collects objects.
-type reach map[*object]bool
+// A reach collects objects, and the callbacks that answer calls.
+type reach struct {
+	objects  map[*object]bool
+	closures map[*closure]bool
+}
 
 func (r reach) handlers(o *object) {
 	for _, h := range o.emits.handlers {
@@ -279,10 +305,10 @@ func (r reach) all(vs []value) {
 func (r reach) value(v value) {
 	switch v := v.(type) {
 	case *object:
-		if r[v] {
+		if r.objects[v] {
 			return
 		}
-		r[v] = true
+		r.objects[v] = true
 		r.value(v.v)
 		if v.emits != nil {
 			r.handlers(v)
@@ -295,6 +321,7 @@ func (r reach) value(v value) {
 		r.all(v.keys)
 		r.all(v.values)
 	case *closure:
+		r.closures[v] = true
 		r.cells(v.cells)
 	}
 }

@@ -83,7 +83,10 @@ func (f *frame) await(s *ir.Await) {
 	}
 	var begin func()
 	if fn.Answers() {
-		begin = f.ask(s.Call, arrived)
+		waiting.reply, begin = f.ask(s.Call, arrived)
+		if fn.Result.Kind == types.Result {
+			waiting.lose = func() { answer(failed(&fault{code: 125, text: "no answer"})) }
+		}
 		waiting.captured = f.captures(s.Rest)
 	} else {
 		native := asyncs[fn.Native]
@@ -106,9 +109,9 @@ func (f *frame) await(s *ir.Await) {
 
 // ask runs a function of the program that is called by <-. It may answer before the continuation
 // is there, which takes its answers from the call of begin on. The first one counts.
-func (f *frame) ask(e *ir.Call, arrived func(value)) (begin func()) {
+func (f *frame) ask(e *ir.Call, arrived func(value)) (reply *closure, begin func()) {
 	begun, early := false, []value(nil)
-	reply := &closure{answer: func(v value) {
+	reply = &closure{answer: func(v value) {
 		if begun {
 			arrived(v)
 		} else {
@@ -116,7 +119,7 @@ func (f *frame) ask(e *ir.Call, arrived func(value)) (begin func()) {
 		}
 	}}
 	f.in.call(e.Fn, append(f.arguments(e.Args, e.Fn.Params), reply))
-	return func() {
+	return reply, func() {
 		begun = true
 		if len(early) > 0 {
 			arrived(early[0])
@@ -129,4 +132,8 @@ type pending struct {
 	captured cells
 	answered bool
 	deadline *timerNode // nil if there is none
+	// of a call that is answered by the program, with a result: what answers it, and what happens
+	// when nothing can
+	reply *closure
+	lose  func()
 }

@@ -11,6 +11,12 @@
 
 namespace eve {
 
+// The error for a caller whose answer nobody can give any more.
+error no_answer();
+
+template <class R> inline constexpr bool may_fail = false;
+template <class T> inline constexpr bool may_fail<result<T>> = true;
+
 // The operation. It has counts of the async<R> or await, and of each replier. The function may
 // answer before await begins it, on any worker.
 template <class R> class answering final : public operation_for<R> {
@@ -29,6 +35,10 @@ public:
         if (state_.fetch_or(forgotten, order::acq_rel) & begun) give_up();
     }
     void begin() override {
+        // The tasks that will answer keep the process alive, and the wait for them does not. A
+        // deadline does, until it is over.
+        armed_ = this->limit_ != nullptr;
+        if (!armed_) disarm();
         u32 was = state_.fetch_or(begun, order::acq_rel);
         if (was & answered) hand_over();
         else if (was & forgotten) give_up();
@@ -46,16 +56,21 @@ private:
         }
         release();
     }
-    // There will be no answer: the continuation never runs, unless its deadline runs it.
+    // There will be no answer. A continuation that takes an error gets one. Another one never runs,
+    // unless its deadline runs it.
     void give_up() noexcept {
-        if (this->limit_ != nullptr || !this->try_complete()) return;
-        this->then_->kind->end(this->then_);
-        release();
+        if constexpr (may_fail<R>) {
+            value_ = option<value>(value(no_answer()));
+            hand_over();
+        } else if (this->limit_ == nullptr && this->try_complete()) {
+            this->then_->kind->end(this->then_);
+            release();
+        }
     }
     // Gives back the count of await, once.
     void release() noexcept {
         if (released_.exchange(1, order::acq_rel) != 0) return;
-        disarm();
+        if (armed_) disarm();
         this->drop();
     }
     void end() noexcept override { destroy(this); }
@@ -63,6 +78,7 @@ private:
     atomic<u32> state_;
     atomic<u32> asked_; // it was answered or forgotten
     atomic<u32> released_;
+    bool armed_ = false;
     option<value> value_; // of the thread that set asked_, until `answered` is set
 };
 

@@ -1,5 +1,6 @@
 #include "async.hpp"
 
+#include "answer.hpp"
 #include "loop.hpp"
 
 #include <errno.h>
@@ -56,6 +57,8 @@ struct sleeping_operation final : operation_for<void>, timer_node {
 };
 
 } // namespace
+
+error no_answer() { return error(ECANCELED, string::literal("no answer")); }
 
 error timed_out() { return error(ETIMEDOUT, string::literal("timeout")); }
 

@@ -76,8 +76,13 @@ routes: () http.routes:
     r.get("/held"):
         run = [] (x: http.exchange) void:
             on process.signals reload [=x]: x.respond(200, "held\n")
-    r.get("/never"):
+    r.get("/forgets"):
         run = [] (x: http.exchange) void: pass
+    r.get("/fails"):
+        run = [] (x: http.exchange) void:
+            _ <- sleep(1ms) [=x]
+            assert x.number("no") > 0, "a mistake"
+            x.respond(200, "not reached")
     r.get("/twice"):
         run = [] (x: http.exchange) void:
             x.respond(200, "first\n")
@@ -229,6 +234,12 @@ func TestHTTPRoutes(t *testing.T) {
 			t.Errorf("204 has a length: %v", a.Header)
 		}
 		b.must("GET", "/twice", nil, 200, "first\n")
+		b.must("GET", "/forgets", nil, 500, "there is no reply\n")
+		b.must("GET", "/fails", nil, 500, "there is no reply\n")
+		p.eventually("the failure is reported", func() bool {
+			return strings.Contains(p.err.String(), "a mistake") &&
+				strings.Contains(p.err.String(), "the program goes on")
+		})
 		a = b.must("GET", "/split", nil, 200, "split\n")
 		if got := a.Header.Get("X-A"); got != "b  x-evil: c" || a.Header.Get("X-Evil") != "" {
 			t.Errorf("the header was split: %v", a.Header)
@@ -484,7 +495,7 @@ func TestHTTPTimes(t *testing.T) {
 			{"half a body", "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab", 408},
 			{"half a chunk", "POST /echo HTTP/1.1\r\nHost: h\r\n" +
 				"Transfer-Encoding: chunked\r\n\r\n5", 408},
-			{"no reply", "GET /never HTTP/1.1\r\nHost: h\r\n\r\n", 503},
+			{"no reply", "GET /held HTTP/1.1\r\nHost: h\r\n\r\n", 503},
 		} {
 			if a, text := replyTo(t, p, port, c.input, true); a.StatusCode != c.status ||
 				text == "" {
@@ -562,7 +573,7 @@ func TestHTTPEnd(t *testing.T) {
 
 		p, port = serveHTTP(t, workers)
 		hung := p.dial(port)
-		hung.say("GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
+		hung.say("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
 		p.eventually("it is asked", func() bool { return asleep(p.cmd.Process.Pid) })
 		p.signal(syscall.SIGINT)
 		p.mustExit(0)
