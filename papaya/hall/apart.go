@@ -38,7 +38,7 @@ func (h *Hall) leaveApart(u *user) {
 // loginApart logs a connection in by the rules of the older version.
 func (h *Hall) loginApart(u *user, account string, role Role) {
 	switch {
-	case u.lasting(): // it came by today's rules, and has its account
+	case account == "", u.lasting(): // it came by today's rules, and has its account
 		return
 	case !u.apart:
 		u.apart = true

@@ -296,7 +296,8 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 			}
 			said = &m
 		}
-		if c := command(said.Command); c != nil && c.apply != nil {
+		// The server that has logged the line may be another program.
+		if c := command(said.Command); c != nil && c.apply != nil && len(said.Params) >= c.words {
 			h.labelled(s.client, label, func() { c.apply(h, s, said) })
 		}
 	case End:
