@@ -3,6 +3,7 @@ package gonet
 import (
 	"net/netip"
 
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -19,12 +20,12 @@ func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.mac, SenderIP: src, TargetIP: a}
 	var b [wire.ARPLen]byte
 	m.Put(b[:])
-	_ = s.emitBytes(*to, wire.EtherARP, b[:]) // the dealer sees a failed link
+	_ = s.emitBytes(to, wire.EtherARP, b[:]) // the dealer sees a failed link
 }
 
-// inputARP answers requests for our addresses and updates the neighbour cache (RFC 826). Dealer
-// only.
-func (s *Stack) inputARP(b []byte) {
+// inputARP answers requests for our addresses and updates the neighbour cache (RFC 826). direct
+// tells whether the frame was sent to us alone. Dealer only.
+func (s *Stack) inputARP(b []byte, direct bool) {
 	m, err := wire.ParseARP(b)
 	if err != nil || m.SenderMAC.IsGroup() {
 		s.stats.malformed.Add(1)
@@ -36,26 +37,20 @@ func (s *Stack) inputARP(b []byte) {
 		return
 	}
 	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
-	s.updateNeighbour(m.SenderIP, ours,
-		advertisement{mac: m.SenderMAC, override: true, solicited: true})
 	if m.Op == wire.ARPRequest && ours {
-		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
-			TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
-		var out [wire.ARPLen]byte
-		reply.Put(out[:])
-		_ = s.emitBytes(m.SenderMAC, wire.EtherARP, out[:]) // the dealer sees a failed link
+		s.learnNeighbour(m.SenderIP, m.SenderMAC)
+		s.replyARP(&m)
+		return
 	}
+	// A reply to us answers a request of ours, as far as one can know. All else is news at most.
+	s.updateNeighbour(m.SenderIP, neighbour.Advertisement{MAC: m.SenderMAC, HasMAC: true,
+		Override: true, Solicited: m.Op == wire.ARPReply && ours && direct})
 }
 
-// updateNeighbour updates a neighbour from an advertisement. An unknown neighbour is added only if
-// create is set, because something is about to be sent to it: others must leave no trace in the
-// cache. Dealer only.
-func (s *Stack) updateNeighbour(a netip.Addr, soon bool, n advertisement) {
-	if v, ok := s.neighbours.Load(a); ok {
-		v.(*neighbour).update(n)
-	} else if soon && s.net.Load().onLink(a) {
-		if nb, err := s.neighbourFor(a); err == nil {
-			nb.update(n)
-		}
-	}
+func (s *Stack) replyARP(m *wire.ARP) {
+	reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
+		TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
+	var b [wire.ARPLen]byte
+	reply.Put(b[:])
+	_ = s.emitBytes(&m.SenderMAC, wire.EtherARP, b[:]) // the dealer sees a failed link
 }

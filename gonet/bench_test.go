@@ -47,12 +47,7 @@ func echoes(t testing.TB, src, dst string, f func(answer func())) {
 	frame := echoFrame(s, from, to)
 	request := link.Frame{Data: make([]byte, len(frame))}
 	err := s.claim(func() {
-		nb, err := s.neighbourFor(from)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		nb.setStation(wire.MAC{2, 5: 9})
+		s.pinStation(from, wire.MAC{2, 5: 9})
 		before := s.Stats().Sent
 		n := uint64(0)
 		f(func() {

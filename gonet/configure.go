@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"interleave/gonet/ip"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -86,5 +88,5 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 		}
 	}
 	// A broadcast address of the old configuration may be a neighbour's now.
-	s.removeNeighbours(func(nb *neighbour) bool { return nb.fixed && nb.addr != loopbackAddr })
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { c.RemovePermanent() })
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/neighbour"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
@@ -31,7 +32,7 @@ type Conn struct {
 	flow          flow
 	local, remote netip.AddrPort
 	net           *network // the snapshot in which neighbour was looked up; both guarded by mu
-	neighbour     *neighbour
+	neighbour     *neighbour.Entry
 	pseudo        uint16 // the checksum of the pseudo header without the length
 	flowLabel     uint32 // of its IPv6 packets
 	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)

@@ -137,7 +137,7 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.waitingBytes.Load(); n != 0 {
+		if _, n := s.countNeighbours(); n != 0 {
 			t.Errorf("seed %d: %d bytes wait for neighbours", seed, n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -240,7 +241,7 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = u.Write([]byte("x")) // the datagram waits for the neighbour
-			time.Sleep((maxSolicitations + 1) * solicitationInterval)
+			time.Sleep((neighbour.MaxMulticastSolicit + 1) * neighbour.RetransTimer)
 		}
 		// it is a host now
 		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive,

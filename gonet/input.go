@@ -63,7 +63,7 @@ func (s *Stack) input(f *link.Frame) {
 	case wire.EtherIPv6:
 		s.inputIPv6(b, &e, f.GSO.Valid)
 	case wire.EtherARP:
-		s.inputARP(b)
+		s.inputARP(b, e.Dst == s.mac)
 	default:
 		s.stats.foreign.Add(1)
 	}

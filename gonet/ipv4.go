@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -76,7 +77,8 @@ const (
 )
 
 // sendFragments4 sends a packet in fragments of at most the MTU (RFC 791 section 3.2).
-func (s *Stack) sendFragments4(e *envelope, to *neighbour, ip *wire.IPv4, pieces [][]byte) error {
+func (s *Stack) sendFragments4(e *envelope, to *neighbour.Entry, ip *wire.IPv4,
+	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
 	room := (s.features.MTU - wire.IPv4Len) &^ 7
 	for at := 0; at < len(body); at += room {

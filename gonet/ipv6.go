@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -110,7 +111,7 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 
 // sendFragments6 sends a packet in fragments of at most mtu (RFC 8200 section 4.5). The
 // identification is unpredictable, so that an attacker cannot inject a fragment (RFC 7739).
-func (s *Stack) sendFragments6(e *envelope, to *neighbour, ip *wire.IPv6, mtu int,
+func (s *Stack) sendFragments6(e *envelope, to *neighbour.Entry, ip *wire.IPv6, mtu int,
 	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
 	id := uint32(s.random())

@@ -36,7 +36,8 @@ func (s *Stack) sendMLDReport(kind uint8, groups []netip.Addr) {
 	var header [wire.IPv6Len + wire.RouterAlertLen]byte
 	wire.PutRouterAlert(header[h.Put(header[:]):], wire.ProtocolICMPv6)
 	// the dealer sees a failed link
-	_ = s.emitBytes(wire.MulticastMAC(allMLDv2Routers), wire.EtherIPv6, header[:], b)
+	to := wire.MulticastMAC(allMLDv2Routers)
+	_ = s.emitBytes(&to, wire.EtherIPv6, header[:], b)
 }
 
 // inputMLDQuery schedules a report of all groups after a random delay of at most the query's

@@ -3,6 +3,7 @@ package gonet
 import (
 	"net/netip"
 
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -22,7 +23,7 @@ func (s *Stack) sendND(mac wire.MAC, src, dst netip.Addr, b []byte) {
 		Src: src, Dst: dst}
 	var header [wire.IPv6Len]byte
 	h.Put(header[:])
-	_ = s.emitBytes(mac, wire.EtherIPv6, header[:], b) // the dealer sees a failed link
+	_ = s.emitBytes(&mac, wire.EtherIPv6, header[:], b) // the dealer sees a failed link
 }
 
 // solicit sends a neighbour solicitation for an address: to its solicited-node group, or to the
@@ -77,7 +78,7 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 	to := p.from
 	if n.HasMAC {
 		to = n.MAC
-		s.updateNeighbour(p.src, true, advertisement{mac: n.MAC, override: true})
+		s.learnNeighbour(p.src, n.MAC)
 	}
 	s.sendND(to, n.Target, p.src, b[:])
 }
@@ -97,8 +98,8 @@ func (s *Stack) inputAdvert(p *packet, m wire.ICMP, body []byte) {
 		}
 		return
 	}
-	s.updateNeighbour(n.Target, false, advertisement{mac: n.MAC, noMAC: !n.HasMAC,
-		override: n.Override, solicited: n.Solicited})
+	s.updateNeighbour(n.Target, neighbour.Advertisement{MAC: n.MAC, HasMAC: n.HasMAC,
+		Override: n.Override, Solicited: n.Solicited})
 	if !n.Router {
 		s.removeRouter(n.Target)
 	}

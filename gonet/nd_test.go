@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
@@ -223,8 +226,8 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16),
 				14: byte(i >> 8), 15: byte(i)})
 		}
-		known := func() (n int) {
-			w.to.neighbours.Range(func(_, _ any) bool { n++; return true })
+		known := func() int {
+			n, _ := w.to.countNeighbours()
 			return n
 		}
 		for i := range 2000 {
@@ -234,21 +237,21 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 		if n := known(); n > 1 {
 			t.Errorf("%d neighbours are kept that nobody has asked for", n)
 		}
-		for i := range maxNeighbours + 500 {
+		for i := range neighbour.MaxEntries + 500 {
 			w.neighbor(at(i), addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY,
 				MAC: w.mac, HasMAC: true})
 		}
-		if n := known(); n > maxNeighbours || n != len(w.to.cache.all) {
-			t.Errorf("%d neighbours, %d in the cache", n, len(w.to.cache.all))
+		if n := known(); n > neighbour.MaxEntries {
+			t.Errorf("%d neighbours have asked", n)
 		}
 		echo := make([]byte, 16)
 		// each solicitation needs an answer, and none has a MAC
-		for i := range maxNeighbours + 500 {
+		for i := range neighbour.MaxEntries + 500 {
 			m := wire.Echo(wire.ICMPv6Echo, 1, 1)
 			m.Put(echo)
 			w.icmp(at(1<<20+i), addrY, 64, echo)
 		}
-		if n := known(); n > maxNeighbours {
+		if n := known(); n > neighbour.MaxEntries {
 			t.Errorf("%d neighbours are asked for", n)
 		}
 		for i := range 100 {
@@ -287,29 +290,90 @@ func TestANeighbourMoves(t *testing.T) {
 				x := host6(t, a, "1")
 				time.Sleep(2 * time.Second)
 				ping(true)
-				v, _ := y.neighbours.Load(to)
-				nb := v.(*neighbour)
-				time.Sleep(reachableTime + time.Second)
-				if !nb.stale.Load() {
-					t.Error("what is known does not age")
+				expect := func(want neighbour.State) {
+					t.Helper()
+					if got := y.stateOf(t, to); got != want {
+						t.Errorf("it is %v, want %v", got, want)
+					}
 				}
+				expect(neighbour.Reachable)
+				time.Sleep(neighbour.ReachableTime + time.Second)
+				expect(neighbour.Stale)
 				ping(true)
-				time.Sleep(time.Second)
-				if nb.stale.Load() {
-					t.Error("what is used is not confirmed")
-				}
+				expect(neighbour.Delay)
+				time.Sleep(neighbour.DelayFirstProbeTime + time.Second)
+				expect(neighbour.Reachable) // it was asked, and has answered
 				x.claimMAC(t, wire.MAC{2, 5: 77})
 				ping(false)
-				time.Sleep(reachableTime + time.Second)
-				ping(false) // the known station is asked
-				time.Sleep(maxSolicitations*solicitationInterval + 2*time.Second)
+				time.Sleep(neighbour.ReachableTime + time.Second)
+				ping(false)
+				time.Sleep(neighbour.DelayFirstProbeTime + time.Second)
+				expect(neighbour.Probe)
+				time.Sleep(neighbour.MaxUnicastSolicit * neighbour.RetransTimer)
+				time.Sleep(neighbour.RetryDelay)
 				ping(true) // all stations are asked
-				if mac := nb.mac.Load(); mac == nil || *mac != (wire.MAC{2, 5: 77}) {
+				mac := y.neighbours.cache.Get(to).Station()
+				if mac == nil || *mac != (wire.MAC{2, 5: 77}) {
 					t.Errorf("it is at %v", mac)
 				}
 			})
 		})
 	}
+}
+
+// TestAnUnsolicitedAdvertisementIsChecked holds that an advertisement which does not answer a
+// solicitation names the station, but does not confirm it (RFC 4861 section 7.2.5).
+func TestAnUnsolicitedAdvertisementIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWireTap(t)
+		time.Sleep(2 * time.Second)
+		w.messages(0)
+		u, err := w.to.Dial("udp", "[2001:db8::1]:9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(text string) {
+			t.Helper()
+			if _, err := u.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect := func(want neighbour.State) {
+			t.Helper()
+			if got := w.to.stateOf(t, addrX); got != want {
+				t.Errorf("it is %v, want %v", got, want)
+			}
+		}
+		send("waits")
+		expect(neighbour.Incomplete)
+		group := wire.SolicitedNode(addrX)
+		if got := w.messages(wire.ICMPv6NeighborSolicit); len(got) != 1 ||
+			got[0].ip.Dst != group || got[0].mac != wire.MulticastMAC(group) {
+			t.Errorf("asked by %+v", got)
+		}
+		w.neighbor(addrX, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: addrX,
+			MAC: w.mac, HasMAC: true, Override: true})
+		if got := w.next(wire.ProtocolUDP); !bytes.HasSuffix(got, []byte("waits")) {
+			t.Errorf("sent: % x", got)
+		}
+		expect(neighbour.Stale)
+		send("does not wait")
+		if got := w.next(wire.ProtocolUDP); !bytes.HasSuffix(got, []byte("does not wait")) {
+			t.Errorf("sent: % x", got)
+		}
+		expect(neighbour.Delay)
+		time.Sleep(neighbour.DelayFirstProbeTime + time.Second/2)
+		expect(neighbour.Probe)
+		if got := w.messages(wire.ICMPv6NeighborSolicit); len(got) != 1 || got[0].mac != w.mac ||
+			got[0].ip.Dst != addrX {
+			t.Errorf("checked by %+v", got)
+		}
+		time.Sleep(neighbour.MaxUnicastSolicit * neighbour.RetransTimer)
+		expect(neighbour.Failed)
+		if _, err := u.Write([]byte("x")); !errors.Is(err, syscall.EHOSTUNREACH) {
+			t.Errorf("to a neighbour that does not answer: %v", err)
+		}
+	})
 }
 
 // claimMAC changes the MAC of a stack.

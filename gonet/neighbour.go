@@ -4,217 +4,190 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
 
-// neighbour is an address on our link, and the MAC of its station once that is known. ARP or
-// neighbour discovery finds the station. As in the paper, each address resolution has a goroutine
-// of its own, which sends requests, waits until the dealer passes it an answer, and ends.
-//
-// A known MAC becomes stale after a while. The next packet then starts a request to confirm it, and
-// a neighbour that does not answer is forgotten (RFC 4861 section 7.3, RFC 1122 section 2.3.2.1).
-// Packets that are sent meanwhile do not wait.
-type neighbour struct {
-	addr    netip.Addr
-	mac     atomic.Pointer[wire.MAC] // nil: unknown
-	stale   atomic.Bool              // the next packet starts a request to confirm the MAC
-	dropped atomic.Bool              // evicted: a connection must look in the cache again
-	used    atomic.Bool              // a packet was sent to it since the clock's hand passed
-	fixed   bool                     // ourselves, or a group: never resolved or updated
-	mu      sync.Mutex
-	// Guarded by mu: the frames that wait for the MAC, whether a resolution is under way, and the
-	// timer after which the MAC is stale.
-	waiting   [][]byte
-	resolving bool
-	failed    time.Time // when the last resolution failed
-	aging     *time.Timer
-	answer    chan wire.MAC
-	quit      chan struct{}
+// neighbours is the neighbour cache of a stack, with the lock and the timer that a cache does not
+// have itself.
+type neighbours struct {
+	mu    sync.Mutex
+	cache neighbour.Cache // guarded by mu, except for Get
+	timer *time.Timer
+	due   time.Time // for which deadline of the cache the timer runs; zero: it does not
+	ended bool
 }
 
-// The bounds of the cache and of address resolution. RFC 1122 section 2.3.2.1 allows at most one
-// request a second for each address. The number of requests and the time for which an answer counts
-// are those of RFC 4861 section 10.
-const (
-	maxNeighbours        = 4096
-	maxWaiting           = 16 // packets that wait for one address
-	maxSolicitations     = 3
-	solicitationInterval = time.Second
-	reachableTime        = 30 * time.Second
-	failedRetryDelay     = time.Second // no new request for this long after a failure
-)
+// neighbourTick is the least time for which the timer runs. In a flood each of thousands of
+// neighbours has a deadline of its own.
+const neighbourTick = 5 * time.Millisecond
 
 // neighbourFor returns the neighbour to which packets for dst are sent: dst itself, a router, or
 // ourselves. Any goroutine.
-func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour, error) {
+func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour.Entry, error) {
 	n := s.net.Load()
 	if n.isOurs(dst) {
-		dst = loopbackAddr
-	} else {
-		next, ok := n.nextHop(dst)
-		if !ok {
-			return nil, errUnreachable
+		return s.self, nil
+	}
+	next, ok := n.nextHop(dst)
+	if !ok {
+		return nil, errUnreachable
+	}
+	if nb := s.neighbours.cache.Get(next); nb != nil {
+		return nb, nil
+	}
+	return s.addNeighbour(next), nil
+}
+
+// addNeighbour adds an address to the cache. Any goroutine.
+func (s *Stack) addNeighbour(a netip.Addr) (nb *neighbour.Entry) {
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) {
+		switch {
+		case s.isBroadcast(a):
+			nb = c.AddPermanent(a, wire.Broadcast)
+		case a.IsMulticast():
+			nb = c.AddPermanent(a, wire.MulticastMAC(a))
+		default:
+			nb = c.Add(a)
 		}
-		dst = next
-	}
-	if h, ok := s.neighbours.Load(dst); ok {
-		return h.(*neighbour), nil
-	}
-	nb := &neighbour{addr: dst, answer: make(chan wire.MAC, 1), quit: make(chan struct{})}
-	switch {
-	case dst == loopbackAddr:
-		nb.setStation(s.mac)
-	case s.isBroadcast(dst):
-		nb.setStation(wire.Broadcast)
-	case dst.IsMulticast():
-		nb.setStation(wire.MulticastMAC(dst))
-	}
-	return s.addNeighbour(nb), nil
+	})
+	return nb
 }
 
-func (nb *neighbour) setStation(mac wire.MAC) {
-	nb.fixed = true
-	nb.mac.Store(&mac)
-}
-
-// loopbackAddr is the key in the cache for all addresses of this stack.
+// loopbackAddr is the address of a host to itself.
 var loopbackAddr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// learn stores the MAC of a neighbour. A confirmed MAC, one that has just answered, counts for
-// reachableTime; another is stale at once. The caller holds mu.
-func (nb *neighbour) learn(mac wire.MAC, confirmed bool) {
-	if old := nb.mac.Load(); old == nil || *old != mac {
-		nb.mac.Store(&mac)
-		nb.stale.Store(true)
+// onNeighbours runs f on the neighbour cache, and then does what the cache asks for. Any goroutine.
+func (s *Stack) onNeighbours(f func(c *neighbour.Cache, now time.Time)) {
+	n, now := &s.neighbours, time.Now()
+	n.mu.Lock()
+	f(&n.cache, now)
+	todo := n.cache.Actions()
+	s.setNeighbourTimer(now)
+	n.mu.Unlock()
+	s.stats.droppedUnresolved.Add(uint64(todo.Dropped))
+	for _, q := range todo.Solicit {
+		if q.Addr.Is4() {
+			s.requestARP(q.Addr, q.To)
+		} else {
+			s.solicit(q.Addr, q.To)
+		}
 	}
-	if !confirmed {
+	for _, d := range todo.Send {
+		for _, packet := range d.Packets {
+			_ = s.emitBytes(d.Station, etherType(packet), packet) // the dealer sees a failed link
+		}
+	}
+	if len(todo.Unreachable) > 0 { // only Expire finds out, so this is the dealer
+		s.noteUnreachable(todo.Unreachable)
+	}
+}
+
+// setNeighbourTimer sets the timer for the cache's next deadline, unless it goes off early enough
+// already. It is never stopped for a deadline that has gone. The caller holds mu.
+func (s *Stack) setNeighbourTimer(now time.Time) {
+	n := &s.neighbours
+	due, ok := n.cache.Deadline()
+	if !ok || n.ended || !n.due.IsZero() && !due.Before(n.due) {
 		return
 	}
-	nb.stale.Store(false)
-	if nb.aging == nil {
-		nb.aging = time.AfterFunc(reachableTime, func() { nb.stale.Store(true) })
+	n.due = due
+	if wait := max(due.Sub(now), neighbourTick); n.timer == nil {
+		n.timer = time.AfterFunc(wait, s.neighbourTimerFired)
 	} else {
-		nb.aging.Reset(reachableTime)
+		n.timer.Reset(wait)
 	}
 }
 
-// advertisement is what an ARP or neighbour discovery message says about a neighbour (RFC 4861
-// section 7.2.5).
-type advertisement struct {
-	mac       wire.MAC
-	noMAC     bool // it has no MAC: that of the cache counts
-	override  bool // it may replace another MAC in the cache
-	solicited bool // it answers a request of ours: both directions work
+// neighbourTimerFired runs in the timer's goroutine. It leaves the work to the dealer, which first
+// reads the frames that wait at the link: the answer may be among them.
+func (s *Stack) neighbourTimerFired() {
+	_ = s.post(s.expireNeighbours) // a stack that has ended has no neighbours
 }
 
-// update processes an advertisement (RFC 4861 section 7.2.5). Dealer only.
-func (nb *neighbour) update(n advertisement) {
-	nb.mu.Lock()
-	defer nb.mu.Unlock()
-	old := nb.mac.Load()
+// expireNeighbours runs the timers of the neighbour cache. Dealer only.
+func (s *Stack) expireNeighbours() {
+	s.onNeighbours(func(c *neighbour.Cache, now time.Time) {
+		s.neighbours.due = time.Time{}
+		c.Expire(now)
+	})
+}
+
+// end stops the timer. It is not set again.
+func (n *neighbours) end() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ended = true
+	if n.timer != nil {
+		n.timer.Stop()
+	}
+}
+
+// learnNeighbour records the station of a neighbour that has asked for ours, and is to be answered.
+// Dealer only.
+func (s *Stack) learnNeighbour(a netip.Addr, mac wire.MAC) {
+	if s.neighbours.cache.Get(a) == nil && !s.net.Load().onLink(a) {
+		return
+	}
+	s.onNeighbours(func(c *neighbour.Cache, now time.Time) { c.Learn(a, mac, now) })
+}
+
+// updateNeighbour processes what a message says of a neighbour. Those that nothing is sent to leave
+// no trace in the cache. Dealer only.
+func (s *Stack) updateNeighbour(a netip.Addr, n neighbour.Advertisement) {
+	if s.neighbours.cache.Get(a) == nil {
+		return
+	}
+	s.onNeighbours(func(c *neighbour.Cache, now time.Time) { c.Advertise(a, n, now) })
+}
+
+// send sends an IP packet to a neighbour, or has it wait until its station is known. Any goroutine.
+func (s *Stack) send(nb *neighbour.Entry, gso link.GSO, e *envelope) error {
+	if mac := nb.Station(); mac != nil {
+		return s.emit(mac, etherType(e.list[1]), gso, e)
+	}
+	return s.lookup(nb.Addr(), gso, e)
+}
+
+// lookup is send for a neighbour about which the cache must be asked. A super-frame does not wait:
+// it follows earlier segments, so TCP retransmits it.
+//
+//go:noinline
+func (s *Stack) lookup(to netip.Addr, gso link.GSO, e *envelope) error {
+	var mac *wire.MAC
+	var answer neighbour.Answer
+	s.onNeighbours(func(c *neighbour.Cache, now time.Time) {
+		if mac, answer = c.Lookup(to, now); answer == neighbour.Asking && gso.Kind == link.Plain {
+			c.Hold(to, e.whole(gso))
+		}
+	})
 	switch {
-	case nb.fixed, old == nil && n.noMAC:
-	case old == nil && nb.resolving:
-		nb.passAnswer(n.mac)
-	case old == nil:
-		nb.learn(n.mac, n.solicited)
-	case n.noMAC, n.mac == *old:
-		if n.solicited && nb.resolving {
-			nb.passAnswer(*old)
-		} else if n.solicited {
-			nb.learn(*old, true)
-		}
-	case !n.override:
-		nb.stale.Store(true)
-	case n.solicited && nb.resolving:
-		nb.passAnswer(n.mac)
-	default:
-		nb.learn(n.mac, n.solicited)
-	}
-}
-
-// passAnswer passes the MAC to the goroutine that resolves it. The caller holds mu.
-func (nb *neighbour) passAnswer(mac wire.MAC) {
-	select {
-	case nb.answer <- mac:
-	default: // it has an answer already
-	}
-}
-
-// stopResolving ends the address resolution, and the timer after which the MAC is stale.
-func (nb *neighbour) stopResolving() {
-	nb.mu.Lock()
-	defer nb.mu.Unlock()
-	if nb.aging != nil {
-		nb.aging.Stop()
-	}
-	select {
-	case <-nb.quit:
-	default:
-		close(nb.quit)
-	}
-}
-
-// send sends an IP packet to a neighbour, or has it wait until the MAC is known. Any goroutine.
-func (s *Stack) send(nb *neighbour, gso link.GSO, e *envelope) error {
-	kind := etherType(e.list[1])
-	if mac := nb.mac.Load(); mac != nil {
-		if !nb.used.Load() {
-			nb.used.Store(true)
-		}
-		if nb.stale.Load() {
-			s.confirm(nb)
-		}
-		return s.emit(*mac, kind, gso, e)
-	}
-	return s.hold(nb, kind, gso, e)
-}
-
-// hold keeps a packet until the neighbour's MAC is known, and starts the address resolution if none
-// is under way.
-func (s *Stack) hold(nb *neighbour, kind wire.EtherType, gso link.GSO, e *envelope) error {
-	if gso.Kind != link.Plain {
-		s.stats.droppedUnresolved.Add(1)
-		return nil // a super-frame follows earlier segments, so TCP retransmits it
-	}
-	frame := slices.Concat(append([][]byte{make([]byte, wire.EthernetLen)}, e.packet()...)...)
-	link.Complete(gso, frame)
-	nb.mu.Lock()
-	defer nb.mu.Unlock()
-	if nb.mac.Load() != nil { // resolved just now
-		return s.emitBytes(*nb.mac.Load(), kind, frame[wire.EthernetLen:])
-	}
-	if time.Since(nb.failed) < failedRetryDelay {
+	case answer == neighbour.Found:
+		return s.emit(mac, etherType(e.list[1]), gso, e)
+	case answer == neighbour.RateLimited:
 		return errUnreachableHost
-	}
-	if len(nb.waiting) >= maxWaiting {
+	case gso.Kind != link.Plain:
 		s.stats.droppedUnresolved.Add(1)
-		s.waitingBytes.release(nb.waiting[0])
-		// Drop the oldest: the latest packet should be saved (RFC 1122 section 2.3.2.2).
-		nb.waiting = slices.Delete(nb.waiting, 0, 1)
-	}
-	if s.waitingBytes.reserve(frame) {
-		nb.waiting = append(nb.waiting, frame)
-	} else {
-		s.stats.droppedUnresolved.Add(1)
-	}
-	if !nb.resolving {
-		nb.resolving = true
-		go s.resolveNeighbour(nb)
 	}
 	return nil
 }
 
+// whole returns a copy of the packet in an envelope, with the checksum that is left to the link.
+func (e *envelope) whole(gso link.GSO) []byte {
+	frame := slices.Concat(append([][]byte{e.ethernet[:]}, e.packet()...)...)
+	link.Complete(gso, frame)
+	return frame[wire.EthernetLen:]
+}
+
 // emit sends a packet behind an Ethernet header. Any goroutine.
-func (s *Stack) emit(dst wire.MAC, kind wire.EtherType, gso link.GSO, e *envelope) error {
-	h := wire.Ethernet{Dst: dst, Src: s.mac, Type: kind}
+func (s *Stack) emit(dst *wire.MAC, kind wire.EtherType, gso link.GSO, e *envelope) error {
+	h := wire.Ethernet{Dst: *dst, Src: s.mac, Type: kind}
 	h.Put(e.ethernet[:])
 	e.list[0] = e.ethernet[:]
-	if dst == s.mac {
+	if dst == &s.mac {
 		return s.sendLoopback(gso, e.list[:e.n])
 	}
 	s.stats.sent.Add(1)
@@ -222,9 +195,63 @@ func (s *Stack) emit(dst wire.MAC, kind wire.EtherType, gso link.GSO, e *envelop
 }
 
 // emitBytes is emit for a packet given as slices.
-func (s *Stack) emitBytes(dst wire.MAC, kind wire.EtherType, first []byte, rest ...[]byte) error {
+func (s *Stack) emitBytes(dst *wire.MAC, kind wire.EtherType, first []byte, rest ...[]byte) error {
 	e := newEnvelope()
 	defer e.free()
 	e.pack(first, rest...)
 	return s.emit(dst, kind, link.GSO{}, e)
+}
+
+// unreachable has the neighbours that have not answered, until connections are told. One walk over
+// all connections serves many neighbours: a flood from addresses that do not exist makes thousands
+// of them. Dealer only.
+type unreachable struct {
+	addrs map[netip.Addr]bool // nil: no walk is due
+	last  time.Time           // of the last walk
+}
+
+// unreachableInterval is the least time between two walks. A walk over 10,000 connections takes
+// about a millisecond.
+const unreachableInterval = 50 * time.Millisecond
+
+// noteUnreachable has the connections told that neighbours are unreachable. If one of them is a
+// router, another is preferred from then on. Dealer only.
+func (s *Stack) noteUnreachable(addrs []netip.Addr) {
+	u := &s.unreachable
+	due := u.addrs != nil
+	if !due {
+		u.addrs = map[netip.Addr]bool{}
+	}
+	for _, a := range addrs {
+		u.addrs[a] = true
+	}
+	switch wait := unreachableInterval - time.Since(u.last); {
+	case due:
+	case wait > 0:
+		// a stack that has ended fails its connections itself
+		time.AfterFunc(wait, func() { _ = s.post(s.reportUnreachable) })
+	default:
+		s.reportUnreachable()
+	}
+}
+
+// reportUnreachable is the walk. Dealer only.
+func (s *Stack) reportUnreachable() {
+	u := &s.unreachable
+	silent := u.addrs
+	u.addrs, u.last = nil, time.Now()
+	for a := range silent {
+		s.avoidRouter(a)
+	}
+	for _, c := range s.conns {
+		c.mu.Lock()
+		ours := silent[c.neighbour.Addr()]
+		if ours {
+			c.machine.Unreachable(errUnreachableHost, true)
+		}
+		c.mu.Unlock()
+		if ours {
+			s.queueUpdate(c)
+		}
+	}
 }

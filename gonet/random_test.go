@@ -57,11 +57,7 @@ func recorded(t *testing.T) (*Stack, *recorder) {
 	r := &recorder{End: end}
 	router := netip.MustParseAddr("10.0.0.9")
 	s := host6(t, r, "1", func(c *Config) { c.Gateways = []netip.Addr{router} })
-	nb, err := s.neighbourFor(router)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nb.setStation(wire.MAC{2, 5: 9})
+	s.pinStation(router, wire.MAC{2, 5: 9})
 	return s, r
 }
 

@@ -84,7 +84,7 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	}
 	s.publish()
 	if r.HasMAC && r.Lifetime > 0 {
-		s.updateNeighbour(p.src, true, advertisement{mac: r.MAC, override: true})
+		s.learnNeighbour(p.src, r.MAC)
 	}
 	for _, x := range r.Prefixes {
 		if x.Autonomous && x.Prefix.Bits() == 64 {

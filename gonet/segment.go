@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
@@ -52,10 +53,10 @@ func (c *Conn) heldACKGone() bool {
 }
 
 // nextNeighbour returns the neighbour to which the connection's packets go. It looks the neighbour
-// up again when the stack's network has changed, or when the neighbour was evicted from the cache.
+// up again when the stack's network has changed, or when the neighbour has left the cache.
 // The caller holds mu.
-func (c *Conn) nextNeighbour() (*neighbour, error) {
-	if n := c.stack.net.Load(); n != c.net || c.neighbour.dropped.Load() {
+func (c *Conn) nextNeighbour() (*neighbour.Entry, error) {
+	if n := c.stack.net.Load(); n != c.net || c.neighbour.Removed() {
 		nb, err := c.stack.neighbourFor(c.remote.Addr())
 		if err != nil {
 			return nil, err

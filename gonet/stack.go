@@ -24,6 +24,7 @@ import (
 
 	"interleave/gonet/ip"
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
@@ -64,19 +65,16 @@ type Stack struct {
 	sip      sipKey   // derived from secret: makes sequence numbers and the like
 	stats    counters
 
-	claims      chan func()
-	done        chan struct{} // closed when the dealer has ended
-	fail        error         // why the dealer has ended; set before done is closed
-	neighbours  sync.Map      // netip.Addr -> *neighbour
-	loopback    loopback
-	cache       neighbourCache // the same neighbours, in the order of eviction
-	unreachable unreachable
-	alarms      alarms
-	draws       atomic.Uint64 // how many random numbers were drawn
-	packetIDs   packetIDs
-	net         atomic.Pointer[network]
-
-	waitingBytes waitingBytes // bytes of the packets that wait for a neighbour
+	claims     chan func()
+	done       chan struct{} // closed when the dealer has ended
+	fail       error         // why the dealer has ended; set before done is closed
+	neighbours neighbours
+	self       *neighbour.Entry // the neighbour to which packets to ourselves go
+	loopback   loopback
+	alarms     alarms
+	draws      atomic.Uint64 // how many random numbers were drawn
+	packetIDs  packetIDs
+	net        atomic.Pointer[network]
 
 	paths      sync.Map // netip.Addr -> path; pathCount is their number
 	pathCount  atomic.Int32
@@ -98,6 +96,7 @@ type Stack struct {
 	now           tcp.Time // the time of this batch
 	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
 	lastICMPError tcp.Time // when the last ICMP error was sent
+	unreachable   unreachable
 	netState      networkState
 	fromLoopback  bool // the current frame was sent by this stack itself
 	mldReportDue  bool // an MLD report has been scheduled
@@ -140,6 +139,7 @@ func New(cfg Config) (*Stack, error) {
 	if len(s.cfg.Secret) == 0 {
 		s.cfg.Secret = s.secret[:]
 	}
+	s.self = neighbour.NewPermanent(&s.mac)
 	s.alarms.onTimer = s.alarmTimerFired
 	s.useAddresses()
 	go s.deal()
@@ -271,10 +271,7 @@ func (s *Stack) end(err error) {
 	if s.netState.timer != nil {
 		s.netState.timer.Stop()
 	}
-	s.neighbours.Range(func(_, h any) bool {
-		h.(*neighbour).stopResolving()
-		return true
-	})
+	s.neighbours.end()
 }
 
 // claim has the dealer run f, and returns when it has run. f must not block.

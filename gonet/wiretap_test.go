@@ -9,8 +9,34 @@ import (
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
+
+// pinStation tells a stack for good which station has an address.
+func (s *Stack) pinStation(a netip.Addr, mac wire.MAC) {
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { c.AddPermanent(a, mac) })
+}
+
+// countNeighbours returns the number of neighbours in the cache, and the size of the packets that
+// wait for them, in bytes.
+func (s *Stack) countNeighbours() (n, waiting int) {
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { n, waiting = c.Len(), c.Waiting() })
+	return n, waiting
+}
+
+// stateOf returns the state of a neighbour in the cache.
+func (s *Stack) stateOf(t *testing.T, a netip.Addr) (state neighbour.State) {
+	t.Helper()
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) {
+		if e := c.Get(a); e != nil {
+			state = e.State()
+		} else {
+			t.Errorf("%v is not in the cache", a)
+		}
+	})
+	return state
+}
 
 // wireTap is the far end of a stack's link in the hands of a test: it reads what the stack sends,
 // and sends IPv6 packets to it.
@@ -125,12 +151,7 @@ func (w *wireTap) known(a netip.Addr) {
 	time.Sleep(2 * time.Second) // duplicate address detection has ended
 	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac,
 		HasMAC: true})
-	nb, err := w.to.neighbourFor(a)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	nb.setStation(w.mac)
-	nb.stale.Store(false)
+	w.to.pinStation(a, w.mac)
 	w.messages(0)
 }
 

@@ -64,7 +64,10 @@ var eveRooms = []string{
 }
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
-var gonetRooms = []string{"wire", "link", "tcp", "packetdrill", "ip", "dhcp", "gonet", "host"}
+var gonetRooms = []string{
+	"wire", "link", "tcp", "packetdrill", "ip", "neighbour", "dhcp", "gonet",
+	"host",
+}
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
