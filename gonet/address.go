@@ -80,7 +80,8 @@ func (s *Stack) publish() {
 		if a.Addr().Is4() && a.Bits() < 31 {
 			n.broadcasts = append(n.broadcasts, broadcastOf(a.Prefix))
 		}
-		if group := wire.SolicitedNode(a.Addr()); a.Addr().Is6() &&
+		// nobody solicits neighbours on an L3 link
+		if group := wire.SolicitedNode(a.Addr()); a.Addr().Is6() && !s.features.L3 &&
 			!slices.Contains(n.groups, group) {
 			n.groups = append(n.groups, group)
 		}
@@ -146,7 +147,7 @@ func (s *Stack) addAddress(a address) {
 	a.optimistic = a.Addr().Is6() && !s.cfg.NoDAD
 	s.netState.addrs = append(s.netState.addrs, a)
 	s.publish()
-	if a.Addr().Is6() {
+	if a.Addr().Is6() && !s.features.L3 {
 		go s.probe(a.Addr())
 	}
 }

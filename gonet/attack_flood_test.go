@@ -55,7 +55,7 @@ func TestAttackNeighbourFlood(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			attackWire(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *attacker) {
+			attackWireOf(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *attacker) {
 				c := dialed(t, client, "[2001:db8::2]:7")
 				if err := c.SetDeadline(time.Now().Add(time.Hour)); err != nil {
 					t.Fatal(err)

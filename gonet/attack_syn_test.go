@@ -59,8 +59,16 @@ func expectEcho(t *testing.T, c net.Conn, size int) {
 // attackWire runs f with a victim that has an echo server, a client of it, and an attacker, on one
 // wire in fake time.
 func attackWire(t *testing.T, network string, f func(t *testing.T, client *Stack, o *attacker)) {
+	overBoth(t, func(t *testing.T, options ...link.Option) {
+		attackWireOf(t, network, f, options...)
+	})
+}
+
+// attackWireOf is attackWire on one kind of wire.
+func attackWireOf(t *testing.T, network string, f func(t *testing.T, client *Stack, o *attacker),
+	options ...link.Option) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := link.Pair()
+		a, b := link.Pair(options...)
 		make1 := func(l link.Link, n string) *Stack {
 			return host6(t, l, n, func(c *Config) {
 				c.NoDAD, c.NoAutoconf = true, true

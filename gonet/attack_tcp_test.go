@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -14,27 +15,29 @@ import (
 // echoes.
 func attackConnection(t *testing.T,
 	f func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32), echoed ...uint32) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newLoneAttacker(t)
-		serveEcho(t, o.victim, ":7")
-		o.claims(addrO)
-		src, dst := at(addrO, 4000), at(addrV, 7)
-		seq, ack := o.handshake(src, dst, 60_000, wire.TCPOptions{MSS: 1460})
-		o.segments()
-		f(t, o, src, dst, seq, ack)
-		for _, n := range echoed { // bytes that f has sent and got back
-			seq, ack = seq+n, ack+n
-		}
-		o.claims(addrO) // a neighbour that was silent is resolved again
-		o.segments()
-		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK | wire.PSH, Window: 60_000},
-			[]byte("alive")...)
-		for _, s := range o.segments() {
-			if string(s.text) == "alive" && s.Seq == ack && s.Ack == seq+5 {
-				return
+	overBoth(t, func(t *testing.T, options ...link.Option) {
+		synctest.Test(t, func(t *testing.T) {
+			o := newLoneAttackerOn(t, options)
+			serveEcho(t, o.victim, ":7")
+			o.claims(addrO)
+			src, dst := at(addrO, 4000), at(addrV, 7)
+			seq, ack := o.handshake(src, dst, 60_000, wire.TCPOptions{MSS: 1460})
+			o.segments()
+			f(t, o, src, dst, seq, ack)
+			for _, n := range echoed { // bytes that f has sent and got back
+				seq, ack = seq+n, ack+n
 			}
-		}
-		t.Error("the connection does not echo any more")
+			o.claims(addrO) // a neighbour that was silent is resolved again
+			o.segments()
+			o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK | wire.PSH,
+				Window: 60_000}, []byte("alive")...)
+			for _, s := range o.segments() {
+				if string(s.text) == "alive" && s.Seq == ack && s.Ack == seq+5 {
+					return
+				}
+			}
+			t.Error("the connection does not echo any more")
+		})
 	})
 }
 

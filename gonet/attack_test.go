@@ -39,7 +39,13 @@ func newAttacker(t *testing.T, end link.Link, victim *Stack) *attacker {
 // victim sends.
 func newLoneAttacker(t *testing.T, change ...func(*Config)) *attacker {
 	t.Helper()
-	end, other := link.Pair()
+	return newLoneAttackerOn(t, nil, change...)
+}
+
+// newLoneAttackerOn is newLoneAttacker on a wire with options.
+func newLoneAttackerOn(t *testing.T, options []link.Option, change ...func(*Config)) *attacker {
+	t.Helper()
+	end, other := link.Pair(options...)
 	t.Cleanup(func() { _ = end.Close() }) // never fails
 	o := newAttacker(t, end, nil)
 	go func() {
@@ -66,14 +72,18 @@ func newLoneAttacker(t *testing.T, change ...func(*Config)) *attacker {
 	return o
 }
 
-// frame sends a frame. The wire's queue holds 1000, so the attacker pauses now and then until the
-// victim has read them.
+// frame sends a packet in a frame, or as it is on an L3 link, which takes no ARP. The wire's queue
+// holds 1000, so the attacker pauses now and then until the victim has read them.
 func (o *attacker) frame(kind wire.EtherType, pieces ...[]byte) {
 	o.t.Helper()
 	e := wire.Ethernet{Dst: o.victim.MAC(), Src: o.mac, Type: kind}
 	var header [wire.EthernetLen]byte
 	e.Put(header[:])
-	if err := o.end.Write(link.GSO{}, append([][]byte{header[:]}, pieces...)...); err != nil {
+	if o.victim.features.L3 && kind == wire.EtherARP {
+		return
+	}
+	pieces = append([][]byte{header[:o.victim.header]}, pieces...)
+	if err := o.end.Write(link.GSO{}, pieces...); err != nil {
 		o.t.Fatal(err)
 	}
 	if o.sent++; o.sent%500 == 0 {
@@ -131,13 +141,16 @@ func (o *attacker) udp(src, dst netip.AddrPort, payload []byte) {
 	o.ip(src.Addr(), dst.Addr(), wire.ProtocolUDP, b)
 }
 
-// claims tells the victim by ARP that the attacker has an address.
+// claims tells the victim by ARP that the attacker has an address: it asks for the victim from
+// there, and answers what the victim may have asked.
 func (o *attacker) claims(a netip.Addr) {
 	o.t.Helper()
-	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: o.mac, SenderIP: a, TargetIP: addrV}
-	b := make([]byte, wire.ARPLen)
-	m.Put(b)
-	o.frame(wire.EtherARP, b)
+	for _, op := range []uint16{wire.ARPRequest, wire.ARPReply} {
+		m := wire.ARP{Op: op, SenderMAC: o.mac, SenderIP: a, TargetIP: addrV}
+		b := make([]byte, wire.ARPLen)
+		m.Put(b)
+		o.frame(wire.EtherARP, b)
+	}
 	synctest.Wait()
 }
 
@@ -148,8 +161,8 @@ func (o *attacker) segments() (found []reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, frame := range o.received {
-		e, b, err := wire.ParseEthernet(frame)
-		if err != nil || e.Type != wire.EtherIPv4 {
+		b := packetOf(frame, o.victim.features.L3)
+		if len(b) == 0 || b[0]>>4 != 4 {
 			continue
 		}
 		ip, body, err := wire.ParseIPv4(b)

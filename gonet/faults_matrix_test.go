@@ -89,6 +89,9 @@ func TestMatrixOfFaults(t *testing.T) {
 					if r.IntN(2) == 0 {
 						options = append(options, link.Offload())
 					}
+					if seed%3 == 2 {
+						options = append(options, link.L3())
+					}
 					synctest.Test(t, func(t *testing.T) {
 						a, b := link.Pair(options...)
 						made := func(l link.Link, n string) *Stack {

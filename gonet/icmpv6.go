@@ -24,19 +24,19 @@ func (s *Stack) inputICMPv6(p *packet) {
 	case wire.ICMPv6MLDQuery:
 		s.inputMLDQuery(p, m, body)
 	case wire.ICMPv6NeighborSolicit, wire.ICMPv6NeighborAdvert, wire.ICMPv6RouterAdvert:
+		switch {
 		// The message comes from beyond the link, or was fragmented to pass a guard in the switch
 		// (RFC 6980).
-		if p.hopLimit != ndHopLimit || p.reassembled || m.Code != 0 {
+		case p.hopLimit != ndHopLimit || p.reassembled || m.Code != 0:
 			s.stats.malformed.Add(1)
-			return
-		}
-		switch m.Type {
-		case wire.ICMPv6NeighborSolicit:
-			s.inputSolicit(p, m, body)
-		case wire.ICMPv6NeighborAdvert:
-			s.inputAdvert(p, m, body)
-		default:
+		case m.Type == wire.ICMPv6RouterAdvert:
 			s.inputRouter(p, m, body)
+		case s.features.L3: // there are no stations to be found
+			s.stats.foreign.Add(1)
+		case m.Type == wire.ICMPv6NeighborSolicit:
+			s.inputSolicit(p, m, body)
+		default:
+			s.inputAdvert(p, m, body)
 		}
 	}
 }

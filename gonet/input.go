@@ -15,7 +15,7 @@ type packet struct {
 	valid       bool     // the link has verified the transport checksum
 	reassembled bool     // it was reassembled from fragments
 	hopLimit    uint8    // IPv6 only
-	from        wire.MAC // IPv6 only: the sender's MAC
+	from        wire.MAC // IPv6 only: the sender's MAC, if the link has Ethernet
 	nextAt      uint32   // IPv6 only: the offset of the Next Header field that names the protocol
 	header      []byte
 	body        []byte
@@ -38,7 +38,42 @@ func (p *packet) marked() bool {
 	return p.header[1]>>4&wire.CE == wire.CE
 }
 
-// input runs one frame through the layers. Dealer only.
+// inputFrames runs frames through the layers. Which layer is the first is decided once for all.
+// Dealer only.
+func (s *Stack) inputFrames(frames []link.Frame) {
+	if s.features.L3 {
+		for i := range frames {
+			s.inputL3(&frames[i])
+		}
+		return
+	}
+	for i := range frames {
+		s.input(&frames[i])
+	}
+}
+
+// inputL3 runs an IP packet, a frame of an L3 link, through the layers. Dealer only.
+func (s *Stack) inputL3(f *link.Frame) {
+	s.stats.received.Add(1)
+	s.loan = nil
+	if f.Buffer != nil {
+		s.loan = f.Buffer
+	}
+	version := byte(0)
+	if len(f.Data) > 0 {
+		version = f.Data[0] >> 4
+	}
+	switch version {
+	case 4:
+		s.inputIPv4(f.Data, false, f.GSO.Valid)
+	case 6:
+		s.inputIPv6(f.Data, wire.Ethernet{}, f.GSO.Valid)
+	default:
+		s.stats.malformed.Add(1)
+	}
+}
+
+// input runs an Ethernet frame through the layers. Dealer only.
 func (s *Stack) input(f *link.Frame) {
 	s.stats.received.Add(1)
 	s.loan = nil
@@ -61,7 +96,7 @@ func (s *Stack) input(f *link.Frame) {
 	case wire.EtherIPv4:
 		s.inputIPv4(b, e.Dst.IsGroup(), f.GSO.Valid)
 	case wire.EtherIPv6:
-		s.inputIPv6(b, &e, f.GSO.Valid)
+		s.inputIPv6(b, e, f.GSO.Valid)
 	case wire.EtherARP:
 		s.inputARP(b, e.Dst == s.mac)
 	default:

@@ -11,7 +11,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-func (s *Stack) inputIPv6(b []byte, e *wire.Ethernet, valid bool) {
+// inputIPv6 processes a packet. e is the header of its frame, zero on an L3 link. Dealer only.
+func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
 	h, body, err := wire.ParseIPv6(b)
 	if err != nil {
 		s.stats.malformed.Add(1)

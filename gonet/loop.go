@@ -70,12 +70,13 @@ func (l *loopback) takeLoopback() bool {
 func (s *Stack) runLoopback() {
 	l := &s.loopback
 	for frames, bytes := 0, 0; l.takeLoopback(); {
-		s.now, s.fromLoopback = s.clock(), true
+		first := l.done
 		for l.done < len(l.taken) && frames < loopbackTurn && bytes < loopbackTurnBytes {
-			f := &l.taken[l.done]
-			l.done, frames, bytes = l.done+1, frames+1, bytes+len(f.Data)
-			s.input(f)
+			bytes += len(l.taken[l.done].Data)
+			l.done, frames = l.done+1, frames+1
 		}
+		s.now, s.fromLoopback = s.clock(), true
+		s.inputFrames(l.taken[first:l.done])
 		s.fromLoopback = false
 		s.flush()
 		if frames >= loopbackTurn || bytes >= loopbackTurnBytes {

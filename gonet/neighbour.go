@@ -36,6 +36,9 @@ func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour.Entry, error) {
 	if !ok {
 		return nil, errUnreachable
 	}
+	if s.peer != nil {
+		return s.peer, nil
+	}
 	if nb := s.neighbours.cache.Get(next); nb != nil {
 		return nb, nil
 	}
@@ -182,11 +185,12 @@ func (e *envelope) whole(gso link.GSO) []byte {
 	return frame[wire.EthernetLen:]
 }
 
-// emit sends a packet behind an Ethernet header. Any goroutine.
+// emit sends a packet behind an Ethernet header. On an L3 link the header is not sent: to leave it
+// out of the frame costs the other links nothing. Any goroutine.
 func (s *Stack) emit(dst *wire.MAC, kind wire.EtherType, gso link.GSO, e *envelope) error {
 	h := wire.Ethernet{Dst: *dst, Src: s.mac, Type: kind}
 	h.Put(e.ethernet[:])
-	e.list[0] = e.ethernet[:]
+	e.list[0] = e.ethernet[:s.header]
 	if dst == &s.mac {
 		return s.sendLoopback(gso, e.list[:e.n])
 	}

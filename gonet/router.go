@@ -45,6 +45,9 @@ func (s *Stack) solicitRouters() {
 		if a, err := s.source(allRouters); err == nil && !s.net.Load().isOptimistic(a) {
 			src, mac = a, &s.mac // not from an optimistic address (RFC 4429 section 3.2)
 		}
+		if s.features.L3 {
+			mac = nil
+		}
 		s.sendND(wire.MulticastMAC(allRouters), src, allRouters,
 			b[:wire.PutRouterSolicit(b[:], mac)])
 		timer.Reset(solicitInterval)
@@ -83,7 +86,7 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 		}
 	}
 	s.publish()
-	if r.HasMAC && r.Lifetime > 0 {
+	if r.HasMAC && r.Lifetime > 0 && !s.features.L3 {
 		s.learnNeighbour(p.src, r.MAC)
 	}
 	for _, x := range r.Prefixes {

@@ -84,10 +84,10 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	var gso link.GSO
 	if s.features.Partial {
 		h.Checksum = sum
-		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + ipLen), Offset: 16}
+		gso = link.GSO{Partial: true, Start: uint16(s.header + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {
 			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS),
-				uint16(wire.EthernetLen+ipLen+headerLen)
+				uint16(s.header+ipLen+headerLen)
 		}
 		h.Put(header[:])
 	} else {

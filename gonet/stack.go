@@ -32,6 +32,8 @@ import (
 // Config configures a stack. Only Link must be given: the stack learns its IPv6 addresses and
 // gateways from router advertisements.
 type Config struct {
+	// Link may have Ethernet or not (link.Features.L3). Without it there are no MACs, and neither
+	// ARP, neighbour discovery nor duplicate address detection: all packets go to the one peer.
 	Link      link.Link
 	MAC       wire.MAC       // zero: a random, locally administered address
 	Addresses []netip.Prefix // the stack's own, of both families, each with its on-link network
@@ -59,7 +61,8 @@ type Stack struct {
 	cfg      Config
 	link     link.Link
 	features link.Features
-	mac      wire.MAC
+	header   int      // features.HeaderLen: what precedes the IP packet in a frame, in bytes
+	mac      wire.MAC // zero on an L3 link
 	start    time.Time
 	secret   [32]byte // random; its first bytes may be seen on the link, as the MAC
 	sip      sipKey   // derived from secret: makes sequence numbers and the like
@@ -70,6 +73,7 @@ type Stack struct {
 	fail       error         // why the dealer has ended; set before done is closed
 	neighbours neighbours
 	self       *neighbour.Entry // the neighbour to which packets to ourselves go
+	peer       *neighbour.Entry // the only other one on an L3 link; nil on others
 	loopback   loopback
 	alarms     alarms
 	draws      atomic.Uint64 // how many random numbers were drawn
@@ -119,6 +123,7 @@ func New(cfg Config) (*Stack, error) {
 	}
 	s := &Stack{
 		cfg: cfg, link: cfg.Link, features: cfg.Link.Features(), mac: cfg.MAC,
+		header: cfg.Link.Features().HeaderLen(),
 		start:  time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
@@ -132,7 +137,9 @@ func New(cfg Config) (*Stack, error) {
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.cfg.TCP = withKeepAlive(s.cfg.TCP)
 	s.sip = makeSIPKey([16]byte(s.secret[16:]))
-	if s.mac == (wire.MAC{}) {
+	if s.features.L3 {
+		s.peer = neighbour.NewPermanent(new(wire.MAC))
+	} else if s.mac == (wire.MAC{}) {
 		copy(s.mac[:], s.secret[:6])
 		s.mac[0] = s.mac[0]&^1 | 2 // an individual address, locally administered
 	}
@@ -155,6 +162,12 @@ func (s *Stack) check() error {
 	if s.features.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
+	if s.features.L3 {
+		s.cfg.NoDAD = true
+		if s.mac != (wire.MAC{}) {
+			return fmt.Errorf("gonet: MAC %v: the link has no Ethernet", s.mac)
+		}
+	}
 	for _, r := range s.cfg.Routes {
 		if !r.Network.IsValid() || r.Via.IsValid() && r.Via.Is4() != r.Network.Addr().Is4() {
 			return fmt.Errorf("gonet: route to %v through %v: not a network, or two families",
@@ -167,7 +180,7 @@ func (s *Stack) check() error {
 // minMTU is the smallest MTU that IPv4 allows, in bytes (RFC 791 section 3.2).
 const minMTU = 68
 
-// MAC returns the address that the stack has on its link.
+// MAC returns the hardware address that the stack has on its link; zero on a link without Ethernet.
 func (s *Stack) MAC() wire.MAC { return s.mac }
 
 // clock returns the current time for the machines of connections: nanoseconds since an hour before
@@ -199,9 +212,7 @@ func (s *Stack) deal() {
 			heldACKs = slices.DeleteFunc(heldACKs, (*Conn).heldACKGone)
 		}
 		s.now = s.clock()
-		for i := range batch[:n] {
-			s.input(&batch[i])
-		}
+		s.inputFrames(batch[:n])
 		s.loan = nil
 		s.flush()
 		s.serveClaims()

@@ -285,7 +285,7 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte) erro
 	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
 	if n := headerLen(to.Addr()); s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
-		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + n), Offset: 6}
+		gso = link.GSO{Partial: true, Start: uint16(s.header + n), Offset: 6}
 	} else {
 		sum := h.Checksum
 		h.Checksum = 0

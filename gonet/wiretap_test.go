@@ -51,7 +51,13 @@ type wireTap struct {
 // newWireTap makes a stack and the wireTap at its link.
 func newWireTap(t *testing.T, change ...func(*Config)) *wireTap {
 	t.Helper()
-	end, other := link.Pair()
+	return newWireTapOn(t, nil, change...)
+}
+
+// newWireTapOn is newWireTap on a wire with options.
+func newWireTapOn(t *testing.T, options []link.Option, change ...func(*Config)) *wireTap {
+	t.Helper()
+	end, other := link.Pair(options...)
 	t.Cleanup(func() { _ = end.Close() }) // never fails
 	w := &wireTap{t: t, end: end, mac: wire.MAC{2, 5: 9}, sent: make(chan []byte, 1<<16)}
 	go func() {
@@ -80,7 +86,7 @@ func (w *wireTap) ip(h wire.IPv6, body []byte) {
 	b := make([]byte, wire.EthernetLen+wire.IPv6Len)
 	h.Length = uint16(len(body))
 	h.Put(b[e.Put(b):])
-	if err := w.end.Write(link.GSO{}, b, body); err != nil {
+	if err := w.end.Write(link.GSO{}, b[wire.EthernetLen-w.to.header:], body); err != nil {
 		w.t.Fatal(err)
 	}
 	synctest.Wait()
@@ -116,9 +122,13 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 	for {
 		select {
 		case frame := <-w.sent:
-			e, b, err := wire.ParseEthernet(frame)
-			if err != nil || e.Type != wire.EtherIPv6 {
+			b := packetOf(frame, w.to.features.L3)
+			if len(b) == 0 || b[0]>>4 != 6 {
 				continue
+			}
+			mac := wire.MAC{}
+			if !w.to.features.L3 {
+				mac = wire.MAC(frame)
 			}
 			h, body, err := wire.ParseIPv6(b)
 			if err != nil {
@@ -137,7 +147,7 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 				w.t.Fatalf("what the stack has sent: %v", err)
 			}
 			if slices.Contains(kinds, m.Type) {
-				found = append(found, message{m, h, e.Dst, rest})
+				found = append(found, message{m, h, mac, rest})
 			}
 		default:
 			return found

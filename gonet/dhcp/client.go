@@ -2,6 +2,7 @@ package dhcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -33,6 +34,9 @@ type Client struct {
 // reads the link; afterwards the stack does. The context bounds the wait. If Acquire fails, the
 // link stays open.
 func Acquire(ctx context.Context, l link.Link, cfg Config) (*Client, error) {
+	if l.Features().L3 {
+		return nil, errors.New("dhcp: the link has no Ethernet, so its clients have no MAC")
+	}
 	c := &Client{Link: l, cfg: cfg, via: wire.Broadcast, lost: make(chan struct{})}
 	c.mu.Lock()
 	c.machine = NewMachine(cfg, time.Now())

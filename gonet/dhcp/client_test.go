@@ -471,3 +471,11 @@ func TestOtherFramesPass(t *testing.T) {
 		}
 	})
 }
+
+// TestL3HasNoDHCP holds that a link without Ethernet is refused: clients are known by their MAC.
+func TestL3HasNoDHCP(t *testing.T) {
+	l, _ := link.Pair(link.L3())
+	if c, err := Acquire(t.Context(), l, Config{MAC: ours}); err == nil {
+		t.Errorf("%v was acquired", c.Lease())
+	}
+}

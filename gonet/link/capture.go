@@ -25,7 +25,8 @@ const (
 	blockInterface = 1
 	blockPacket    = 6
 	byteOrderMagic = 0x1a2b3c4d
-	linkEthernet   = 1
+	linkEthernet   = 1   // LINKTYPE_ETHERNET
+	linkRaw        = 101 // LINKTYPE_RAW: IPv4 or IPv6, as the first bits say
 	optionEnd      = 0
 	optionName     = 2 // of an interface
 	optionTSResol  = 9 // of an interface: 9 for nanoseconds
@@ -38,8 +39,11 @@ func NewCapture(l Link, name string, w io.Writer) (*Capture, error) {
 	section := binary.LittleEndian.AppendUint32(nil, byteOrderMagic)
 	section = append(section, 1, 0, 0, 0)                        // version 1.0
 	section = binary.LittleEndian.AppendUint64(section, 1<<64-1) // of unknown length
-	// Link type Ethernet, and no limit to the length of a packet.
+	// The link type, and no limit to the length of a packet.
 	iface := []byte{linkEthernet, 0, 0, 0, 0, 0, 0, 0}
+	if l.Features().L3 {
+		iface[0] = linkRaw
+	}
 	iface = option(iface, optionName, []byte(name))
 	iface = option(iface, optionTSResol, []byte{9})
 	iface = option(iface, optionEnd, nil)

@@ -26,6 +26,24 @@ func ExamplePair() {
 	// hello
 }
 
+// A wire without Ethernet carries IP packets as they are, as a tunnel does. Stacks on it have no
+// MAC and ask for no stations.
+func ExampleL3() {
+	near, far := link.Pair(link.L3(), link.MTU(1420))
+	packet := make([]byte, 20)
+	packet[0] = 4<<4 | 5 // version 4, and a header of five words
+	if err := near.Write(link.GSO{}, packet); err != nil {
+		log.Fatal(err)
+	}
+	batch := make([]link.Frame, 8)
+	n, err := far.Read(batch)
+	fmt.Println(n, err)
+	fmt.Println("version", batch[0].Data[0]>>4)
+	// Output:
+	// 1 <nil>
+	// version 4
+}
+
 // A wire that loses half of what is sent. The same seed loses the same frames.
 func ExampleNewFaults() {
 	near, far := link.Pair()

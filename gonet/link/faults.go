@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"interleave/gonet/wire"
 )
 
 // Fault describes the faults of one direction. Shares are between 0 and 1. Random numbers come from
@@ -14,7 +12,7 @@ import (
 type Fault struct {
 	Loss      float64
 	Duplicate float64
-	Corrupt   float64       // one random bit behind the Ethernet header is flipped
+	Corrupt   float64       // one random bit of the IP packet is flipped
 	Delay     time.Duration // delay of each frame
 	Jitter    time.Duration // added to Delay, uniformly distributed: frames overtake each other
 	Reorder   float64       // this share of the frames is delayed by Jitter more, at least by 1 ms
@@ -32,6 +30,7 @@ type Fault struct {
 // first, so that each packet has its own fate. A super-frame that is received shares one.
 type Faults struct {
 	inner    Link
+	header   int // Features.HeaderLen of the inner link
 	in       *queue
 	mu       sync.Mutex // guards random and both directions
 	random   *rand.Rand
@@ -55,7 +54,8 @@ const faultBatch = 16
 // is closed.
 func NewFaults(l Link, seed uint64, in, out Fault) *Faults {
 	f := &Faults{
-		inner: l, in: newQueue(), random: rand.New(rand.NewPCG(seed, 0)),
+		inner: l, header: l.Features().HeaderLen(), in: newQueue(),
+		random:   rand.New(rand.NewPCG(seed, 0)),
 		incoming: direction{Fault: in}, outgoing: direction{Fault: out}, start: time.Now(),
 	}
 	go f.pump()
@@ -150,8 +150,8 @@ func (f *Faults) draw(d *direction, pieces [][]byte) (copies int, wait time.Dura
 	if f.random.Float64() < d.Duplicate {
 		copies = 2
 	}
-	if f.random.Float64() < d.Corrupt && size > wire.EthernetLen {
-		flip = 8*wire.EthernetLen + f.random.IntN(8*(size-wire.EthernetLen))
+	if f.random.Float64() < d.Corrupt && size > f.header {
+		flip = 8*f.header + f.random.IntN(8*(size-f.header))
 	}
 	wait += d.Delay
 	if f.random.Float64() < d.Reorder {
@@ -184,7 +184,7 @@ func (f *Faults) Write(g GSO, pieces ...[]byte) error {
 	if g.Kind == Plain {
 		return f.pass(&f.outgoing, g, pieces, out)
 	}
-	return Cut(g, bytes.Join(pieces, nil),
+	return cut(f.header, g, bytes.Join(pieces, nil),
 		func(frame []byte) error { return f.pass(&f.outgoing, GSO{}, [][]byte{frame}, out) })
 }
 

@@ -1,15 +1,18 @@
-// Package link carries Ethernet frames between a stack and the world. It has a tap device of Linux,
-// a pair in memory, and wrappers around any Link that capture frames or apply faults.
+// Package link carries frames between a stack and the world: Ethernet frames, or bare IP packets on
+// a link that has no Ethernet (Features.L3). It has a tap device of Linux, pairs and hubs
+// in memory, and wrappers around any Link that capture frames or apply faults.
 package link
 
 import (
 	"errors"
+
+	"interleave/gonet/wire"
 )
 
 // ErrClosed is the error of a closed Link.
 var ErrClosed = errors.New("link closed")
 
-// Link carries Ethernet frames. One goroutine may read; any may write, interrupt and close.
+// Link carries frames. One goroutine may read; any may write, interrupt and close.
 type Link interface {
 	// Read fills batch and returns the number of frames. It blocks until there is a frame, and then
 	// takes those that are there. The frames are valid until the next Read. After Interrupt it
@@ -27,8 +30,8 @@ type Link interface {
 	Close() error
 }
 
-// Frame is an Ethernet frame with its header. With offload it may be a super-frame: one set of
-// headers before the payload of many segments.
+// Frame is an Ethernet frame with its header, or on an L3 link an IP packet with its own. With
+// offload it may be a super-frame: one set of headers before the payload of many segments.
 type Frame struct {
 	Data   []byte
 	GSO    GSO
@@ -51,7 +54,7 @@ const (
 type GSO struct {
 	Kind   Kind
 	Size   uint16 // payload in bytes of each segment of a super-frame
-	Header uint16 // length in bytes of all headers of a super-frame, Ethernet's included
+	Header uint16 // length in bytes of all headers of a super-frame, Ethernet's included if any
 	// Partial: the checksum covers the pseudo header only. The bytes from Start on must be summed,
 	// and the sum stored Offset bytes behind Start.
 	Partial       bool
@@ -64,10 +67,20 @@ type GSO struct {
 // Features describes a Link.
 type Features struct {
 	MTU      int  // largest IP packet in a plain frame, in bytes
+	L3       bool // frames are IP packets: without Ethernet, so without MAC, ARP and the like
 	Partial  bool // frames may be written with a partial checksum
 	TCPv4    bool // super-frames of TCP over IPv4 may be written
 	TCPv6    bool
 	MaxSuper int // largest IP packet in a super-frame, in bytes
+}
+
+// HeaderLen returns the length in bytes of what precedes the IP packet in a frame: that of an
+// Ethernet header, or 0 on an L3 link.
+func (f Features) HeaderLen() int {
+	if f.L3 {
+		return 0
+	}
+	return wire.EthernetLen
 }
 
 // maxFrame is the length in bytes of the longest frame: an IP packet of 64 KiB behind an Ethernet

@@ -21,6 +21,9 @@ func Offload() Option {
 	return func(f *Features) { f.Partial, f.TCPv4, f.TCPv6, f.MaxSuper = true, true, true, 65535 }
 }
 
+// L3 has a link in memory carry IP packets without Ethernet, as a tun of Linux does.
+func L3() Option { return func(f *Features) { f.L3 = true } }
+
 // Pair makes a link with two ends: what is written to one is read from the other. An end may be
 // closed alone. What the other end writes is then lost, as on a wire whose station has gone.
 func Pair(options ...Option) (*End, *End) {
