@@ -28,6 +28,15 @@ import (
 // that the test starts run in that namespace. Wrappers are put around the tap.
 func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	t.Helper()
+	requireNamespace(t)
+	tap, err := link.OpenTap("gn%d")
+	skipWithoutTun(t, err)
+	return kernelOn(t, tap, wrappers...)
+}
+
+// requireNamespace moves the test to a network namespace of its own, or skips it.
+func requireNamespace(t testing.TB) {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: a network namespace needs root")
 	}
@@ -39,13 +48,22 @@ func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("SKIP: no network namespace to be had: %v", err)
 	}
-	tap, err := link.OpenTap("gn%d")
+}
+
+// skipWithoutTun skips a test if a device could not be opened because the kernel has none.
+func skipWithoutTun(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		t.Skipf("SKIP: %v", err)
+	}
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			t.Skipf("SKIP: %v", err)
-		}
 		t.Fatal(err)
 	}
+}
+
+// kernelOn is kernel on a device of this namespace.
+func kernelOn(t testing.TB, tap *link.Tap, wrappers ...func(link.Link) link.Link) *Stack {
+	t.Helper()
 	run(t, "ip", "link", "set", "lo", "up")
 	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
 	run(t, "ip", "addr", "add", "2001:db8::1/64", "dev", tap.Name(), "nodad")

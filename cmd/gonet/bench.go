@@ -25,6 +25,7 @@ type benchFlags struct {
 	rounds int
 	time   time.Duration
 	pings  int
+	tun    bool
 	inside bool
 }
 
@@ -52,6 +53,7 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
 	f.IntVar(&b.rounds, "rounds", 5, "how often each transfer is measured")
 	f.DurationVar(&b.time, "time", time.Second, "how long each transfer lasts")
 	f.IntVar(&b.pings, "pings", 1000, "pings in each round")
+	f.BoolVar(&b.tun, "tun", false, "over a tun in place of a tap")
 	f.BoolVar(&b.inside, "inside", false, "measure in this network namespace")
 	return c
 }
@@ -60,7 +62,8 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
 // privilege for one it makes a user namespace too.
 func (b *benchFlags) enter(cmd *cobra.Command) error {
 	args := []string{"bench", "--inside", "--rounds", strconv.Itoa(b.rounds), "--time",
-		b.time.String(), "--pings", strconv.Itoa(b.pings)}
+		b.time.String(), "--pings", strconv.Itoa(b.pings),
+		"--tun=" + strconv.FormatBool(b.tun)}
 	try := func(user bool) error {
 		c := exec.CommandContext(cmd.Context(), "/proc/self/exe", args...)
 		c.Args[0] = os.Args[0]
@@ -97,9 +100,12 @@ func (b *benchFlags) enter(cmd *cobra.Command) error {
 // benchPort is the port of the kernel's side, in a namespace in which nothing else listens.
 const benchPort = 5001
 
-// run measures on a tap with the default addresses.
+// run measures on a tap or a tun with the default addresses.
 func (b *benchFlags) run(ctx context.Context, out, log io.Writer) error {
-	w := hostFlags{tap: "gonet0", addresses: []string{"10.9.0.2/24"}}
+	w := hostFlags{tap: defaultTap, addresses: []string{"10.9.0.2/24"}}
+	if b.tun {
+		w.tun = defaultTap
+	}
 	return w.with(ctx, log, func(h *host) error {
 		kernel := h.plan.kernel[0].Addr()
 		l, err := net.Listen("tcp", hostPort(kernel, benchPort))

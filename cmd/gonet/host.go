@@ -25,10 +25,11 @@ import (
 	"interleave/internal/command"
 )
 
-// hostFlags holds the flags that all commands with a stack share: the tap, and the addresses of
-// both of its ends.
+// hostFlags holds the flags that all commands with a stack share: the tap or tun, and the addresses
+// of both of its ends.
 type hostFlags struct {
 	tap       string
+	tun       string // in place of tap, if it is not empty
 	addresses []string
 	kernel    []string
 	gateway   []string
@@ -43,8 +44,10 @@ type hostFlags struct {
 }
 
 func (w *hostFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.tap, "tap", "gonet0",
+	f.StringVar(&w.tap, "tap", defaultTap,
 		"the network device: created and removed, or used if it exists")
+	f.StringVar(&w.tun, "tun", "",
+		"a tun in place of the tap: a device that carries IP packets without Ethernet")
 	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"},
 		"the stack's address with its prefix length")
 	f.StringSliceVar(&w.kernel, "kernel", nil,
@@ -61,6 +64,50 @@ func (w *hostFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.metrics, "metrics", "",
 		"serve statistics for Prometheus at this address of the kernel, as 127.0.0.1:9100")
 	f.StringVar(&w.capture, "capture", "", "capture the tap to this file, as pcapng")
+}
+
+// defaultTap is the device if the user names none.
+const defaultTap = "gonet0"
+
+// device returns the name of the device.
+func (w *hostFlags) device() string { return cmp.Or(w.tun, w.tap) }
+
+// openDevice opens the device, a tap or a tun.
+func (w *hostFlags) openDevice() (*link.Tap, error) {
+	if w.tun != "" {
+		return link.OpenTun(w.tun)
+	}
+	return link.OpenTap(w.tap)
+}
+
+// checkTun returns an error for flags that a tun cannot have.
+func (w *hostFlags) checkTun() error {
+	switch {
+	case w.tap != "" && w.tap != defaultTap:
+		return command.Usagef("--tap %s, --tun %s: a stack has one device", w.tap, w.tun)
+	case w.mac != "":
+		return command.Usagef("--mac %s: a tun has no Ethernet, and so no hardware address", w.mac)
+	case w.dhcp:
+		return command.Usagef("--dhcp: a tun has no Ethernet, which DHCP needs; give --address")
+	}
+	return nil
+}
+
+// hardwareAddress returns that of --mac, or a random one. A tun has none.
+func (w *hostFlags) hardwareAddress() (mac wire.MAC, err error) {
+	switch {
+	case w.tun != "":
+		return mac, w.checkTun()
+	case w.mac == "":
+		_, _ = rand.Read(mac[:])  // never fails
+		mac[0] = mac[0]&^1 | 0x02 // an individual address, locally administered
+		return mac, nil
+	}
+	if mac, err = wire.ParseMAC(w.mac); err != nil || mac.IsGroup() {
+		return mac, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
+			w.mac)
+	}
+	return mac, nil
 }
 
 // plan is the configuration that the flags describe.
@@ -86,12 +133,8 @@ func (w *hostFlags) plan() (p plan, err error) {
 		}
 		return out
 	}
-	if w.mac == "" {
-		_, _ = rand.Read(p.mac[:])    // never fails
-		p.mac[0] = p.mac[0]&^1 | 0x02 // an individual address, locally administered
-	} else if p.mac, err = wire.ParseMAC(w.mac); err != nil || p.mac.IsGroup() {
-		return p, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
-			w.mac)
+	if p.mac, err = w.hardwareAddress(); err != nil {
+		return p, err
 	}
 	if !w.dhcp {
 		p.addresses = prefixes("address", w.addresses)
@@ -222,9 +265,9 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 			h = nil
 		}
 	}()
-	_, missing := net.InterfaceByName(w.tap)
-	if h.tap, err = link.OpenTap(w.tap); err != nil {
-		return h, explain(err, w.tap)
+	_, missing := net.InterfaceByName(w.device())
+	if h.tap, err = w.openDevice(); err != nil {
+		return h, explain(err, w.device())
 	}
 	h.undo = append(h.undo, h.tap.Close)
 	h.made = missing != nil
@@ -264,8 +307,8 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 func explain(err error, name string) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		return fmt.Errorf("%w: another process has it (a second gonet?); name another with --tap",
-			err)
+		return fmt.Errorf("%w: another process has it (a second gonet?); name another with --tap "+
+			"or --tun", err)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%w: it needs CAP_NET_ADMIN: run it as root, or as `unshare -rn "+
 			"gonet` in a namespace of your own", err)
@@ -310,6 +353,11 @@ func (h *host) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, a := range h.plan.kernel {
+		if a.Addr().Is6() {
+			awaitAddress(ctx, a.Addr())
+		}
+	}
 	for _, r := range h.plan.routes {
 		via, _ := h.plan.via(r) // plan has checked that there is one
 		if err := add("route", "add", r.Masked().String(), "via", via.String(), "dev",
@@ -319,6 +367,34 @@ func (h *host) prepare(ctx context.Context) error {
 	}
 	return nil
 }
+
+// awaitAddress waits until the kernel takes packets for an IPv6 address of its own: it makes the
+// route for them a moment after the address was added. Packets until then are lost, and on a tun,
+// without neighbour discovery, nobody sends them again.
+func awaitAddress(ctx context.Context, a netip.Addr) {
+	ctx, cancel := context.WithTimeout(ctx, addressTime)
+	defer cancel()
+	tick := time.NewTicker(addressPoll)
+	defer tick.Stop()
+	for {
+		// what is wrong, if the wait is in vain, shows later
+		out, err := exec.CommandContext(ctx, "ip", "route", "get", a.String()).Output()
+		if err == nil && strings.HasPrefix(string(out), "local ") {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// How long awaitAddress waits at most, and between two tries. Guesses.
+const (
+	addressTime = 3 * time.Second
+	addressPoll = 10 * time.Millisecond
+)
 
 // ipTime bounds one call of the ip command, which takes milliseconds.
 const ipTime = 20 * time.Second
@@ -426,12 +502,25 @@ func (h *host) lookup(ctx context.Context, name string) (netip.Addr, error) {
 	return list[0].Unmap(), nil
 }
 
+// ended returns the error of a stack that has ended by itself.
+func (h *host) ended() error {
+	return fmt.Errorf("%s %s: the stack has ended: %w", h.tap.Kind(), h.tap.Name(), h.Stack.Err())
+}
+
+// station returns the stack's hardware address behind a space, or nothing on a tun.
+func (h *host) station() string {
+	if h.tap.Features().L3 {
+		return ""
+	}
+	return " " + h.Stack.MAC().String()
+}
+
 // wait blocks until the user stops the command or the stack ends. Only the latter is an error.
 func (h *host) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-h.Stack.Done():
-		return fmt.Errorf("tap %s: the stack has ended: %w", h.tap.Name(), h.Stack.Err())
+		return h.ended()
 	}
 }

@@ -78,6 +78,8 @@ device whose other end is this process. The stack is a host of its own (10.9.0.2
 otherwise), this machine's kernel its neighbour (10.9.0.1). Each command makes the tap, and removes it
 when it ends.
 
+With --tun NAME the device is a tun: it carries IP packets without Ethernet, as a VPN does.
+
 It needs CAP_NET_ADMIN. Without it, run it in an empty network namespace of your own:
 
   unshare -rn gonet ping 10.9.0.1

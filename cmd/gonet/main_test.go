@@ -104,11 +104,13 @@ func copyBoth(c net.Conn) {
 	fail(err)
 }
 
-// frames reads a pcapng file and prints a line for each frame: its direction, type and length.
+// frames reads a pcapng file and prints a line for each frame: its direction, its type, and its
+// length. Without Ethernet the type is the version of IP.
 func frames() {
 	data, err := io.ReadAll(os.Stdin)
 	fail(err)
 	le := binary.LittleEndian
+	raw := false
 	for blocks := 0; len(data) > 0; blocks++ {
 		if len(data) < 12 || int(le.Uint32(data[4:])) > len(data) || le.Uint32(data[4:]) < 12 {
 			fail(fmt.Errorf("block %d is cut: %d bytes are left", blocks, len(data)))
@@ -122,11 +124,16 @@ func frames() {
 			if want := []uint32{0x0a0d0d0a, 1}[blocks]; le.Uint32(b) != want {
 				fail(fmt.Errorf("block %d is of type %#x, want %#x", blocks, le.Uint32(b), want))
 			}
+			raw = le.Uint16(b[8:]) == 101 // LINKTYPE_RAW
 		} else {
 			length := int(le.Uint32(b[20:]))
 			options := b[28+(length+3)&^3:]
 			direction := map[uint32]string{1: "in", 2: "out"}[le.Uint32(options[4:])]
-			fmt.Printf("%s %04x %d\n", direction, b[28+12:28+14], length)
+			kind := fmt.Sprintf("ip%d", b[28]>>4)
+			if !raw {
+				kind = fmt.Sprintf("%04x", b[28+12:28+14])
+			}
+			fmt.Printf("%s %s %d\n", direction, kind, length)
 		}
 		data = data[n:]
 	}

@@ -112,7 +112,7 @@ func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pingFlag
 		case <-stopped:
 			due, stopped = nil, nil
 		case <-h.Stack.Done():
-			return fmt.Errorf("tap %s: the stack has ended: %w", h.tap.Name(), h.Stack.Err())
+			return h.ended()
 		}
 	}
 	sum.print(out, name, sent, time.Since(start))

@@ -72,10 +72,10 @@ func (h *host) text(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "tap %s, process %d, for %v\n", h.tap.Name(), os.Getpid(),
+	fmt.Fprintf(w, "%s %s, process %d, for %v\n", h.tap.Kind(), h.tap.Name(), os.Getpid(),
 		time.Since(h.started).Round(time.Second))
 	for _, a := range h.Stack.Addresses() {
-		fmt.Fprintf(w, "%-20s %v %v\n", "address", a, h.Stack.MAC())
+		fmt.Fprintf(w, "%-20s %v%s\n", "address", a, h.station())
 	}
 	if n := h.tap.Dropped(); n > 0 {
 		fmt.Fprintf(w, "%-20s %d\n", "dropped_tap", n)

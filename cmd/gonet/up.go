@@ -26,6 +26,7 @@ func upCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Example: `  sudo gonet up                                     the stack is 10.9.0.2: ping it
   sudo gonet up --address 192.168.50.2/24 --route 172.20.0.0/16
+  sudo gonet up --tun tun0                          on a tun: IP packets without Ethernet
   sudo gonet up --tap br0tap --dhcp                 a tap in a bridge, an address from the network's server
   unshare -rn sh -c 'gonet up & sleep 1; ping -c 3 10.9.0.2; kill $!'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,9 +64,9 @@ func (h *host) describe(w io.Writer) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("tap", "%s (%s)", h.tap.Name(), made)
+	line(h.tap.Kind(), "%s (%s)", h.tap.Name(), made)
 	for _, a := range h.plan.addresses {
-		line("stack", "%v %v", a, h.Stack.MAC())
+		line("stack", "%v%s", a, h.station())
 	}
 	for _, a := range h.plan.gateways {
 		line("gateway", "%v", a)

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tap is a tap: a network device of Linux whose other end is this process.
+// Tap is a tap or a tun: a network device of Linux whose other end is this process. A tap carries
+// Ethernet frames, a tun IP packets.
 //
 // The device carries super-frames of up to 64 KiB with partial checksums (IFF_VNET_HDR). A read or
 // a write costs about the same whatever it carries, so super-frames move twenty times as many bytes
@@ -22,6 +23,7 @@ import (
 type Tap struct {
 	file      *os.File
 	raw       syscall.RawConn
+	kind      string // "tap" or "tun"
 	name      string
 	features  Features
 	buffers   []*Buffer   // one for each frame of a batch; nil if it was kept
@@ -52,37 +54,59 @@ const (
 // OpenTap opens the tap device with a name. If there is none, it creates one, which the kernel
 // removes when the Tap is closed. It needs CAP_NET_ADMIN in the network namespace, or a device that
 // belongs to the user. The caller must bring the device up and give it addresses.
-func OpenTap(name string) (*Tap, error) {
-	t, err := openTap(name)
+func OpenTap(name string) (*Tap, error) { return open("tap", unix.IFF_TAP, name) }
+
+// OpenTun is OpenTap for a tun, a device that carries IP packets without Ethernet. The kernel does
+// not look for stations on it, so the caller needs no more than its addresses and routes.
+func OpenTun(name string) (*Tap, error) { return open("tun", unix.IFF_TUN, name) }
+
+// open opens a device of a kind, whose flag for TUNSETIFF is IFF_TAP or IFF_TUN.
+func open(kind string, flag uint16, name string) (*Tap, error) {
+	fd, chosen, err := attach(flag, name)
 	if err != nil {
-		return nil, fmt.Errorf("tap %s: %w", name, err)
+		return nil, fmt.Errorf("%s %s: %w", kind, name, err)
+	}
+	t, err := newTap(fd, kind, chosen, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", kind, name, err)
 	}
 	return t, nil
 }
 
-func openTap(name string) (*Tap, error) {
+// attach opens a descriptor of a device, and returns it with the name that the kernel has chosen.
+func attach(flag uint16, name string) (int, string, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("/dev/net/tun: %w", err)
+		return 0, "", fmt.Errorf("/dev/net/tun: %w", err)
 	}
 	req, err := unix.NewIfreq(name)
 	if err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
+		return 0, "", errors.Join(err, unix.Close(fd))
 	}
-	req.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
+	req.SetUint16(flag | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
-		return nil, errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
+		return 0, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
 	}
-	t := &Tap{name: req.Name(), features: Features{Partial: true},
-		writes: sync.Pool{New: newTapWrite}}
+	return fd, req.Name(), nil
+}
+
+// newTap makes a Tap of a descriptor, which it closes if it fails. An MTU of 0 is that of the
+// device, which must then be in this network namespace.
+func newTap(fd int, kind, name string, bytes int) (*Tap, error) {
+	t := &Tap{kind: kind, name: name, features: Features{MTU: bytes, Partial: true,
+		L3: kind == "tun"}, writes: sync.Pool{New: newTapWrite}}
 	t.reading.read = t.fill
 	// If the kernel refuses offloads, the device works without them, slower.
 	if unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, tunChecksum|tunTSO4|tunTSO6) == nil {
 		t.features.TCPv4, t.features.TCPv6, t.features.MaxSuper = true, true, 65535
 	}
 	t.file = os.NewFile(uintptr(fd), "/dev/net/tun")
+	var err error
 	if t.raw, err = t.file.SyscallConn(); err != nil {
 		return nil, errors.Join(err, t.file.Close())
+	}
+	if bytes > 0 {
+		return t, nil
 	}
 	if t.features.MTU, err = mtu(t.name); err != nil {
 		return nil, errors.Join(err, t.file.Close())
@@ -106,6 +130,9 @@ func mtu(name string) (int, error) {
 	}
 	return int(req.Uint32()), nil
 }
+
+// Kind returns "tap" or "tun".
+func (t *Tap) Kind() string { return t.kind }
 
 // Name returns the device's name. For a pattern such as "tap%d" the kernel has chosen it.
 func (t *Tap) Name() string { return t.name }
@@ -179,9 +206,9 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 // readError names the device, and says so if it was deleted: its descriptor is then in a bad state.
 func (t *Tap) readError(err error) error {
 	if errors.Is(err, unix.EBADFD) {
-		return fmt.Errorf("tap %s: the device was deleted: %w", t.name, err)
+		return fmt.Errorf("%s %s: the device was deleted: %w", t.kind, t.name, err)
 	}
-	return fmt.Errorf("tap %s: read: %w", t.name, err)
+	return fmt.Errorf("%s %s: read: %w", t.kind, t.name, err)
 }
 
 // maxBatchBytes ends a batch, so that the data is used while it is in the processor's cache.
@@ -351,7 +378,7 @@ func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 }
 
 func (t *Tap) tooMany(pieces int) error {
-	return fmt.Errorf("tap %s: write: %d pieces, at most %d", t.name, pieces, maxPieces)
+	return fmt.Errorf("%s %s: write: %d pieces, at most %d", t.kind, t.name, pieces, maxPieces)
 }
 
 // writeError returns the error of Write for a frame that the device has not taken. A dropped frame
@@ -364,5 +391,5 @@ func (t *Tap) writeError(err error, errno syscall.Errno) error {
 		t.dropped.Add(1) // EIO: the device is down
 		return nil
 	}
-	return fmt.Errorf("tap %s: write: %w", t.name, errno)
+	return fmt.Errorf("%s %s: write: %w", t.kind, t.name, errno)
 }
