@@ -3,7 +3,9 @@ package link_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log"
+	"net"
 
 	"interleave/gonet/link"
 )
@@ -42,6 +44,54 @@ func ExampleL3() {
 	// Output:
 	// 1 <nil>
 	// version 4
+}
+
+// A link over two functions: here they hand over packets by channels, as a tunnel may. Its features
+// say what the functions carry.
+func ExampleNewFuncs() {
+	received, sent := make(chan []byte, 1), make(chan []byte, 1)
+	l := link.NewFuncs(link.Features{MTU: 1420, L3: true},
+		func(b []byte) (int, link.GSO, error) { // blocks until there is a packet
+			p, open := <-received
+			if !open {
+				return 0, link.GSO{}, io.EOF
+			}
+			return copy(b, p), link.GSO{}, nil
+		},
+		func(_ link.GSO, packet []byte) error {
+			sent <- append([]byte{}, packet...)
+			return nil
+		},
+		func() error { close(received); return nil })
+	defer l.Close()
+	if err := l.Write(link.GSO{}, []byte("a pac"), []byte("ket")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", <-sent)
+	received <- []byte("another")
+	batch := make([]link.Frame, 8)
+	n, err := l.Read(batch)
+	fmt.Printf("%d %v: %s\n", n, err, batch[0].Data)
+	// Output:
+	// a packet
+	// 1 <nil>: another
+}
+
+// A stream of frames with their lengths, as QEMU's -netdev stream sends them. Here its other end is
+// a pipe.
+func ExampleNewStream() {
+	near, qemu := net.Pipe()
+	l := link.NewStream(near, link.Features{MTU: 1500})
+	defer l.Close()
+	if err := l.Write(link.GSO{}, frame); err != nil {
+		log.Fatal(err)
+	}
+	b := make([]byte, 4+len(frame))
+	if _, err := io.ReadFull(qemu, b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("% x, and a frame of %d bytes\n", b[:4], len(b)-4)
+	// Output: 00 00 00 13, and a frame of 19 bytes
 }
 
 // A wire that loses half of what is sent. The same seed loses the same frames.

@@ -1,6 +1,7 @@
 // Package link carries frames between a stack and the world: Ethernet frames, or bare IP packets on
-// a link that has no Ethernet (Features.L3). It has the tap and tun devices of Linux, pairs and
-// hubs in memory, and wrappers around any Link that capture frames or apply faults.
+// a link that has no Ethernet (Features.L3). It has the tap and tun devices of Linux, links over
+// functions and sockets, pairs and hubs in memory, and wrappers around any Link that capture frames
+// or apply faults.
 package link
 
 import (

@@ -74,7 +74,7 @@ func contract(t *testing.T, make2 func() (Link, Link)) {
 			done <- err
 		}()
 		time.Sleep(time.Millisecond)
-		closeBoth(t, a, b)
+		closeBoth(t, b, a) // a stream ends for the other end, too
 		if err := <-done; !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
 		}

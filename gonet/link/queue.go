@@ -12,6 +12,7 @@ type queue struct {
 	frames      []Frame
 	spare       [][]byte // buffers for reuse, from frames that the reader is done with
 	closed      bool
+	finished    bool // nothing more is put, and what is there may still be read
 	interrupted bool // an Interrupt that no Read has seen yet
 	notEmpty    chan struct{}
 	lent        []Frame // the frames that the last Read returned
@@ -38,7 +39,7 @@ func (q *queue) wakeReader() {
 func (q *queue) put(gso GSO, pieces [][]byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || len(q.frames) >= queueLen {
+	if q.closed || q.finished || len(q.frames) >= queueLen {
 		q.dropped.Add(1)
 		return nil
 	}
@@ -73,6 +74,9 @@ func (q *queue) read(batch []Frame) (int, error) {
 			q.lent = append(q.lent, batch[:n]...)
 			q.mu.Unlock()
 			return n, nil
+		case q.finished:
+			q.mu.Unlock()
+			return 0, ErrClosed
 		case q.interrupted:
 			q.interrupted = false
 			q.mu.Unlock()
@@ -86,6 +90,14 @@ func (q *queue) read(batch []Frame) (int, error) {
 func (q *queue) interrupt() {
 	q.mu.Lock()
 	q.interrupted = true
+	q.wakeReader()
+	q.mu.Unlock()
+}
+
+// finish is close for a queue whose frames may still be read.
+func (q *queue) finish() {
+	q.mu.Lock()
+	q.finished = true
 	q.wakeReader()
 	q.mu.Unlock()
 }
