@@ -1,59 +1,14 @@
 package gonet
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"math"
 	"net/netip"
 	"slices"
 	"time"
 
+	"interleave/gonet/address"
 	"interleave/gonet/ip"
-	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
-
-// networkState is the state from which the snapshots are made: addresses, routers and what routers
-// advertise, each with the end of its lifetime. Dealer only.
-type networkState struct {
-	addrs    []address
-	static   []ip.Route
-	routers  []router
-	networks []expiring[netip.Prefix] // on-link prefixes of router advertisements
-	dns      []expiring[netip.Addr]
-	mtu6     int
-	hopLimit uint8
-	timer    *time.Timer // goes off when the next lifetime ends
-}
-
-// address is an address of this stack.
-type address struct {
-	netip.Prefix
-	preferred, valid tcp.Time // the ends of its preferred and valid lifetimes (RFC 4862)
-	// optimistic: the address is in use, while duplicate address detection runs (RFC 4429).
-	optimistic bool
-	generated  bool // the stack has generated it from a prefix
-	dadCounter int  // DAD_Counter of RFC 7217: how many predecessors were duplicates
-}
-
-// expiring is a value with the end of its lifetime.
-type expiring[T any] struct {
-	value T
-	until tcp.Time
-}
-
-// forever is an instant that never comes.
-const forever tcp.Time = math.MaxInt64
-
-// find returns the entry of address a, or nil if it is not ours.
-func (p *networkState) find(a netip.Addr) *address {
-	for i := range p.addrs {
-		if p.addrs[i].Addr() == a {
-			return &p.addrs[i]
-		}
-	}
-	return nil
-}
 
 // isOptimistic tells whether a's uniqueness is not known yet. A deprecated address counts as such
 // too: its MAC need not be told either.
@@ -66,17 +21,22 @@ func (n *network) isOptimistic(a netip.Addr) bool {
 	return false
 }
 
-// publish replaces the snapshot by one of the current state, without what has expired, and sets a
-// timer for the next expiry. Dealer only.
+// newTable returns the table of addresses and routes as it is before Configure.
+func (s *Stack) newTable() *address.Table {
+	return address.New(address.Config{Secret: s.cfg.Secret, MAC: s.mac, NoIPv6: s.cfg.NoIPv6,
+		Optimistic: !s.cfg.NoDAD, Routes: s.cfg.Routes, MTU: s.features.MTU,
+		HopLimit: defaultTTL})
+}
+
+// publish replaces the snapshot by one of the table, without what has expired. It sets a timer for
+// the next expiry, reports groups that were left, and has new addresses checked for duplicates.
+// Dealer only.
 func (s *Stack) publish() {
-	p, now := &s.netState, s.clock()
-	p.expire(now)
-	n := &network{mtu6: p.mtu6, hopLimit: p.hopLimit}
-	routes := slices.Clone(p.static)
-	for i := range p.addrs {
-		a := &p.addrs[i]
-		n.addrs = append(n.addrs, ip.Address{Prefix: a.Prefix, Deprecated: a.optimistic ||
-			a.preferred <= now})
+	t, now := s.table, time.Now()
+	t.Expire(now)
+	n := &network{mtu6: t.MTU(), hopLimit: t.HopLimit(), dns: t.DNS(), routes: t.Routes()}
+	for _, a := range t.Addresses() {
+		n.addrs = append(n.addrs, ip.Address{Prefix: a.Prefix, Deprecated: a.Deprecated(now)})
 		if a.Addr().Is4() && a.Bits() < 31 {
 			n.broadcasts = append(n.broadcasts, broadcastOf(a.Prefix))
 		}
@@ -86,69 +46,23 @@ func (s *Stack) publish() {
 			n.groups = append(n.groups, group)
 		}
 	}
-	for _, l := range p.networks {
-		routes = append(routes, ip.Route{Network: l.value})
-	}
-	for _, r := range p.routers {
-		routes = append(routes, ip.Route{Network: ip.Default(r.value), Via: r.value})
-	}
-	for _, d := range p.dns {
-		n.dns = append(n.dns, d.value)
-	}
-	n.routes = ip.NewRoutes(routes...)
 	if old := s.net.Swap(n); old != nil {
 		left := slices.DeleteFunc(slices.Clone(old.groups),
 			func(g netip.Addr) bool { return slices.Contains(n.groups, g) })
 		s.sendMLDReport(wire.MLDToInclude, left)
 	}
-	if next := p.next(now); next != forever {
-		if p.timer == nil {
+	if next, ok := t.Deadline(now); ok {
+		if s.tableTimer == nil {
 			// a stack that has ended has no addresses
-			p.timer = time.AfterFunc(next.Sub(now), func() { _ = s.post(s.publish) })
+			s.tableTimer = time.AfterFunc(next.Sub(now), func() { _ = s.post(s.publish) })
 		} else {
-			p.timer.Reset(next.Sub(now))
+			s.tableTimer.Reset(next.Sub(now))
 		}
 	}
-}
-
-// expire removes all whose lifetime has ended.
-func (p *networkState) expire(now tcp.Time) {
-	p.addrs = slices.DeleteFunc(p.addrs, func(a address) bool { return a.valid <= now })
-	p.routers = slices.DeleteFunc(p.routers, func(r router) bool { return r.until <= now })
-	p.networks = slices.DeleteFunc(p.networks,
-		func(l expiring[netip.Prefix]) bool { return l.until <= now })
-	p.dns = slices.DeleteFunc(p.dns, func(l expiring[netip.Addr]) bool { return l.until <= now })
-}
-
-// next returns the instant at which the next lifetime ends.
-func (p *networkState) next(now tcp.Time) tcp.Time {
-	at := forever
-	for _, a := range p.addrs {
-		at = min(at, a.valid)
-		if a.preferred > now {
-			at = min(at, a.preferred)
+	for _, a := range t.Added() {
+		if !s.features.L3 {
+			go s.probe(a)
 		}
-	}
-	for _, r := range p.routers {
-		at = min(at, r.until)
-	}
-	for _, l := range p.networks {
-		at = min(at, l.until)
-	}
-	for _, l := range p.dns {
-		at = min(at, l.until)
-	}
-	return at
-}
-
-// addAddress takes an address into use. Duplicate address detection for an IPv6 address runs at the
-// same time, and removes a duplicate again. Dealer only.
-func (s *Stack) addAddress(a address) {
-	a.optimistic = a.Addr().Is6() && !s.cfg.NoDAD
-	s.netState.addrs = append(s.netState.addrs, a)
-	s.publish()
-	if a.Addr().Is6() && !s.features.L3 {
-		go s.probe(a.Addr())
 	}
 }
 
@@ -177,43 +91,16 @@ func (s *Stack) probe(a netip.Addr) {
 	case <-timer.C:
 	}
 	_ = s.claim(func() { // a stack that has ended has no addresses
-		if own := s.netState.find(a); own != nil && own.optimistic {
-			own.optimistic = false
+		if s.table.Unique(a) {
 			s.publish()
 		}
 	})
 	s.sendMLDReport(wire.MLDToExclude, []netip.Addr{group})
 }
 
-// idgenRetries is how many addresses are generated in one prefix before the stack gives up (RFC
-// 7217 section 7).
-const idgenRetries = 3
-
-// duplicate removes an address that another station has, and generates a new one in place of a
-// generated one. Dealer only.
-func (s *Stack) duplicate(own *address) {
-	was := *own
+// duplicate gives up an address that another station has. Dealer only.
+func (s *Stack) duplicate(a netip.Addr) {
 	s.stats.conflicts.Add(1)
-	s.netState.addrs = slices.DeleteFunc(s.netState.addrs,
-		func(a address) bool { return a.Addr() == was.Addr() })
+	s.table.Duplicate(a)
 	s.publish()
-	if was.generated && was.dadCounter < idgenRetries {
-		was.dadCounter++
-		was.Prefix = s.opaque(was.Masked(), was.dadCounter)
-		s.addAddress(was)
-	}
 }
-
-// opaque generates an address in a prefix. It is the same each time that the host is on this
-// network, and does not reveal the host on another network (RFC 7217).
-func (s *Stack) opaque(network netip.Prefix, dadCounter int) netip.Prefix {
-	raw := network.Addr().As16()
-	b := append(slices.Clone(s.cfg.Secret), raw[:8]...)
-	b = binary.BigEndian.AppendUint32(append(b, s.mac[:]...), uint32(dadCounter)) //nolint:gosec // at most maxUnlucky
-	sum := sha256.Sum256(b)
-	copy(raw[8:], sum[:8])
-	return netip.PrefixFrom(netip.AddrFrom16(raw), network.Bits())
-}
-
-// linkLocal is the prefix of link-local addresses.
-var linkLocal = netip.MustParsePrefix("fe80::/64")

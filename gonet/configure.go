@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"interleave/gonet/ip"
 	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
 )
@@ -52,41 +51,17 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 // autoconfiguration. It runs before the dealer does.
 func (s *Stack) useAddresses() {
 	s.now = s.clock()
-	if s.cfg.NoIPv6 {
-		s.configure(s.cfg.Addresses, s.cfg.Gateways)
-		return
-	}
-	s.netState.mtu6, s.netState.hopLimit = s.features.MTU, defaultTTL
-	s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever,
-		generated: true})
+	s.table = s.newTable()
 	s.configure(s.cfg.Addresses, s.cfg.Gateways)
-	if !s.cfg.NoAutoconf {
+	if !s.cfg.NoIPv6 && !s.cfg.NoAutoconf {
 		go s.solicitRouters()
 	}
 }
 
 // configure takes addresses and routes into use in place of the configured ones. Dealer only.
 func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
-	p := &s.netState
-	p.static = nil
-	if !s.cfg.NoIPv6 {
-		p.static = append(p.static, ip.Route{Network: linkLocal})
-	}
-	for _, a := range addresses {
-		p.static = append(p.static, ip.Route{Network: a})
-	}
-	p.static = append(p.static, s.cfg.Routes...)
-	for _, g := range gateways {
-		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
-	}
-	p.addrs = slices.DeleteFunc(p.addrs,
-		func(a address) bool { return !a.generated && !slices.Contains(addresses, a.Prefix) })
+	s.table.Configure(addresses, gateways)
 	s.publish()
-	for _, a := range addresses {
-		if p.find(a.Addr()) == nil {
-			s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
-		}
-	}
 	// A broadcast address of the old configuration may be a neighbour's now.
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { c.RemovePermanent() })
 }

@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"bytes"
+	"math"
 	"net/netip"
 	"time"
 
@@ -70,7 +71,7 @@ func (s *Stack) inputFragment(key fragmentKey, header []byte, f fragment) {
 // evictOldest drops the oldest incomplete datagram. Dealer only.
 func (s *Stack) evictOldest() {
 	var oldest fragmentKey
-	started := forever
+	started := tcp.Time(math.MaxInt64)
 	for key, a := range s.reassemblies {
 		if a.started < started {
 			oldest, started = key, a.started

@@ -54,17 +54,17 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	own := s.netState.find(n.Target)
+	own, ok := s.table.Find(n.Target)
 	switch {
-	case own == nil:
+	case !ok:
 		s.stats.foreign.Add(1)
 		return
 	// Two stations try the same address, and neither may use it (RFC 4862 section 5.4.3).
-	case probe && own.optimistic:
-		s.duplicate(own)
+	case probe && own.Optimistic:
+		s.duplicate(n.Target)
 		return
 	}
-	answer := wire.Neighbor{Target: n.Target, Solicited: !probe, Override: !own.optimistic,
+	answer := wire.Neighbor{Target: n.Target, Solicited: !probe, Override: !own.Optimistic,
 		MAC: s.mac, HasMAC: true}
 	var b [32]byte
 	answer.Put(b[:], wire.ICMPv6NeighborAdvert)
@@ -90,9 +90,9 @@ func (s *Stack) inputAdvert(p *packet, m wire.ICMP, body []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if own := s.netState.find(n.Target); own != nil {
-		if own.optimistic {
-			s.duplicate(own)
+	if own, ok := s.table.Find(n.Target); ok {
+		if own.Optimistic {
+			s.duplicate(n.Target)
 		} else {
 			s.stats.conflicts.Add(1) // the address was ours first, and is kept
 		}

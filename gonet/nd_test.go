@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/address"
 	"interleave/gonet/link"
 	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
@@ -263,7 +264,8 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			w.icmp(netip.AddrFrom16([16]byte{0xfe, 0x80, 15: byte(i)}), allNodes, 255, b)
 		}
 		n := w.to.net.Load()
-		if len(n.addrs) > 3+maxGenerated || len(n.routes) > 3+maxNetworks+maxRouters {
+		if len(n.addrs) > 3+address.MaxGenerated ||
+			len(n.routes) > 3+address.MaxNetworks+address.MaxRouters {
 			t.Errorf("%d addresses, %d routes", len(n.addrs), len(n.routes))
 		}
 	})

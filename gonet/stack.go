@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/address"
 	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/neighbour"
@@ -101,11 +102,12 @@ type Stack struct {
 	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
 	lastICMPError tcp.Time // when the last ICMP error was sent
 	unreachable   unreachable
-	netState      networkState
-	fromLoopback  bool // the current frame was sent by this stack itself
-	mldReportDue  bool // an MLD report has been scheduled
-	// heardRouter tells whether advertised has been closed.
-	heardRouter bool
+	table         *address.Table
+	tableTimer    *time.Timer // goes off at the table's deadline
+	fromLoopback  bool        // the current frame was sent by this stack itself
+	mldReportDue  bool        // an MLD report has been scheduled
+	// routerFound tells whether advertised has been closed.
+	routerFound bool
 }
 
 // claimsLen is how many claims may wait in the channel; a goroutine that sends one more blocks. 64
@@ -279,8 +281,8 @@ func (s *Stack) end(err error) {
 	for _, a := range s.reassemblies {
 		close(a.fragments)
 	}
-	if s.netState.timer != nil {
-		s.netState.timer.Stop()
+	if s.tableTimer != nil {
+		s.tableTimer.Stop()
 	}
 	s.neighbours.end()
 }

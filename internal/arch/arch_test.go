@@ -65,7 +65,7 @@ var eveRooms = []string{
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
-	"wire", "link", "tcp", "packetdrill", "ip", "neighbour", "dhcp", "gonet",
+	"wire", "link", "tcp", "packetdrill", "ip", "neighbour", "address", "dhcp", "gonet",
 	"host",
 }
 
