@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"interleave/gonet/neighbour"
 	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
 )
 
 // ConnInfo describes a connection at an instant.
@@ -25,6 +27,9 @@ type Snapshot struct {
 	Conns     []ConnInfo       // sorted by their addresses
 	Listeners []netip.AddrPort // of TCP
 	Sockets   []netip.AddrPort // of UDP
+	// Neighbours are those on the link, sorted by their addresses. A link without Ethernet has
+	// none.
+	Neighbours []neighbour.Info
 }
 
 // Snapshot returns a description of all that the stack holds. The dealer collects it, and processes
@@ -46,6 +51,7 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 			out.Sockets = append(out.Sockets, key.local)
 		}
 	})
+	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { out.Neighbours = c.List() })
 	for _, c := range conns {
 		c.mu.Lock()
 		out.Conns = append(out.Conns, ConnInfo{c.machine.Info(), c.local, c.remote})
@@ -54,6 +60,8 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 	slices.SortFunc(out.Conns, func(a, b ConnInfo) int {
 		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
 	})
+	slices.SortFunc(out.Neighbours,
+		func(a, b neighbour.Info) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(out.Listeners, netip.AddrPort.Compare)
 	slices.SortFunc(out.Sockets, netip.AddrPort.Compare)
 	return out, err
@@ -138,8 +146,8 @@ func (s Stats) each(f func(m metric, value uint64)) {
 	}
 }
 
-// WriteText writes the snapshot for people: the counters that are not zero, the listeners and
-// sockets, and each connection as `ss -ti` does.
+// WriteText writes the snapshot for people: the counters that are not zero, the listeners, sockets
+// and neighbours, and each connection as `ss -ti` does.
 func (s Snapshot) WriteText(w io.Writer) error {
 	var b strings.Builder
 	s.each(func(m metric, value uint64) {
@@ -152,6 +160,13 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	}
 	for _, a := range s.Sockets {
 		fmt.Fprintf(&b, "socket udp           %v\n", a)
+	}
+	for _, n := range s.Neighbours {
+		mac := ""
+		if n.MAC != (wire.MAC{}) {
+			mac = " " + n.MAC.String()
+		}
+		fmt.Fprintf(&b, "neighbour            %v%s %v\n", n.Addr, mac, n.State)
 	}
 	if len(s.Conns) > 0 {
 		fmt.Fprintf(&b, "%-12s %6s %6s  %s  %s\n", "state", "recv-q", "send-q", "local", "peer")
@@ -186,6 +201,14 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	head("connections", "gauge", "Connections of TCP, by state.")
 	for state := tcp.Closed; state <= tcp.TimeWait; state++ {
 		fmt.Fprintf(&b, "gonet_connections{state=%q} %d\n", state, states[state])
+	}
+	neighbours := map[neighbour.State]int{}
+	for _, n := range s.Neighbours {
+		neighbours[n.State]++
+	}
+	head("neighbours", "gauge", "Neighbours on the link, by state.")
+	for state := neighbour.Incomplete; state <= neighbour.Failed; state++ {
+		fmt.Fprintf(&b, "gonet_neighbours{state=%q} %d\n", state, neighbours[state])
 	}
 	for _, g := range []struct {
 		name, help string

@@ -65,6 +65,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		for _, want := range []string{"frames_received ", "listen tcp           [::]:80\n",
 			"socket udp           [::]:53\n",
+			"neighbour            10.0.0.1 " + x.MAC().String() + " ",
 			"ESTABLISHED       0      0  10.0.0.2:80  10.0.0.1:", "\tmss:1448 cwnd:",
 			" bytes_received:2000000 "} {
 			if !strings.Contains(text.String(), want) {
@@ -74,6 +75,7 @@ func TestSnapshot(t *testing.T) {
 		for _, want := range []string{"# TYPE gonet_frames_received_total counter\n" +
 			"gonet_frames_received_total ",
 			"\ngonet_connections{state=\"ESTABLISHED\"} 1\n",
+			"\ngonet_neighbours{state=\"INCOMPLETE\"} 0\n",
 			"\ngonet_connections_bytes_received 2000000\n", "\ngonet_listeners 1\n"} {
 			if !strings.Contains(metrics.String(), want) {
 				t.Errorf("no %q in\n%s", want, metrics.String())

@@ -90,6 +90,28 @@ func (c *Cache) Len() int { return len(c.all) }
 // Waiting returns the size in bytes of the packets that wait.
 func (c *Cache) Waiting() int { return c.waiting }
 
+// Info describes a neighbour.
+type Info struct {
+	Addr  netip.Addr
+	MAC   wire.MAC // of its station; zero: none is known
+	State State
+}
+
+// List describes the neighbours, without those that AddPermanent has added.
+func (c *Cache) List() (all []Info) {
+	for _, e := range c.all {
+		if e.state == Permanent {
+			continue
+		}
+		i := Info{Addr: e.addr, State: e.state}
+		if e.mac != nil {
+			i.MAC = *e.mac
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
 // Get returns the entry of an address, or nil. Any goroutine.
 func (c *Cache) Get(a netip.Addr) *Entry {
 	if e, known := c.entries.Load(a); known {

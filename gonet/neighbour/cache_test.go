@@ -3,6 +3,7 @@ package neighbour
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -324,6 +325,20 @@ func TestRemovePermanent(t *testing.T) {
 	f.AddPermanent(addrA, second)
 	if a := f.Actions(); len(a.Send) != 1 || *a.Send[0].Station != second {
 		t.Errorf("what has waited: %+v", a)
+	}
+}
+
+func TestList(t *testing.T) {
+	f := in(t, Reachable)
+	other := netip.MustParseAddr("10.0.0.8")
+	f.Lookup(other, f.now)
+	f.AddPermanent(netip.MustParseAddr("224.0.0.1"), second)
+	if got := f.List(); !slices.Equal(got, []Info{{addrA, first, Reachable},
+		{other, wire.MAC{}, Incomplete}}) {
+		t.Errorf("%v", got)
+	}
+	if got := f.List()[0].State.String(); got != "REACHABLE" {
+		t.Errorf("the state is written as %s", got)
 	}
 }
 
