@@ -100,7 +100,7 @@ golden: ## rewrite the golden files; look at the diff
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
 	  grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | sed 's/func //' | while read -r t; do \
-	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x "$$(dirname "$$f")" || exit 1; \
+	    echo "$$t ($$(dirname "$$f"))"; (cd "$$(dirname "$$f")" && $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x .) || exit 1; \
 	  done || exit 1; done
 
 bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoNet and Papaya
