@@ -12,12 +12,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"interleave/internal/freeport"
 )
 
 // A client that fetches its arguments one after the other, each `METHOD=BODY URL`, and prints what
-// comes of it.
+// comes of it. The first argument is its time limit in milliseconds.
 const fetches = `import io.fetch
 import io.message
 
@@ -41,14 +42,22 @@ each: (c: fetch.client@, at: int) void:
     each(c, at + 1)
 
 main: () void:
-    c: fetch.client@ = fetch.client(fetch.limits(message.limits(body = 100_000), reply_time = 2s))
-    each(c, 0)
+    limit: duration = 1ms * (process.args()[0].to_int() else 0)
+    sizes: message.limits = message.limits(body = 100_000)
+    c: fetch.client@ = fetch.client(fetch.limits(sizes, reply_time = limit))
+    each(c, 1)
 `
 
-// fetched are the lines that the program prints for these fetches.
+// fetched are the lines that the program prints for these fetches, which have time enough.
 func fetched(t *testing.T, workers int, words ...string) []string {
 	t.Helper()
-	p := startWith(t, append([]string{compiled(t, "fetches.eve", fetches)}, words...),
+	return fetchedWithin(t, patience, workers, words...)
+}
+
+func fetchedWithin(t *testing.T, limit time.Duration, workers int, words ...string) []string {
+	t.Helper()
+	exe := compiled(t, "fetches.eve", fetches)
+	p := startWith(t, append([]string{exe, fmt.Sprint(limit.Milliseconds())}, words...),
 		fmt.Sprint("EVE_WORKERS=", workers))
 	p.mustExit(0)
 	return strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
@@ -222,10 +231,14 @@ func TestFetchTimes(t *testing.T) {
 	nobody := fmt.Sprint("127.0.0.1:", freeport.For(t))
 	const kept = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"
 	closing := broken(t, kept+"a", kept+"b", kept+"c")
-	got := fetched(t, 2, "GET http://"+silent+"/", "GET http://"+nobody+"/", "GET http://"+closing,
-		"GET http://"+closing, "GET http://"+closing)
-	want := []string{"error: " + silent + ": timeout", "error: " + nobody + ": cannot connect to " +
-		nobody + ": Connection refused", "200 - a", "200 - b", "200 - c"}
+	got := fetchedWithin(t, 100*time.Millisecond, 2, "GET http://"+silent+"/")
+	if want := "error: " + silent + ": timeout"; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = fetched(t, 2, "GET http://"+nobody+"/", "GET http://"+closing, "GET http://"+closing,
+		"GET http://"+closing)
+	want := []string{"error: " + nobody + ": cannot connect to " + nobody + ": Connection refused",
+		"200 - a", "200 - b", "200 - c"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -2,7 +2,6 @@ package servers_test
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,8 @@ import (
 	"time"
 )
 
-// A server with a route of every kind. Its argument, if there is one, is each of its time limits in
-// milliseconds.
+// A server with a route of every kind. Its arguments, if there are any, are its time limits in
+// milliseconds: that of idle connections is the second.
 const httpServer = `import io.http
 import io.message
 
@@ -113,9 +112,10 @@ routes: () http.routes:
 main: [+stderr] () void:
     bounds: http.limits = http.limits(sizes = message.limits(head = 4kib, body = 64kib))
     args: vector<string> = process.args()
-    if !args.empty():
+    if args.size() == 2:
         limit: duration = 1ms * (args[0].to_int() else 0)
-        bounds = http.limits(bounds.sizes, 0, limit, limit, limit, limit, limit)
+        idle: duration = 1ms * (args[1].to_int() else 0)
+        bounds = http.limits(bounds.sizes, 0, limit, limit, limit, idle, limit)
     started <- http.listen(8080, routes(), bounds = bounds) [+stderr]
     match started:
         ok(s):
@@ -475,121 +475,5 @@ func TestHTTPSlowReaders(t *testing.T) {
 	_, text := newBrowser(t, port).ask("GET", "/large", nil)
 	if want := strings.Repeat("0123456789abcdef", 300_000); text != want {
 		t.Errorf("a large reply: %d of %d bytes", len(text), len(want))
-	}
-}
-
-// Clients that are slow in any part of an exchange are cut off: the head, the body, the next
-// request, the reply. A handler that never replies is not waited for.
-func TestHTTPTimes(t *testing.T) {
-	t.Parallel()
-	eachWorkers(t, func(t *testing.T, workers int) {
-		p, port := serveHTTP(t, workers, "200")
-		before := p.descriptors()
-		const h = "GET / HTTP/1.1\r\nHost: h\r\n"
-		for _, c := range []struct {
-			name, input string
-			status      int
-		}{
-			{"half a line", "GET /", 408},
-			{"half a head", h, 408},
-			{"half a body", "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab", 408},
-			{"half a chunk", "POST /echo HTTP/1.1\r\nHost: h\r\n" +
-				"Transfer-Encoding: chunked\r\n\r\n5", 408},
-			{"no reply", "GET /held HTTP/1.1\r\nHost: h\r\n\r\n", 503},
-		} {
-			if a, text := replyTo(t, p, port, c.input, true); a.StatusCode != c.status ||
-				text == "" {
-				t.Errorf("%s: got %d %q, want %d", c.name, a.StatusCode, text, c.status)
-			}
-		}
-		silent := p.dial(port)
-		silent.mustEnd()
-		kept := p.dial(port)
-		kept.say(h + "\r\n")
-		in := bufio.NewReader(kept)
-		a, err := http.ReadResponse(in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, a.Body); err != nil {
-			t.Fatal(err)
-		}
-		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
-			t.Errorf("behind an idle connection: %q, %v", rest, err)
-		}
-		// byte by byte, each in time: the whole head is not
-		drip := p.dial(port)
-		var sent bytes.Buffer
-		for sent.Len() < 100_000 {
-			if _, err := drip.Write([]byte("x")); err != nil {
-				break
-			}
-			sent.WriteByte('x')
-			time.Sleep(5 * time.Millisecond)
-		}
-		if sent.Len() >= 2000 {
-			t.Errorf("a slow head of %d bytes was taken", sent.Len())
-		}
-		deaf := p.dial(port)
-		if err := deaf.SetReadBuffer(4096); err != nil {
-			t.Fatal(err)
-		}
-		deaf.say("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-		p.eventually("no connection is left", func() bool { return p.descriptors() <= before })
-	})
-}
-
-// A server that ends answers what it has begun, and takes nothing more. After its grace it does not
-// wait.
-func TestHTTPEnd(t *testing.T) {
-	t.Parallel()
-	eachWorkers(t, func(t *testing.T, workers int) {
-		p, port := serveHTTP(t, workers)
-		idle := p.dial(port)
-		busy := p.dial(port)
-		busy.say("GET /number/1 HTTP/1.1\r\nHost: h\r\n\r\n" +
-			"GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
-		in := bufio.NewReader(busy)
-		for _, want := range []string{"2\n", "held\n"} {
-			a, err := http.ReadResponse(in, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text, err := io.ReadAll(a.Body); string(text) != want || err != nil ||
-				a.Close != (want == "held\n") {
-				t.Errorf("got %q, %v, close %v, want %q", text, err, a.Close, want)
-			}
-			if want == "2\n" { // the next request is under way now
-				p.signal(syscall.SIGTERM)
-				idle.mustEnd()
-				p.signal(syscall.SIGHUP)
-			}
-		}
-		busy.mustEnd()
-		p.mustExit(0)
-		if got := p.out.String(); got != "stopped\n" {
-			t.Errorf("printed %q", got)
-		}
-
-		p, port = serveHTTP(t, workers)
-		hung := p.dial(port)
-		hung.say("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
-		p.eventually("it is asked", func() bool { return asleep(p.cmd.Process.Pid) })
-		p.signal(syscall.SIGINT)
-		p.mustExit(0)
-		hung.mustEnd()
-	})
-}
-
-// A port that is taken is an error value.
-func TestHTTPPortTaken(t *testing.T) {
-	t.Parallel()
-	_, port := serveHTTP(t, 1)
-	exe := compiled(t, "http-fixed.eve",
-		strings.Replace(httpServer, "http.listen(8080", fmt.Sprint("http.listen(", port), 1))
-	p := start(t, exe)
-	p.mustExit(3)
-	if got := p.err.String(); !strings.Contains(got, "Address already in use") {
-		t.Errorf("it wrote %q", got)
 	}
 }
