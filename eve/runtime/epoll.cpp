@@ -3,6 +3,7 @@
 // costs no extra system call.
 #include "fail.hpp"
 #include "loop.hpp"
+#include "worker.hpp"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -118,12 +119,14 @@ void epoll_reactor::wait(i64 timeout_ns) noexcept {
 // While a handler runs, another worker may go on with the batch, and begin the next one.
 bool epoll_reactor::poll(loop& on) noexcept {
     wait(0);
+    worker* w = self();
     bool any = at_ < count_;
     while (at_ < count_) {
         epoll_event event = events_[at_++];
         if (event.data.ptr == this) continue;
         if (event.data.ptr != nullptr) {
             dispatch(on, *static_cast<channel*>(event.data.ptr), from_epoll(event.events));
+            if (unlikely(w->starts)) this_loop().start_all();
             continue;
         }
         u64 count;

@@ -127,7 +127,7 @@ visit::visit(loop& own) noexcept : l_(own), w_(self()), was_(w_->inside) {
     w_->inside = &l_;
 }
 
-// A guest that sleeps does not know of what was added, a timer perhaps.
+// A guest that sleeps does not know of what was added.
 visit::~visit() {
     if (was_ == &l_) return;
     bool taken = !l_.lending.owned();
@@ -200,20 +200,21 @@ void loop::start_later(channel& c) noexcept {
     self()->starts = true;
 }
 
-// What the handlers have made starts before the next handler, which may be long.
-void loop::put_down(channel& c) noexcept {
-    if (--c.in_hand == 0 && unlikely(c.kept_mail != 0)) {
-        u32 what = c.kept_mail;
-        c.kept_mail = 0;
-        mail(c, what);
-    }
-    if (unlikely(self()->starts)) this_loop().start_all();
+void loop::send_kept_mail(channel& c) noexcept {
+    u32 what = c.kept_mail;
+    c.kept_mail = 0;
+    mail(c, what);
 }
 
 void loop::flush_later(socket& s) noexcept {
-    visit me(*this);
+    bool inside = self()->inside == this;
+    if (!inside) lending.visit();
     s.next_unflushed = unflushed_;
     unflushed_ = &s;
+    if (inside) return;
+    bool taken = !lending.owned();
+    lending.lend();
+    if (unlikely(taken)) wake_guest();
 }
 
 bool loop::read_mail() noexcept {
@@ -266,9 +267,11 @@ bool loop::flush_all() noexcept {
 bool loop::expire_due() noexcept {
     if (timers_.empty()) return false;
     i64 now_ns = monotonic_ns();
+    worker* w = self();
     bool any = false;
     while (timer_node* a = timers_.due(now_ns)) {
         a->expire(*this, now_ns);
+        if (unlikely(w->starts)) this_loop().start_all();
         any = true;
     }
     return any;

@@ -187,12 +187,16 @@ public:
     // Around a call of a channel's method that may run handlers: the channel is neither released
     // nor freed meanwhile, except by the call itself.
     void take_in_hand(channel& c) noexcept { c.in_hand++; }
-    void put_down(channel& c) noexcept;
+    void put_down(channel& c) noexcept {
+        if (--c.in_hand == 0 && unlikely(c.kept_mail != 0)) send_kept_mail(c);
+    }
 
     // Owner only.
     // Calls channel::start when the running body has ended. Until then the body can register
     // handlers, so that no event is lost. The caller keeps the channel alive.
     void start_later(channel& c) noexcept;
+    // Between two handlers: starts what the body before has made, since the next may be long.
+    bool start_all() noexcept;
     // The socket is flushed at the end of this batch of events. Takes over a count of it.
     void flush_later(socket& s) noexcept;
     // The read buffer of the worker. Its contents are valid until the worker's next read.
@@ -208,7 +212,7 @@ public:
 private:
     friend class visit;
     bool read_mail() noexcept;
-    bool start_all() noexcept;
+    void send_kept_mail(channel& c) noexcept;
     bool flush_all() noexcept;
     bool expire_due() noexcept;
     bool poll_served(worker* w) noexcept;

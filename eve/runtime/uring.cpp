@@ -389,7 +389,8 @@ void uring_reactor::wait(i64 timeout_ns) noexcept {
 }
 
 bool uring_reactor::poll(loop& on) noexcept {
-    bool owner = &this_loop() == &on;
+    worker* w = self();
+    bool owner = w->io == &on;
     if (unlikely(watched_)) {
         u64 count;
         (void)!::read(alarm_, &count, sizeof count);
@@ -404,8 +405,12 @@ bool uring_reactor::poll(loop& on) noexcept {
         io_uring_cqe result = cqes_[*cq_head_ & *cq_mask_];
         __atomic_store_n(cq_head_, *cq_head_ + 1, __ATOMIC_RELEASE);
         dispatch(on, result);
+        if (unlikely(w->starts)) this_loop().start_all();
     }
-    for (int i = 0; i < listeners_a_turn && accepting_; i++, n++) accept_from_one(on);
+    for (int i = 0; i < listeners_a_turn && accepting_; i++, n++) {
+        accept_from_one(on);
+        if (unlikely(w->starts)) this_loop().start_all();
+    }
     if (!owner) interrupt_owner();
     else if (pending_ > 0) enter(0, 0, nullptr, 0);
     return n > 0;
