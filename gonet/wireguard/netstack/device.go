@@ -55,8 +55,13 @@ func CreateNetTUN(localAddresses, dnsServers []netip.Addr, mtu int) (tun.Device,
 	if err != nil {
 		return nil, nil, err
 	}
-	if least := map[bool]int{false: leastMTU, true: leastMTU6}[six]; mtu < least || mtu > 65535 {
-		return nil, nil, fmt.Errorf("netstack: an MTU of %d: expected %d to 65535 bytes", mtu, least)
+	least := leastMTU
+	if six {
+		least = leastMTU6
+	}
+	if mtu < least || mtu > 65535 {
+		return nil, nil, fmt.Errorf("netstack: an MTU of %d: expected %d to 65535 bytes", mtu,
+			least)
 	}
 	near, far := link.Pair(link.L3(), link.Offload(), link.MTU(mtu))
 	all := []ip.Route{{Network: netip.PrefixFrom(netip.IPv4Unspecified(), 0)},

@@ -213,7 +213,8 @@ func TestRandomJoins(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		var packets [][]byte
-		m := made{six: random.IntN(2) == 0, flags: wire.ACK, payload: 1 + random.IntN(1400), ttl: 64}
+		m := made{six: random.IntN(2) == 0, flags: wire.ACK, payload: 1 + random.IntN(1400),
+			ttl: 64}
 		size := m.payload
 		for range 1 + random.IntN(60) {
 			packets = append(packets, m.bytes())

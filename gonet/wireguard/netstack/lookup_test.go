@@ -74,7 +74,8 @@ func answersTo(query []byte, tcp bool) [][]byte {
 	m.Response, m.Additionals = true, nil
 	add := func(name string, body dnsmessage.ResourceBody, kind dnsmessage.Type) {
 		m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{
-			Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET}, Body: body})
+			Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET},
+			Body: body})
 	}
 	address := func(name string) {
 		if q.Type == dnsmessage.TypeA {

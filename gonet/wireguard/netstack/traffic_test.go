@@ -280,7 +280,8 @@ func TestPing(t *testing.T) {
 				t.Errorf("%s %d: %+v, %v", network, seq, m, err)
 			}
 		}
-		for _, wrong := range [][]byte{nil, {8}, message(1)[:7], append([]byte{3}, message(1)[1:]...)} {
+		unreachable := append([]byte{3}, message(1)[1:]...)
+		for _, wrong := range [][]byte{nil, {8}, message(1)[:7], unreachable} {
 			if _, err := c.Write(wrong); err == nil {
 				t.Errorf("%v is sent", wrong)
 			}
