@@ -38,7 +38,7 @@ var badWires = map[string]struct{ there, back link.Fault }{
 	"blackouts": {
 		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2400 * time.Millisecond,
 			Dark: 913 * time.Millisecond},
-		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2311 * time.Millisecond,
+		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2111 * time.Millisecond,
 			Dark: 717 * time.Millisecond},
 	},
 	"all": {
