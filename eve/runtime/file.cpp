@@ -54,11 +54,14 @@ protected:
     explicit file_turn(file& f) noexcept : channel(kind::other), of_(ref_of(f)) {}
     ~file_turn() = default;
 
-    // Owner only, in a body or inside. Begins, or begins again, when all operations before it have
-    // ended.
+    // Owner only, in a body or inside. Begins, when all operations before it have ended.
     void queue() noexcept {
         home = &this_loop();
         visit me(*home);
+        queue_again();
+    }
+    // Inside only. The home stays, also for a guest: the deadline of the operation is there.
+    void queue_again() noexcept {
         if (of_->enter(*this)) go();
     }
     // The turn ends. The file is the next operation's.
@@ -286,7 +289,7 @@ private:
     }
     void expire(loop&, i64) override {
         waiting_ = false;
-        queue();
+        queue_again();
     }
     void dropped() noexcept override { drop(); }
     result<void> good() noexcept override { return result<void>(); }
