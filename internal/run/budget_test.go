@@ -584,6 +584,12 @@ func TestAWindowThatIsTooShort(t *testing.T) {
 	if got := s.tooShort(manifest.Settling); !strings.Contains(got, "5s to settle") {
 		t.Errorf("settling: got %q", got)
 	}
+	if got := s.tooShort(manifest.MemoryGrowth); !strings.Contains(got, "windows of 20s") {
+		t.Errorf("growth of memory: got %q", got)
+	}
+	if got := (&Spec{Window: leastGrowth}).tooShort(manifest.MemoryGrowth); got != "" {
+		t.Errorf("growth of memory in a long window: got %q", got)
+	}
 	if got := s.tooShort(manifest.Throughput); got != "" {
 		t.Errorf("throughput: got %q", got)
 	}

@@ -17,6 +17,10 @@ const leastIntervals = 8
 // one of 10,000 streams on Go takes 3 s.
 const leastSettling = 5 * time.Second
 
+// leastGrowth is the shortest window in which memory that is lost differs from memory that a server
+// has just begun to use: pools that fill in the first second look like a leak.
+const leastGrowth = 20 * time.Second
+
 // paceAt is the depth whose warm-up and window a budget takes at a point. It is the depth that the
 // budget names. If that depth cannot end the point's load, it is the next deeper one that can.
 func paceAt(e *manifest.Experiment, word string, p manifest.Point) (manifest.Depth, bool) {
@@ -51,6 +55,9 @@ func (s *Spec) tooShort(m manifest.Metric) string {
 	case m == manifest.Settling && s.Window < leastSettling:
 		return fmt.Sprintf("memory needs windows of %v to settle, and these have %v",
 			leastSettling, s.Window)
+	case m == manifest.MemoryGrowth && s.Window < leastGrowth:
+		return fmt.Sprintf("memory that is lost shows in windows of %v, and these have %v: see "+
+			"--full", leastGrowth, s.Window)
 	}
 	return ""
 }
