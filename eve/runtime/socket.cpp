@@ -367,6 +367,10 @@ void socket::on_gone(emitter_base& e) {
 }
 
 void socket::mailed(loop& on, u32) {
+    if (fd < 0) { // retired before
+        header_of(*this)->drop();
+        return;
+    }
     bool finished, again;
     {
         locked l(guard);
@@ -415,7 +419,8 @@ void socket::retire(loop& on) noexcept {
     from_ = {};
     on.drop_client();
     disarm();
-    header_of(*this)->drop();
+    // A timer may come here while mail for it is under way, which must still find it.
+    if (mail.fetch_or(mail_done, order::acq_rel) == 0) header_of(*this)->drop();
 }
 
 // Tasks that were queued before still run and may write.
