@@ -202,7 +202,7 @@ func TestHTTPRoutes(t *testing.T) {
 	eachWorkers(t, func(t *testing.T, workers int) {
 		p, port := serveHTTP(t, workers)
 		b := newBrowser(t, port)
-		a := b.must("GET", "/", nil, 200, "hello 1\n") //nolint:bodyclose // ask has closed it
+		a := b.must("GET", "/", nil, 200, "hello 1\n")
 		if at, err := http.ParseTime(a.Header.Get("Date")); err != nil ||
 			time.Since(at).Abs() > patience {
 			t.Errorf("Date: %q, %v", a.Header.Get("Date"), err)
@@ -210,7 +210,7 @@ func TestHTTPRoutes(t *testing.T) {
 		if got := a.Header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
 			t.Errorf("Content-Type: %q", got)
 		}
-		a = b.must("HEAD", "/", nil, 200, "") //nolint:bodyclose // ask has closed it
+		a = b.must("HEAD", "/", nil, 200, "")
 		if a.ContentLength != int64(len("hello 2\n")) {
 			t.Errorf("HEAD: Content-Length: %d", a.ContentLength)
 		}
