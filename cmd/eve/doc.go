@@ -84,5 +84,5 @@ func (c *call) writePage(name string, library, files []document.Module) error {
 	if err := document.HTML(&b, title, modules); err != nil {
 		return err
 	}
-	return create(name, b.String())
+	return create(name, b.String(), newMode)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -66,19 +67,24 @@ func (c *call) formatOne(name string, write, check bool) (same bool, err error) 
 	return same, nil
 }
 
-// replace writes a file in one step: it is never half written.
+// replace changes a file in one step, and keeps its mode.
 func replace(name, text string) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".eve-fmt-*")
+	return create(name, text, info.Mode().Perm())
+}
+
+// create writes a file, which appears whole or not at all. A file of that name is replaced.
+func create(name, text string, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".eve-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)

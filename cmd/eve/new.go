@@ -35,6 +35,9 @@ test "greetings":
 	{".gitignore", "/NAME\n"},
 }
 
+// newMode is the mode of files that a command makes.
+const newMode = 0o644
+
 // projectName is what a file, a program and a module may be called.
 var projectName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
@@ -59,7 +62,7 @@ func runNew(c *call) error {
 	}
 	for _, f := range project {
 		file := filepath.Join(folder, strings.ReplaceAll(f.name, "NAME", name))
-		if err := create(file, strings.ReplaceAll(f.text, "NAME", name)); err != nil {
+		if err := create(file, strings.ReplaceAll(f.text, "NAME", name), newMode); err != nil {
 			return err
 		}
 	}
@@ -81,18 +84,4 @@ func empty(folder string) bool {
 	defer d.Close()
 	_, err = d.Readdirnames(1)
 	return errors.Is(err, io.EOF)
-}
-
-// create writes a file, which appears whole or not at all.
-func create(name, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".eve-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
