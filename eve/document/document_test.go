@@ -143,18 +143,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "ab", 2}, {"ab", "", 2}, {"kitten", "sitting", 3}, {"a", "a", 0},
-		{"ab", "ba", 2}} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("%q, %q: %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}
-
 // TestHTML checks that nothing of a comment becomes markup, and that links have their targets.
 func TestHTML(t *testing.T) {
 	m := Read("shop", source.NewFile("shop.eve",

@@ -3,6 +3,8 @@ package document
 import (
 	"slices"
 	"strings"
+
+	"interleave/eve/diag"
 )
 
 // A Found is a module, an item or a member that has a name.
@@ -56,7 +58,7 @@ func Similar(all []Module, name string) []string {
 	var nearest []near
 	consider := func(path string) {
 		last := path[strings.LastIndex(path, ".")+1:]
-		if far := min(distance(name, path), distance(name, last)); far <= 1+len(name)/4 {
+		if far := min(diag.Distance(name, path), diag.Distance(name, last)); far <= 1+len(name)/4 {
 			nearest = append(nearest, near{path, far})
 		}
 	}
@@ -70,25 +72,4 @@ func Similar(all []Module, name string) []string {
 		paths = append(paths, n.path)
 	}
 	return paths
-}
-
-// distance is the number of letters that differ: changed, added or left out (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
