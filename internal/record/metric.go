@@ -18,11 +18,23 @@ const minIntervals = 8
 // Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
 // shape of load does not show it, its window was too short for it, or the machine too busy.
 func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
-	if c.Status != Measured || c.Result == nil || c.Spoilt(m) ||
+	if !c.Counts(m) || c.Result == nil || c.Spoilt(m) ||
 		tail(m) && slices.Contains(c.Labels, Disturbed) {
 		return 0, false
 	}
 	return c.Raw(m)
+}
+
+// late are the gates that say when something happened, and not what: the load read or sent later
+// than it should, or somebody else had the cores.
+var late = []string{"late", "load-waited", "steal", "foreign-cpu"}
+
+// Counts says whether a cell counts for a metric: it passed the gates, or it was measured alone and
+// failed only such as memory and threads do not depend on.
+func (c *Cell) Counts(m manifest.Metric) bool {
+	return c.Status == Measured || c.Status == Void && !c.Duet && Still(m) &&
+		!slices.ContainsFunc(c.Reasons,
+			func(why Reason) bool { return !slices.Contains(late, why.Gate) })
 }
 
 // Spoilt says whether a cell was measured alone on a machine that was not quiet, and so has no such

@@ -159,6 +159,41 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
+// TestLateCells: a cell that is void because somebody was late has memory and threads if it was
+// measured alone; one that is void for another reason has nothing.
+func TestLateCells(t *testing.T) {
+	c := Cell{Status: Void, Load: manifest.Load{Shape: manifest.Open, Rate: 1000},
+		Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000}},
+		Server: &sample.Series{Samples: []sample.Sample{{Mark: sample.MarkIdle, PSS: 1 << 20},
+			{Mark: sample.MarkOpen, PSS: 1 << 20, Threads: 3},
+			{At: time.Second, User: time.Second / 2, Mark: sample.MarkClosed, PSS: 2 << 20,
+				Threads: 3}}}}
+	for _, tt := range []struct {
+		gates []string
+		duet  bool
+		still bool
+	}{
+		{[]string{"late"}, false, true},
+		{[]string{"late", "load-waited", "steal", "foreign-cpu"}, false, true},
+		{[]string{"late"}, true, false},
+		{[]string{"late", "achieved"}, false, false},
+		{[]string{"died"}, false, false},
+	} {
+		c.Reasons, c.Duet = nil, tt.duet
+		for _, gate := range tt.gates {
+			c.Reasons = append(c.Reasons, Reason{Gate: gate})
+		}
+		for _, m := range []manifest.Metric{manifest.PSS, manifest.Threads} {
+			if _, ok := c.Metric(m); ok != tt.still {
+				t.Errorf("void for %v, duet %v: %s counts: %v", tt.gates, tt.duet, m, ok)
+			}
+		}
+		if _, ok := c.Metric(manifest.CPU); ok {
+			t.Errorf("void for %v: its CPU counts", tt.gates)
+		}
+	}
+}
+
 // TestGrowthInADuet: servers that start beside others share pages with them.
 func TestGrowthInADuet(t *testing.T) {
 	c := Cell{Status: Measured, Load: manifest.Load{Connections: 10},

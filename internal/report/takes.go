@@ -91,7 +91,7 @@ func lost(e *experiment, v verdict.Verdict) string {
 		if !concerns(e, v, c) {
 			continue
 		}
-		if c.Status == record.Measured {
+		if c.Counts(v.Claim.Metric) {
 			if c.Spoilt(v.Claim.Metric) {
 				gates["foreign-cpu"]++
 			}

@@ -140,7 +140,7 @@ func (ix *index) row(point manifest.Point, p place, m manifest.Metric) Row {
 	var ours, base []float64
 	for _, r := range ix.rounds(p) {
 		c := ix.cells[p][r]
-		if c.Status != record.Measured {
+		if !c.Counts(m) {
 			row.Void++
 			continue
 		}
