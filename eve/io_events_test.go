@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,6 +55,17 @@ func TestCounter(t *testing.T) {
 		mustWrite(t, c, "\x00")
 		mustRead(t, c, fmt.Sprintf("%d\n", clients*each))
 		s.terminate()
+	})
+}
+
+// TestCalm holds that a program that only computes keeps its pollers: each worker that looks after
+// another's wakes up and computes nothing meanwhile.
+func TestCalm(t *testing.T) {
+	eachMode(t, "io_calm", func(t *testing.T, m ioMode, path string) {
+		s := start(t, path, append(slices.Clone(m.env), "EVE_WORKERS=2"))
+		if said := s.next(); said != "taken 0, clients 0" {
+			t.Errorf("the program says %q: its poller had nothing to hand out", said)
+		}
 	})
 }
 

@@ -142,6 +142,9 @@ bool may_rest() noexcept {
 
 bool lends_pollers() noexcept { return make_poller != nullptr && the_scheduler.count > 1; }
 
+// While nothing is armed, no poller has anything to hand out: all that waits are tasks.
+bool nothing_comes() noexcept { return the_scheduler.armed.load(order::seq_cst) == 0; }
+
 bool all_asleep() noexcept { return the_scheduler.idle.count() == the_scheduler.count; }
 
 // Waits for this time (below 0: without a limit), for SIGQUIT, or for call_watchdog if it rests.
@@ -188,8 +191,8 @@ void* watch(void*) {
         if (the_scheduler.opened.load(order::acquire) < u32(the_scheduler.count)) continue;
         for (int i = 0; s.budget_us > 0 && i < the_scheduler.count; i++)
             check_budget_of(i, passed, s.budget_us);
-        if (lends_pollers()) period = look_at_pollers(s, passed);
-        else period = all_asleep() ? -1 : check;
+        if (lends_pollers() && !nothing_comes()) period = look_at_pollers(s, passed);
+        else period = all_asleep() ? -1 : lends_pollers() ? watch_us : check;
     }
     return nullptr;
 }
