@@ -45,6 +45,7 @@ const flushPoll = 5 * time.Millisecond
 func (s *Stack) flushConns(ctx context.Context) error {
 	var listeners []*Listener
 	err := s.claim(func() {
+		s.stopForwarding()
 		for _, l := range s.listeners {
 			listeners = append(listeners, l)
 		}

@@ -85,7 +85,7 @@ func (s *Stack) sourceOf(local net.Addr, kind string, to netip.Addr) (netip.Addr
 		return from, err
 	}
 	if a := from.Addr().Unmap().WithZone(""); a.IsValid() && !a.IsUnspecified() {
-		if !s.isOurs(a) || a.Is4() != to.Is4() {
+		if !s.maySendFrom(a) || a.Is4() != to.Is4() {
 			return from, errNotOurs
 		}
 		src = a

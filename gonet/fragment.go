@@ -145,10 +145,12 @@ func (s *Stack) endReassembly(key fragmentKey, a *assembler, then func()) {
 
 // datagramPacket returns the packet of a datagram that has arrived in fragments.
 func (s *Stack) datagramPacket(key fragmentKey, header, body []byte) *packet {
-	return &packet{
+	p := &packet{
 		src: key.src, dst: key.dst, group: s.isBroadcast(key.dst) ||
 			key.dst.IsMulticast(), reassembled: true, header: header, body: body,
 	}
+	p.foreign = !p.group && s.forward.takes(p.dst) && !s.isOurs(p.dst)
+	return p
 }
 
 // inputDatagram runs a whole datagram through the upper layers. Dealer only.

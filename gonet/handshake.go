@@ -40,6 +40,10 @@ func (s *Stack) inputTCP(p *packet) {
 		s.queueUpdate(c)
 		return
 	}
+	if p.foreign && s.listeners[local] == nil {
+		s.forwardSegment(p, &h, key, len(body))
+		return
+	}
 	switch h.Flags & (wire.SYN | wire.ACK | wire.RST) {
 	case wire.SYN:
 		if s.acceptSYN(local, remote, &h) {

@@ -15,6 +15,12 @@ func (s *Stack) inputICMP(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
+	if p.foreign {
+		if !s.inputForeignICMP(p, m, body) {
+			s.answerEcho4(p, m)
+		}
+		return
+	}
 	s.copyICMP(p)
 	switch m.Type {
 	case wire.ICMPEcho:
@@ -23,17 +29,21 @@ func (s *Stack) inputICMP(p *packet) {
 			// request, which prevents amplification.
 			return
 		}
-		// Only one word of the message changes, so the checksum is updated and the message is sent
-		// from where it is, without a copy.
-		p.body[0] = wire.ICMPEchoReply
-		sum := wire.Replace(m.Checksum, uint16(wire.ICMPEcho)<<8|uint16(m.Code), uint16(m.Code))
-		p.body[2], p.body[3] = byte(sum>>8), byte(sum)
-		s.reply(p, wire.ProtocolICMP, p.body)
+		s.answerEcho4(p, m)
 	case wire.ICMPEchoReply:
 		s.inputEchoReply(p.src, m)
 	case wire.ICMPUnreachable:
 		s.inputError4(m, body)
 	}
+}
+
+// answerEcho4 answers an echo request. Only one word of the message changes, so the checksum is
+// updated and the message is sent from where it is, without a copy.
+func (s *Stack) answerEcho4(p *packet, m wire.ICMP) {
+	p.body[0] = wire.ICMPEchoReply
+	sum := wire.Replace(m.Checksum, uint16(wire.ICMPEcho)<<8|uint16(m.Code), uint16(m.Code))
+	p.body[2], p.body[3] = byte(sum>>8), byte(sum)
+	s.reply(p, wire.ProtocolICMP, p.body)
 }
 
 // icmpError is what an ICMP error of either version reports about the path to a peer.
@@ -46,7 +56,7 @@ type icmpError struct {
 // inputError4 hands an ICMP error to the connection or socket that sent the quoted packet.
 func (s *Stack) inputError4(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv4Quote(quote)
-	if err != nil || !s.isOurs(h.Src) || h.Offset != 0 {
+	if err != nil || !s.hasSentFrom(h.Src) || h.Offset != 0 {
 		s.stats.malformed.Add(1)
 		return
 	}
@@ -102,6 +112,7 @@ type icmpErrorMessage struct {
 	kind, code uint8
 	rest       uint32
 	toGroup    bool // send it even for a packet to a multicast address
+	asRouter   bool // from an address of ours, even if the packet was not for us
 }
 
 // The errors for a packet that no socket and no protocol takes. sendICMPError translates them to
@@ -123,6 +134,9 @@ func (s *Stack) sendICMPError(p *packet, c icmpErrorMessage) {
 	src, err := s.replySource(p)
 	if err != nil {
 		return
+	}
+	if own, err := s.source(p.src); c.asRouter && err == nil {
+		src = own
 	}
 	s.lastICMPError = s.now
 	// Quote as much of the packet as fits into the least MTU of its family (RFC 1812 section

@@ -13,6 +13,12 @@ func (s *Stack) inputICMPv6(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
+	if p.foreign {
+		if !s.inputForeignICMP(p, m, body) {
+			s.answerEcho6(p, m)
+		}
+		return
+	}
 	s.copyICMP(p)
 	switch m.Type {
 	case wire.ICMPv6Echo:
@@ -67,7 +73,7 @@ func (s *Stack) answerEcho6(p *packet, m wire.ICMP) {
 // inputError6 hands an ICMPv6 error to the connection or socket that sent the quoted packet.
 func (s *Stack) inputError6(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv6Quote(quote)
-	if err != nil || !s.isOurs(h.Src) {
+	if err != nil || !s.hasSentFrom(h.Src) {
 		s.stats.malformed.Add(1)
 		return
 	}

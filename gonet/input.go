@@ -12,6 +12,7 @@ import (
 type packet struct {
 	src, dst    netip.Addr
 	group       bool     // the destination is a broadcast or multicast address
+	foreign     bool     // the destination is not ours, and was taken for a forwarder
 	valid       bool     // the link has verified the transport checksum
 	reassembled bool     // it was reassembled from fragments
 	hopLimit    uint8    // IPv6 only

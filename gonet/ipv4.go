@@ -19,7 +19,8 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		return
 	}
 	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
-	if h.Dst.IsMulticast() && h.Dst != allHosts || !broadcast && !s.isOurs(h.Dst) ||
+	foreign := !broadcast && !s.isOurs(h.Dst)
+	if h.Dst.IsMulticast() && h.Dst != allHosts || foreign && !s.forward.takesFrom(h.Src, h.Dst) ||
 		group && !broadcast || h.Src.IsMulticast() ||
 		s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
 		// The packet is for another host, or for a group that we are not in, or its source is not a
@@ -43,8 +44,8 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 			fragment{int(h.Offset), body, h.MoreFragments, h.Protocol})
 		return
 	}
-	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, valid: valid,
-		header: b[:h.Len()], body: body})
+	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, foreign: foreign,
+		valid: valid, header: b[:h.Len()], body: body})
 }
 
 // sendIPv4 sends a packet, in fragments if it is larger than the MTU. Any goroutine.

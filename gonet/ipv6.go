@@ -20,8 +20,10 @@ func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
 	}
 	multicast := h.Dst.IsMulticast()
 	n := s.net.Load()
+	foreign := !n.isForUs(h.Dst)
 	switch {
-	case n.mtu6 == 0, !n.isForUs(h.Dst), e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
+	case n.mtu6 == 0, foreign && !s.forward.takesFrom(h.Src, h.Dst),
+		e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
 		s.isMartian(h.Src, h.Dst) && !isConflictingAdvert(&h, body),
 		// An IPv4-mapped address never stands in a packet on a wire, and would be confused with
 		// IPv4 flows.
@@ -30,8 +32,8 @@ func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
 		return
 	}
 	s.inputChain(h.NextHeader, &packet{
-		src: h.Src, dst: h.Dst, group: multicast, valid: valid, hopLimit: h.HopLimit, from: e.Src,
-		header: b[:wire.IPv6Len], body: body,
+		src: h.Src, dst: h.Dst, group: multicast, foreign: foreign, valid: valid,
+		hopLimit: h.HopLimit, from: e.Src, header: b[:wire.IPv6Len], body: body,
 	})
 }
 
@@ -58,8 +60,8 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 		s.stats.malformed.Add(1)
 		var bad *wire.Problem
 		if errors.As(err, &bad) && !bad.Silent {
-			s.sendICMPError(p, icmpErrorMessage{wire.ICMPv6ParameterProblem, bad.Code, bad.Pointer,
-				bad.Code == wire.ProblemV6Option && !bad.Unicast})
+			s.sendICMPError(p, icmpErrorMessage{kind: wire.ICMPv6ParameterProblem, code: bad.Code,
+				rest: bad.Pointer, toGroup: bad.Code == wire.ProblemV6Option && !bad.Unicast})
 		}
 		return
 	}

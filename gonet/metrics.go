@@ -21,12 +21,17 @@ type ConnInfo struct {
 	Local, Remote netip.AddrPort
 }
 
+// FlowInfo describes a flow of ForwardUDP.
+type FlowInfo struct{ Source, Destination netip.AddrPort }
+
 // Snapshot describes a stack at an instant.
 type Snapshot struct {
 	Stats
 	Conns     []ConnInfo       // sorted by their addresses
 	Listeners []netip.AddrPort // of TCP
 	Sockets   []netip.AddrPort // of UDP
+	Flows     []FlowInfo       // of UDP, to foreign addresses; sorted
+	Requests  int              // TCP connections to foreign addresses that wait for a decision
 	// Neighbours are those on the link, sorted by their addresses. A link without Ethernet has
 	// none.
 	Neighbours []neighbour.Info
@@ -47,8 +52,15 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		for a := range s.sockets {
 			out.Sockets = append(out.Sockets, displayed(a))
 		}
-		for key := range s.peers {
-			out.Sockets = append(out.Sockets, key.local)
+		for key, p := range s.peers {
+			if p.flow != nil {
+				out.Flows = append(out.Flows, FlowInfo{p.remote, p.local})
+			} else {
+				out.Sockets = append(out.Sockets, key.local)
+			}
+		}
+		if s.forward != nil {
+			out.Requests = len(s.forward.requests)
 		}
 	})
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { out.Neighbours = c.List() })
@@ -64,6 +76,9 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		func(a, b neighbour.Info) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(out.Listeners, netip.AddrPort.Compare)
 	slices.SortFunc(out.Sockets, netip.AddrPort.Compare)
+	slices.SortFunc(out.Flows, func(a, b FlowInfo) int {
+		return cmp.Or(a.Source.Compare(b.Source), a.Destination.Compare(b.Destination))
+	})
 	return out, err
 }
 
@@ -124,6 +139,8 @@ var metrics = []metric{
 	{"DroppedBacklog", "dropped_backlog", "Connections that nobody accepted in time."},
 	{"DroppedFragments", "dropped_fragments", "Fragments of packets that did not become whole."},
 	{"DroppedLoop", "dropped_loop", "Packets to ourselves that found the queue full."},
+	{"DroppedForwards", "dropped_forwards",
+		"SYNs, datagrams and echo requests to foreign addresses that exceeded a bound."},
 	{"Resets", "resets_sent", "Segments that were answered by a reset."},
 	{"Cookies", "cookies_sent", "SYNs that were answered by a cookie."},
 }
@@ -160,6 +177,9 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	}
 	for _, a := range s.Sockets {
 		fmt.Fprintf(&b, "socket udp           %v\n", a)
+	}
+	for _, f := range s.Flows {
+		fmt.Fprintf(&b, "flow udp             %v to %v\n", f.Source, f.Destination)
 	}
 	for _, n := range s.Neighbours {
 		mac := ""
@@ -216,6 +236,9 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	}{
 		{"listeners", "Listeners of TCP.", uint64(len(s.Listeners))},
 		{"sockets", "Sockets of UDP.", uint64(len(s.Sockets))},
+		{"flows", "Flows of UDP to foreign addresses.", uint64(len(s.Flows))},
+		{"requests", "TCP connections to foreign addresses that wait for a decision.",
+			uint64(s.Requests)},
 		{"connections_segments_sent", "Segments sent by the connections that there are.", segments},
 		{"connections_segments_resent", "Segments sent again by the connections that there are.",
 			resent},

@@ -66,7 +66,7 @@ func (s *Stack) parseOurs(network, want, address string) (netip.AddrPort, error)
 		switch {
 		case a.IsUnspecified() && network == want:
 			at = netip.AddrPortFrom(netip.Addr{}, at.Port())
-		case !a.IsUnspecified() && !s.isOurs(a) && !s.isBroadcast(a):
+		case !a.IsUnspecified() && !s.isOurs(a) && !s.isBroadcast(a) && !s.forward.takes(a):
 			err = errNotOurs
 		}
 	}

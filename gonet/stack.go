@@ -54,7 +54,15 @@ type Config struct {
 	// SocketBuffer bounds the datagrams that wait in a UDP socket, in bytes; 0: 256 datagrams.
 	SocketBuffer int
 	Backlog      int // bound on connections that wait for Accept; 0: 1024
-	TimeWaits    int // bound on connections in TIME-WAIT; 0: 65,536
+	// Promiscuous lists the networks whose addresses the stack takes packets for, beside its own.
+	// They go to a socket that is bound to exactly such an address, and else to the forwarders:
+	// ForwardTCP, ForwardUDP, ForwardEcho. Groups, broadcast, loopback and link-local addresses are
+	// never taken.
+	Promiscuous []netip.Prefix
+	// Spoofing lists the networks whose addresses sockets may send from, beside the stack's own.
+	Spoofing  []netip.Prefix
+	Forward   ForwardConfig
+	TimeWaits int // bound on connections in TIME-WAIT; 0: 65,536
 }
 
 // Stack is one host: its addresses, sockets and connections.
@@ -80,6 +88,7 @@ type Stack struct {
 	draws      atomic.Uint64 // how many random numbers were drawn
 	packetIDs  packetIDs
 	net        atomic.Pointer[network]
+	forward    *forwarder // nil unless Config names foreign addresses
 
 	paths      sync.Map // netip.Addr -> path; pathCount is their number
 	pathCount  atomic.Int32
@@ -131,7 +140,7 @@ func New(cfg Config) (*Stack, error) {
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
 		sockets: map[netip.AddrPort]*PacketConn{}, peers: map[peerKey]*PacketConn{},
 		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
-		advertised: make(chan struct{}),
+		advertised: make(chan struct{}), forward: newForwarder(&cfg),
 	}
 	if err := s.check(); err != nil {
 		return nil, err
@@ -175,6 +184,9 @@ func (s *Stack) check() error {
 			return fmt.Errorf("gonet: route to %v through %v: not a network, or two families",
 				r.Network, r.Via)
 		}
+	}
+	if err := checkForeign(s.cfg.Promiscuous, s.cfg.Spoofing); err != nil {
+		return err
 	}
 	return s.checkNetwork(s.cfg.Addresses, s.cfg.Gateways)
 }
@@ -281,6 +293,7 @@ func (s *Stack) end(err error) {
 	for _, a := range s.reassemblies {
 		close(a.fragments)
 	}
+	s.endForwarding()
 	if s.tableTimer != nil {
 		s.tableTimer.Stop()
 	}

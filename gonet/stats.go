@@ -10,6 +10,7 @@ type counters struct {
 	droppedUnresolved              atomic.Uint64
 	droppedSockets, droppedBacklog atomic.Uint64
 	droppedFragments, droppedLoop  atomic.Uint64
+	droppedForwards                atomic.Uint64
 	resets, cookies                atomic.Uint64
 }
 
@@ -25,8 +26,10 @@ type Stats struct {
 	DroppedBacklog    uint64 // connections that found the backlog full
 	DroppedFragments  uint64 // fragments, and datagrams that did not become whole
 	DroppedLoop       uint64 // packets to the stack itself that found the loopback queue full
-	Resets            uint64 // segments answered by a reset
-	Cookies           uint64 // SYNs answered by a cookie
+	// SYNs, datagrams and echo requests that exceeded a bound of ForwardConfig
+	DroppedForwards uint64
+	Resets          uint64 // segments answered by a reset
+	Cookies         uint64 // SYNs answered by a cookie
 }
 
 // Stats returns the counters. Any goroutine.
@@ -38,7 +41,8 @@ func (s *Stack) Stats() Stats {
 		Conflicts: c.conflicts.Load(), DroppedUnresolved: c.droppedUnresolved.Load(),
 		DroppedSockets: c.droppedSockets.Load(),
 		DroppedBacklog: c.droppedBacklog.Load(), DroppedFragments: c.droppedFragments.Load(),
-		DroppedLoop: c.droppedLoop.Load(),
-		Resets:      c.resets.Load(), Cookies: c.cookies.Load(),
+		DroppedLoop:     c.droppedLoop.Load(),
+		DroppedForwards: c.droppedForwards.Load(),
+		Resets:          c.resets.Load(), Cookies: c.cookies.Load(),
 	}
 }

@@ -20,6 +20,7 @@ type PacketConn struct {
 	// both.
 	local  netip.AddrPort
 	remote netip.AddrPort // invalid unless it was dialed
+	flow   *UDPFlow       // of which it is the socket, nil for others
 	in     datagramQueue
 	ttl    atomic.Uint32 // see SetTTL
 	tos    atomic.Uint32
@@ -56,11 +57,7 @@ type peerKey struct{ local, remote netip.AddrPort }
 
 // bind takes a port for a socket: a free one if local has port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
-	p := &PacketConn{
-		stack: s, remote: remote, in: makeDatagramQueue(s.cfg.SocketBuffer),
-		read:  makeDeadline(),
-		write: makeDeadline(), closed: make(chan struct{}),
-	}
+	p := s.newPacketConn(local, remote)
 	var failed error
 	err := s.claim(func() {
 		chosen := local.Port() != 0
@@ -79,6 +76,13 @@ func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 		}
 	})
 	return p, errors.Join(err, failed)
+}
+
+func (s *Stack) newPacketConn(local, remote netip.AddrPort) *PacketConn {
+	return &PacketConn{
+		stack: s, local: local, remote: remote, in: makeDatagramQueue(s.cfg.SocketBuffer),
+		read: makeDeadline(), write: makeDeadline(), closed: make(chan struct{}),
+	}
 }
 
 // The ephemeral ports. The range begins where Linux's does, and is longer: more ports make them
@@ -132,6 +136,15 @@ func (s *Stack) socketFor(to, from netip.AddrPort) *PacketConn {
 	return lookupBound(s.sockets, to)
 }
 
+// boundExactly returns the socket for a datagram to a foreign address, or nil: wildcards are for
+// the stack's own. Dealer only.
+func (s *Stack) boundExactly(to, from netip.AddrPort) *PacketConn {
+	if p := s.peers[peerKey{to, from}]; p != nil {
+		return p
+	}
+	return s.sockets[to]
+}
+
 func (s *Stack) inputUDP(p *packet) {
 	h, body, err := wire.ParseUDP(p.body)
 	noChecksum := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
@@ -141,9 +154,16 @@ func (s *Stack) inputUDP(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	from := netip.AddrPortFrom(p.src, h.SrcPort)
-	u := s.socketFor(netip.AddrPortFrom(p.dst, h.DstPort), from)
-	if u == nil {
+	from, to := netip.AddrPortFrom(p.src, h.SrcPort), netip.AddrPortFrom(p.dst, h.DstPort)
+	var u *PacketConn
+	if p.foreign {
+		if u = s.boundExactly(to, from); u == nil {
+			u = s.newFlow(p, to, from)
+		}
+		if u == nil {
+			return // it was counted
+		}
+	} else if u = s.socketFor(to, from); u == nil {
 		s.stats.foreign.Add(1)
 		s.sendICMPError(p, portUnreachable)
 		return
@@ -153,6 +173,9 @@ func (s *Stack) inputUDP(p *packet) {
 }
 
 func (p *PacketConn) deliver(d datagram) {
+	if p.flow != nil {
+		p.flow.touch()
+	}
 	if !p.in.put(d) {
 		p.stack.stats.droppedSockets.Add(1)
 	}
@@ -188,12 +211,21 @@ func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 
 // ReadInfo is ReadFromAddrPort, and says how the datagram has arrived.
 func (p *PacketConn) ReadInfo(b []byte) (int, netip.AddrPort, PacketInfo, error) {
-	d, err := p.in.wait(&p.read, p.closed, &p.fail)
+	d, err := p.receive()
 	if err != nil {
-		return 0, netip.AddrPort{}, PacketInfo{}, &net.OpError{Op: "read", Net: "udp",
-			Source: p.LocalAddr(), Addr: p.remoteOrNil(), Err: err}
+		return 0, netip.AddrPort{}, PacketInfo{}, err
 	}
 	return copy(b, d.body), d.from, d.info, nil
+}
+
+// receive waits for the next datagram.
+func (p *PacketConn) receive() (datagram, error) {
+	d, err := p.in.wait(&p.read, p.closed, &p.fail)
+	if err != nil {
+		return datagram{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(),
+			Addr: p.remoteOrNil(), Err: err}
+	}
+	return d, nil
 }
 
 // Read implements net.Conn, for a dialed socket.
@@ -262,16 +294,21 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
 			return err
 		}
 	}
+	if p.flow != nil {
+		p.flow.touch()
+	}
 	info.TTL = orElse(info.TTL, uint8(p.ttl.Load()))
 	info.TOS = orElse(info.TOS, uint8(p.tos.Load()))
 	return p.stack.sendUDP(netip.AddrPortFrom(src, p.local.Port()), to, info, b)
 }
 
 // maySendFrom tells whether a datagram of the socket may have the source address src: one of the
-// stack, of the family of its destination, and the one to which the socket is bound if it is.
+// stack or one that it may spoof, of the family of its destination, and the one to which the socket
+// is bound if it is.
 func (p *PacketConn) maySendFrom(src, to netip.Addr) bool {
 	bound := p.local.Addr()
-	return p.stack.isOurs(src) && src.Is4() == to.Is4() &&
+	foreign := bound == src && p.stack.forward.takes(src)
+	return (p.stack.maySendFrom(src) || foreign) && src.Is4() == to.Is4() &&
 		(!bound.IsValid() || bound.IsUnspecified() || bound == src)
 }
 
@@ -306,20 +343,26 @@ func (p *PacketConn) Close() error {
 		p.fail = errClosed
 		close(p.closed)
 	})
+	p.read.stop()
+	p.write.stop()
 	if !first {
 		return &net.OpError{Op: "close", Net: "udp", Source: p.LocalAddr(), Err: errClosed}
 	}
-	p.read.stop()
-	p.write.stop()
-	// a stack that has ended has no sockets
-	_ = p.stack.claim(func() {
-		if p.remote.IsValid() {
-			delete(p.stack.peers, peerKey{p.local, p.remote})
-		} else {
-			delete(p.stack.sockets, p.local)
-		}
-	})
+	_ = p.stack.claim(func() { p.stack.removeSocket(p) }) // a stack that has ended has no sockets
 	return nil
+}
+
+// removeSocket removes a socket from its table, unless another has its place already. Dealer only.
+func (s *Stack) removeSocket(p *PacketConn) {
+	if p.flow != nil {
+		s.forward.flows.remove(p.flow)
+	}
+	if key := (peerKey{p.local, p.remote}); s.peers[key] == p {
+		delete(s.peers, key)
+	}
+	if s.sockets[p.local] == p {
+		delete(s.sockets, p.local)
+	}
 }
 
 // closeWith ends a socket because the stack has ended.

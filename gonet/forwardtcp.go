@@ -1,0 +1,212 @@
+package gonet
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
+
+// TCPRequest is a connection that a client wants with a foreign address. Its SYN is not answered
+// yet. The handler accepts, refuses or drops it; what is decided first counts. Any goroutine may
+// use it.
+type TCPRequest struct {
+	stack    *Stack
+	flow     flow
+	src, dst netip.AddrPort
+	quote    packet // the first SYN, as ICMP errors quote it
+	ctx      context.Context
+	cancel   context.CancelFunc
+	timer    *time.Timer // goes off when the client has waited for RequestTime
+	released atomic.Bool // it does not count in the forwarder's pending any more
+
+	// Dealer only:
+	syn  wire.TCP // the latest SYN
+	over error    // why nothing can be decided any more; nil while the client waits
+}
+
+// ForwardTCP has the stack hand connections to foreign addresses (Config.Promiscuous) to handle. It
+// is called in a goroutine of its own for each. A SYN that the client sends again is the same
+// request. When handle returns without a decision, the request is dropped. A nil handle ends the
+// forwarder: SYNs are dropped, and connections that were accepted stay.
+//
+// handle may first connect to the destination, with the request's Context, and then accept:
+//
+//	far, err := dialer.DialContext(r.Context(), "tcp", r.Destination().String())
+//	if err != nil {
+//		r.Refuse()
+//		return
+//	}
+//	near, err := r.Accept()
+func (s *Stack) ForwardTCP(handle func(*TCPRequest)) error {
+	return s.setForwarder(func(f *forwarder) { f.handleTCP = handle })
+}
+
+// Source returns the client's address.
+func (r *TCPRequest) Source() netip.AddrPort { return r.src }
+
+// Destination returns the foreign address.
+func (r *TCPRequest) Destination() netip.AddrPort { return r.dst }
+
+// Context ends when the handler returns, and before that when the request has ended without a
+// connection: it was refused, the client has given up or has waited for ForwardConfig.RequestTime,
+// or the stack was closed. It does not end when the request is accepted.
+func (r *TCPRequest) Context() context.Context { return r.ctx }
+
+// Accept answers the SYN, and waits for the end of the handshake. The local address of the
+// connection is the foreign address. It fails if the request was decided or has ended, or if the
+// client has gone.
+func (r *TCPRequest) Accept() (*Conn, error) {
+	var c *Conn
+	var failed error
+	err := r.decide(func() { c, failed = r.stack.acceptRequest(r) })
+	if err == nil {
+		if err = failed; err == nil {
+			err = c.established(context.Background()) // the handshake has a time-out
+		}
+		if err != nil {
+			r.cancel()
+		}
+	}
+	r.release()
+	if err != nil {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Source: tcpAddr(r.dst),
+			Addr: tcpAddr(r.src), Err: translate(err)}
+	}
+	return c, nil
+}
+
+// Refuse answers the SYN with a reset, as a host does at whose port nobody listens.
+func (r *TCPRequest) Refuse() {
+	r.end(func() { r.stack.sendReset(&r.quote, &r.syn, 0) })
+}
+
+// Unreachable answers the SYN with an ICMP error.
+func (r *TCPRequest) Unreachable(why Unreachable) {
+	r.end(func() { r.stack.sendUnreachable(&r.quote, why) })
+}
+
+// Drop forgets the SYN. If the client sends it again, that is another request.
+func (r *TCPRequest) Drop() {
+	if !r.released.Load() {
+		r.end(func() {})
+	}
+}
+
+// end ends the request without a connection: the dealer runs f, unless it is over already.
+func (r *TCPRequest) end(f func()) {
+	if r.decide(f) == nil {
+		r.cancel()
+	}
+	r.release()
+}
+
+// decide has the dealer run f, unless the request is over already: then it returns why.
+func (r *TCPRequest) decide(f func()) error {
+	var over error
+	err := r.stack.claim(func() {
+		if over = r.stack.endRequest(r, errClosed); over == nil {
+			f()
+		}
+	})
+	return cmp.Or(err, over)
+}
+
+// release takes the request out of the count of those that are bounded.
+func (r *TCPRequest) release() {
+	if !r.released.Swap(true) {
+		r.stack.forward.pending.Add(-1)
+	}
+}
+
+// run is the goroutine of a handler.
+func (r *TCPRequest) run(handle func(*TCPRequest)) {
+	defer r.cancel()
+	handle(r)
+	r.Drop()
+}
+
+// forwardSegment processes a segment to a foreign address that belongs to no connection. A request
+// that waits has sent nothing yet, so a segment can only be the SYN once more, or the reset with
+// which the client gives up. Dealer only.
+func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key flow, n int) {
+	f := s.forward
+	r := f.requests[key]
+	syn := h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN
+	switch {
+	case r != nil && syn:
+		r.syn = *h // after a reboot of the client it is another one
+	case r != nil:
+		if h.Flags&wire.RST != 0 && h.Seq == r.syn.Seq+1 { // the only one of RFC 5961 section 3.2
+			s.abandonRequest(r, errReset)
+		}
+	case f.handleTCP == nil:
+		s.stats.foreign.Add(1)
+	case syn:
+		s.requestTCP(p, h, key)
+	default:
+		s.sendReset(p, h, n)
+	}
+}
+
+// requestTCP starts the handler for a SYN. Dealer only.
+func (s *Stack) requestTCP(p *packet, h *wire.TCP, key flow) {
+	f := s.forward
+	if int(f.pending.Load()) >= f.limits.Requests {
+		s.stats.droppedForwards.Add(1)
+		return
+	}
+	f.pending.Add(1)
+	r := &TCPRequest{stack: s, flow: key, syn: *h, quote: p.quotable(),
+		src: netip.AddrPortFrom(p.src, h.SrcPort), dst: netip.AddrPortFrom(p.dst, h.DstPort)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.timer = time.AfterFunc(f.limits.RequestTime, func() {
+		_ = s.post(func() { s.abandonRequest(r, errTimedOut) }) // a stack that has ended has none
+	})
+	f.requests[key] = r
+	go r.run(f.handleTCP)
+}
+
+// endRequest ends the time in which a request can be decided. If it has ended before, endRequest
+// returns why. Dealer only.
+func (s *Stack) endRequest(r *TCPRequest, why error) error {
+	if r.over != nil {
+		return r.over
+	}
+	r.over = why
+	r.timer.Stop()
+	delete(s.forward.requests, r.flow)
+	return nil
+}
+
+// abandonRequest ends a request that nobody has decided, and tells its handler. Dealer only.
+func (s *Stack) abandonRequest(r *TCPRequest, why error) {
+	if s.endRequest(r, why) == nil {
+		r.cancel()
+	}
+}
+
+// acceptRequest makes the connection of a request, and sends the SYN-ACK. Dealer only.
+func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
+	s.now = s.clock()
+	if s.conns[r.flow] != nil { // the program has dialed the client from the same address
+		return nil, errInUse
+	}
+	c, err := s.newConn(r.dst, r.src)
+	if err != nil {
+		return nil, err
+	}
+	c.delivered = true // there is no listener to deliver it to
+	if t := s.forward.limits.RequestTime; c.cfg.SynTimeout == 0 || c.cfg.SynTimeout > t {
+		c.cfg.SynTimeout = t
+	}
+	c.machine = tcp.Accept(&c.cfg, c.isn(), &r.syn, s.now)
+	s.conns[c.flow] = c
+	c.update(s.now)
+	return c, nil
+}
