@@ -39,6 +39,9 @@ type hostFlags struct {
 	dhcp      bool
 	metrics   string
 	capture   string
+	netns     string // the network namespace of the device; empty: that of the process
+	// configure changes the configuration of the stack, if it is not nil
+	configure func(*gonet.Config)
 	// the last lease of --dhcp, which `gonet up` requests first when it starts again
 	previous dhcp.Lease
 }
@@ -48,6 +51,16 @@ func (w *hostFlags) flags(f *pflag.FlagSet) {
 		"the network device: created and removed, or used if it exists")
 	f.StringVar(&w.tun, "tun", "",
 		"a tun in place of the tap: a device that carries IP packets without Ethernet")
+	f.StringSliceVar(&w.dns, "dns", nil,
+		"a DNS server for the stack (default those of --dhcp, or of IPv6 routers)")
+	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default random)")
+	f.BoolVar(&w.dhcp, "dhcp", false,
+		"get the address, gateway and DNS servers by DHCP over the tap")
+	w.commonFlags(f)
+}
+
+// commonFlags adds the flags of every device, a tap or a tun.
+func (w *hostFlags) commonFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"},
 		"the stack's address with its prefix length")
 	f.StringSliceVar(&w.kernel, "kernel", nil,
@@ -56,11 +69,6 @@ func (w *hostFlags) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&w.gateway, "gateway", nil,
 		"the router for all other networks (default the kernel)")
 	f.StringSliceVar(&w.routes, "route", nil, "a network that the kernel reaches through the stack")
-	f.StringSliceVar(&w.dns, "dns", nil,
-		"a DNS server for the stack (default those of --dhcp, or of IPv6 routers)")
-	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default random)")
-	f.BoolVar(&w.dhcp, "dhcp", false,
-		"get the address, gateway and DNS servers by DHCP over the tap")
 	f.StringVar(&w.metrics, "metrics", "",
 		"serve statistics for Prometheus at this address of the kernel, as 127.0.0.1:9100")
 	f.StringVar(&w.capture, "capture", "", "capture the tap to this file, as pcapng")
@@ -265,13 +273,7 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 			h = nil
 		}
 	}()
-	_, missing := net.InterfaceByName(w.device())
-	if h.tap, err = w.openDevice(); err != nil {
-		return h, explain(err, w.device())
-	}
-	h.undo = append(h.undo, h.tap.Close)
-	h.made = missing != nil
-	if err := h.prepare(ctx); err != nil {
+	if err := w.inside(func() error { return h.attach(ctx) }); err != nil {
 		return h, err
 	}
 	var l link.Link = h.tap
@@ -290,6 +292,9 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 	if h.client != nil {
 		config.Routes = h.client.Lease().Routes
 	}
+	if w.configure != nil {
+		w.configure(&config)
+	}
 	h.Stack, err = gonet.New(config)
 	if err != nil {
 		return h, err
@@ -301,6 +306,18 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 		go h.watchLease()
 	}
 	return h, h.control()
+}
+
+// attach opens the device and sets up the kernel's side of it.
+func (h *host) attach(ctx context.Context) (err error) {
+	name := h.flags.device()
+	_, missing := net.InterfaceByName(name)
+	if h.tap, err = h.flags.openDevice(); err != nil {
+		return explain(err, name)
+	}
+	h.undo = append(h.undo, h.tap.Close)
+	h.made = missing != nil
+	return h.prepare(ctx)
 }
 
 // explain adds to an error of the tap what the user can do about it.
@@ -333,7 +350,9 @@ func (h *host) prepare(ctx context.Context) error {
 		}
 		if !h.made {
 			what[1] = "del"
-			h.undo = append(h.undo, func() error { return ip(context.Background(), what...) })
+			h.undo = append(h.undo, func() error {
+				return h.flags.inside(func() error { return ip(context.Background(), what...) })
+			})
 		}
 		return nil
 	}

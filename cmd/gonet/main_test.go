@@ -72,9 +72,13 @@ func fail(err error) {
 }
 
 // peer is a program on the kernel's side. `peer listen ADDRESS` and `peer connect ADDRESS` join a
-// connection with standard input and output; `peer http ADDRESS DIR` serves files.
+// connection with standard input and output; `peer http ADDRESS DIR` serves files; `peer socks
+// ADDRESS PASSWORD` is a SOCKS5 server.
 func peer() {
 	how, address := os.Args[1], os.Args[2]
+	if how == "socks" {
+		serveSocks(address, os.Args[3])
+	}
 	if how == "connect" {
 		c, err := net.Dial("tcp", address)
 		fail(err)

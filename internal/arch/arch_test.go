@@ -66,7 +66,7 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "dhcp", "socks", "gonet",
-	"host", "wireguard/netstack",
+	"host", "tun2socks", "wireguard/netstack",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
