@@ -543,3 +543,5 @@ func (h *host) wait(ctx context.Context) error {
 		return h.ended()
 	}
 }
+
+func hostPort(a netip.Addr, port int) string { return netip.AddrPortFrom(a, uint16(port)).String() }

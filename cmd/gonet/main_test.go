@@ -12,9 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// testTimeout bounds what must happen at all; nothing is expected to be fast.
+const testTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gonet": main, "peer": peer, "frames": frames})

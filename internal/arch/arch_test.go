@@ -65,8 +65,8 @@ var eveRooms = []string{
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
-	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "dhcp", "socks", "gonet",
-	"host", "tun2socks", "wireguard/netstack",
+	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "dhcp", "gonet", "host",
+	"relay", "socks", "tun2socks", "wireguard/netstack",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.

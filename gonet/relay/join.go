@@ -1,0 +1,47 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+)
+
+// Join copies between two connections in both directions, and returns when both have ended. The end
+// of one direction is passed on by CloseWrite, so that the other direction may go on. An error of
+// either connection, or the end of the context, ends both directions. Join closes the connections,
+// and returns the first error.
+func Join(ctx context.Context, a, b net.Conn) error {
+	closeBoth := func() { _, _ = a.Close(), b.Close() } // they may be closed already
+	defer closeBoth()
+	defer context.AfterFunc(ctx, closeBoth)()
+	copied := make(chan error, 2)
+	one := func(to, from net.Conn) {
+		_, err := io.Copy(to, from)
+		if err == nil {
+			err = closeWrite(to)
+		}
+		copied <- err // before the close, whose consequences are no news
+		if err != nil {
+			closeBoth()
+		}
+	}
+	go one(a, b)
+	go one(b, a)
+	first, second := <-copied, <-copied
+	if first == nil {
+		return second
+	}
+	return first
+}
+
+var errNoHalfClose = errors.New("the connection cannot close one direction")
+
+// closeWrite closes the sending direction of a connection.
+func closeWrite(c net.Conn) error {
+	w, ok := c.(interface{ CloseWrite() error })
+	if !ok {
+		return errNoHalfClose
+	}
+	return w.CloseWrite()
+}

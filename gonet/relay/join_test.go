@@ -1,0 +1,85 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// pair returns both ends of a connection.
+func pair(t *testing.T) (near, far *net.TCPConn) {
+	t.Helper()
+	l := listen(t)
+	near = dial(t, l)
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return near, c.(*net.TCPConn)
+}
+
+// TestJoin sends a request to its end, and then the response.
+func TestJoin(t *testing.T) {
+	client, a := pair(t)
+	b, server := pair(t)
+	ended := make(chan error, 1)
+	go func() { ended <- Join(t.Context(), a, b) }()
+	request, response := bytes.Repeat([]byte("request"), 50_000), []byte("response")
+	go func() {
+		_, _ = client.Write(request) // what does not arrive shows below
+		_ = client.CloseWrite()
+	}()
+	if got, err := io.ReadAll(server); err != nil || !bytes.Equal(got, request) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(request), err)
+	}
+	if _, err := server.Write(response); err != nil {
+		t.Error(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if got, err := io.ReadAll(client); err != nil || !bytes.Equal(got, response) {
+		t.Errorf("%q, %v", got, err)
+	}
+	wait(t, ended, nil)
+}
+
+// TestJoinEnds ends a join by a reset, by the context, and because a direction cannot be closed.
+func TestJoinEnds(t *testing.T) {
+	type plain struct{ net.Conn } // without CloseWrite
+	for _, c := range []struct {
+		name string
+		end  func(client *net.TCPConn, cancel context.CancelFunc)
+		want error
+	}{
+		{"reset", func(client *net.TCPConn, _ context.CancelFunc) {
+			_ = client.SetLinger(0)
+			_ = client.Close()
+		}, syscall.ECONNRESET},
+		{"context", func(_ *net.TCPConn, cancel context.CancelFunc) { cancel() }, net.ErrClosed},
+		{"no half-close", func(client *net.TCPConn, _ context.CancelFunc) {
+			_ = client.CloseWrite()
+		}, errNoHalfClose},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			client, a := pair(t)
+			b, server := pair(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- Join(ctx, a, plain{b}) }()
+			c.end(client, cancel)
+			wait(t, ended, c.want)
+			if n, err := server.Read(make([]byte, 1)); err == nil ||
+				errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%d, %v at the other side", n, err)
+			}
+		})
+	}
+}

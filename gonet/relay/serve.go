@@ -1,0 +1,123 @@
+// Package relay has what proxies and port forwards share: it accepts clients in bounded numbers,
+// copies between two connections, and forwards datagrams.
+package relay
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Accept may fail for a while, for example when the process has too many open files. Serve then
+// tries again after a pause, which doubles from firstPause on, and gives up after maxFailures in a
+// row: after five seconds. Guesses.
+const (
+	firstPause  = 5 * time.Millisecond
+	maxFailures = 10
+)
+
+// Serve accepts connections until the context ends, and calls handle for each in a goroutine of its
+// own. It closes a connection when its handle returns, and all of them when the context ends. It
+// returns when the listener is closed and every handle has returned. An error is one of Accept.
+func Serve(ctx context.Context, l net.Listener,
+	handle func(ctx context.Context, c net.Conn)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	closeListener := func() { _ = l.Close() } // it may be closed already
+	defer closeListener()
+	defer context.AfterFunc(ctx, closeListener)()
+	failures := 0
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case failures == maxFailures || errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			pause(ctx, firstPause<<failures)
+			failures++
+			continue
+		}
+		failures = 0
+		running.Go(func() {
+			closeConn := func() { _ = c.Close() } // it may be closed already
+			defer closeConn()
+			defer context.AfterFunc(ctx, closeConn)()
+			handle(ctx, c)
+		})
+	}
+}
+
+// pause waits, at most until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// limited is a listener with a bound on its connections.
+type limited struct {
+	net.Listener
+	slots  chan struct{} // one element for each open connection
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Limit returns a listener whose connections are at most so many at once. Accept waits while there
+// are; further clients are in the backlog of l meanwhile.
+func Limit(l net.Listener, most int) net.Listener {
+	return &limited{Listener: l, slots: make(chan struct{}, most), closed: make(chan struct{})}
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// Close implements net.Listener.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// limitedConn is a connection that gives its slot back when it is closed.
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite closes the sending direction.
+func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// SetLinger is that of net.TCPConn, if the connection has one.
+func (c *limitedConn) SetLinger(seconds int) error {
+	if l, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
+		return l.SetLinger(seconds)
+	}
+	return errors.ErrUnsupported
+}
