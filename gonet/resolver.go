@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -37,10 +38,16 @@ func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 	}}
 }
 
+// Resolver looks up the addresses of a name, as a *net.Resolver does. network is "ip", "ip4" or
+// "ip6".
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
 // Dialer connects to names. Its DialContext fits http.Transport and the like.
 type Dialer struct {
 	Stack    *Stack
-	Resolver *net.Resolver // nil: only addresses can be dialed
+	Resolver Resolver // nil: only addresses can be dialed
 	// LocalAddr is the address and port to dial from, as of net.Dialer: a *net.TCPAddr or a
 	// *net.UDPAddr. Without an address the route selects it, and a port of 0 is a free one.
 	LocalAddr net.Addr
@@ -62,8 +69,8 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 		return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
 	}
 	family := "ip"
-	if last := network[len(network)-1]; last == '4' || last == '6' {
-		family += string(last)
+	if strings.HasSuffix(network, "4") || strings.HasSuffix(network, "6") {
+		family += network[len(network)-1:]
 	}
 	addresses, err := d.Resolver.LookupNetIP(ctx, family, host)
 	if err != nil {

@@ -85,6 +85,29 @@ func (n *Net) LookupContextHost(ctx context.Context, host string) ([]string, err
 	return all, nil
 }
 
+// LookupNetIP is LookupContextHost for a network: "ip", or "ip4" or "ip6" for one family. It
+// returns at least one address, or an error. It makes Net a gonet.Resolver.
+func (n *Net) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if network != "ip" && network != "ip4" && network != "ip6" {
+		return nil, net.UnknownNetworkError(network)
+	}
+	names, err := n.LookupContextHost(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var all []netip.Addr
+	for _, name := range names {
+		a, err := netip.ParseAddr(name)
+		if err == nil && (network == "ip" || a.Is4() == (network == "ip4")) {
+			all = append(all, a)
+		}
+	}
+	if len(all) == 0 {
+		return nil, &net.AddrError{Err: "no suitable address", Addr: host}
+	}
+	return all, nil
+}
+
 // ask asks the servers in turn until one has answered.
 func (n *Net) ask(ctx context.Context, name dnsmessage.Name,
 	kind dnsmessage.Type) (all []string, server string, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -158,13 +159,27 @@ func TestLookup(t *testing.T) {
 	}
 	_ = response.Body.Close()
 
+	for network, want := range map[string]string{"ip": "[fd09::2 10.9.0.2]", "ip4": "[10.9.0.2]",
+		"ip6": "[fd09::2]"} {
+		got, err := hosts[0].LookupNetIP(t.Context(), network, "far.test")
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v, want %s", network, got, err, want)
+		}
+	}
+	for _, wrong := range [][2]string{{"tcp", "far.test"}, {"ip6", "four.test"},
+		{"ip", "none.test"}} {
+		if got, err := hosts[0].LookupNetIP(t.Context(), wrong[0], wrong[1]); err == nil {
+			t.Errorf("%v: %v", wrong, got)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := hosts[0].LookupContextHost(ctx, "far.test"); err == nil {
 		t.Error("a lookup whose context has ended")
 	}
 	for _, wrong := range [][2]string{{"tcp", "far.test"}, {"sctp", "far.test:1"},
-		{"tcp44", "far.test:1"}, {"tcp6", "four.test:80"}, {"ip4:icmp", "far.test"}} {
+		{"tcp44", "far.test:1"}, {"tcp6", "four.test:80"}, {"ip4:icmp", "far.test"},
+		{"", "far.test:1"}, {"ping", "none.test"}, {"ping6", "four.test"}, {"ping44", "far.test"}} {
 		if c, err := hosts[0].Dial(wrong[0], wrong[1]); err == nil {
 			t.Errorf("dialed %v", wrong)
 			_ = c.Close()

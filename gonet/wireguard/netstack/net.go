@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"interleave/gonet"
 )
@@ -115,77 +114,35 @@ func (n *Net) Dial(network, address string) (net.Conn, error) {
 	return n.DialContext(context.Background(), network, address)
 }
 
-// DialContext connects to an address or a name. network is "tcp", "udp" or "ping", with 4 or 6
-// behind it for one family. The addresses of a name are tried one after the other; each gets its
-// share of the time that the context leaves.
+// DialContext connects to an address or a name, as gonet.Dialer does: the addresses of a name are
+// tried one after the other. network is "tcp", "udp" or "ping", with 4 or 6 behind it for one
+// family. The address of a ping has no port.
 func (n *Net) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	fail := func(err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-	}
-	kind := strings.TrimRight(network, "46")
-	family := network[len(kind):]
-	if kind != "tcp" && kind != "udp" && kind != "ping" || len(family) > 1 {
-		return fail(net.UnknownNetworkError(network))
-	}
-	host, port := address, ""
-	if kind != "ping" {
-		var err error
-		if host, port, err = net.SplitHostPort(address); err != nil {
-			return fail(err)
+	if family, ok := strings.CutPrefix(network, "ping"); ok {
+		c, err := n.dialPing(ctx, family, address)
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 		}
+		return c, nil
 	}
-	names, err := n.LookupContextHost(ctx, host)
+	return gonet.Dialer{Stack: n.stack, Resolver: n}.DialContext(ctx, network, address)
+}
+
+// dialPing opens a ping socket to a host, for a family of "4", "6" or "" for both.
+func (n *Net) dialPing(ctx context.Context, family, host string) (*PingConn, error) {
+	addresses, err := n.LookupNetIP(ctx, "ip"+family, host)
 	if err != nil {
-		return fail(err)
-	}
-	names = ofFamily(names, family)
-	if len(names) == 0 {
-		return fail(&net.AddrError{Err: "no suitable address", Addr: host})
+		return nil, err
 	}
 	var first error
-	for i, name := range names {
-		c, err := n.try(ctx, kind, name, port, len(names)-i)
+	for _, a := range addresses {
+		c, err := n.DialPingAddr(netip.Addr{}, a)
 		if err == nil {
 			return c, nil
 		}
 		if first == nil {
 			first = err
 		}
-		if ctx.Err() != nil {
-			break
-		}
 	}
 	return nil, first
-}
-
-// ofFamily returns the addresses of family "4" or "6"; "" is both.
-func ofFamily(addresses []string, family string) []string {
-	var some []string
-	for _, a := range addresses {
-		if six := strings.Contains(a, ":"); family == "" || six == (family == "6") {
-			some = append(some, a)
-		}
-	}
-	return some
-}
-
-// leastTry is the least time that one of several addresses gets, as in package net.
-const leastTry = 2 * time.Second
-
-// try connects to one of the addresses that are left.
-func (n *Net) try(ctx context.Context, kind, address, port string, left int) (net.Conn, error) {
-	if deadline, ok := ctx.Deadline(); ok && left > 1 {
-		share := max(time.Until(deadline)/time.Duration(left), leastTry)
-		inner, cancel := context.WithTimeout(ctx, share)
-		defer cancel()
-		ctx = inner
-	}
-	if kind == "ping" {
-		a, err := netip.ParseAddr(address)
-		if err != nil {
-			return nil, err
-		}
-		return n.DialPingAddr(netip.Addr{}, a)
-	}
-	return n.stack.DialContext(ctx, kind, net.JoinHostPort(address, port))
 }
