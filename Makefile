@@ -82,6 +82,9 @@ lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead 
 	internal/arch/deadcode.sh $(OUT)/bin/deadcode
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
 	GOOS=freebsd CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
+	cd gonet/wireguard && $(abspath $(OUT)/bin/golangci-lint) run -c ../../.golangci.yml ./...
+	cd gonet/wireguard && for os in darwin freebsd windows; do \
+	  GOOS=$$os CGO_ENABLED=0 $(GO) build ./... || exit 1; done
 	$(GO) vet -tags gonet ./services/...
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
 	shellcheck .ci/run $$(git ls-files '*.sh')
@@ -127,9 +130,9 @@ vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its
 release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, SBOM, checksums
 	./release.sh $(VERSION)
 
-install: ## build eve, gonet and papaya, and install them below PREFIX=/usr/local
-	@for p in eve gonet papaya; do \
-	  CGO_ENABLED=0 $(GO) build -trimpath -o $(OUT)/bin/$$p ./cmd/$$p && \
+install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local
+	@for p in eve gonet gonet-wg papaya; do dir=.; [ $$p != gonet-wg ] || dir=gonet/wireguard; \
+	  (cd $$dir && CGO_ENABLED=0 $(GO) build -trimpath -o $(abspath $(OUT))/bin/$$p ./cmd/$$p) && \
 	  install -D -m 755 $(OUT)/bin/$$p "$(DESTDIR)$(PREFIX)/bin/$$p" && \
 	  echo "installed $(DESTDIR)$(PREFIX)/bin/$$p" || exit 1; done
 

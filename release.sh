@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds a release into out/release/VERSION: tarballs of eve, gonet and papaya, Debian packages of
-# eve and papaya, an SBOM of each program (CycloneDX), and SHA256SUMS. The same commit gives the
-# same bytes. usage: ./release.sh VERSION, such as v0.1.0
+# Builds a release into out/release/VERSION: tarballs of eve, gonet (with gonet-wg) and papaya,
+# Debian packages of eve and papaya, an SBOM of each program (CycloneDX), and SHA256SUMS. The same
+# commit gives the same bytes. usage: ./release.sh VERSION, such as v0.1.0
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -31,8 +31,10 @@ rm -rf "$out"
 mkdir -p "$out"
 
 compile() { # PROGRAM OS ARCH FILE
-	GOOS=$2 GOARCH=$3 go build -trimpath -buildvcs=false -o "$4" \
-		-ldflags "-s -w -X $module/internal/version.Release=$version" "./cmd/$1"
+	local dir=.
+	[ "$1" != gonet-wg ] || dir=gonet/wireguard
+	(cd "$dir" && GOOS=$2 GOARCH=$3 go build -trimpath -buildvcs=false -o "$4" \
+		-ldflags "-s -w -X $module/internal/version.Release=$version" "./cmd/$1")
 }
 
 pages() { # PROGRAM FOLDER: copies the files that belong beside a program
@@ -40,7 +42,7 @@ pages() { # PROGRAM FOLDER: copies the files that belong beside a program
 	cp LICENSE CHANGES.md "$2/"
 	case $1 in
 	eve) cp -r docs/eve/*.md docs/eve/examples "$2/" ;;
-	gonet) cp docs/gonet/command.md "$2/" ;;
+	gonet) cp docs/gonet/command.md docs/gonet/wireguard.md "$2/" ;;
 	papaya) cp docs/papaya/*.md papaya/papaya.service "$2/" ;;
 	esac
 }
@@ -57,6 +59,7 @@ for target in eve/linux gonet/linux papaya/linux papaya/darwin papaya/freebsd; d
 		name=$program-$version-$os-$arch
 		pages "$program" "$work/$name"
 		compile "$program" "$os" "$arch" "$work/$name/$program"
+		[ "$program" != gonet ] || compile gonet-wg "$os" "$arch" "$work/$name/gonet-wg"
 		pack "$name"
 		echo "built $name.tar.gz"
 	done
@@ -103,9 +106,11 @@ for arch in amd64 arm64; do
 	deb papaya "$arch" "libc-bin" "a chat server of your own: rooms of IRC for any client"
 done
 
-for program in eve gonet papaya; do
+for program in eve gonet gonet-wg papaya; do
+	dir=.
+	[ "$program" != gonet-wg ] || dir=gonet/wireguard
 	# The SBOM's timestamp would be the only difference between two builds of a commit.
-	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "cmd/$program" . |
+	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "cmd/$program" "$dir" |
 		sed '/^ *"timestamp": /d' >"$out/$program-$version.cdx.json"
 done
 (cd "$out" && sha256sum -- * >SHA256SUMS)

@@ -90,6 +90,6 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or no ans
 func rootCommand() *cobra.Command {
 	return command.Root("gonet", "a TCP/IP stack on a tap", longHelp,
 		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(),
-		tun2socksCommand(), benchCommand(),
+		tun2socksCommand(), wgCommand(), benchCommand(),
 		statCommand(), dumpCommand())
 }

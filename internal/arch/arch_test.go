@@ -66,7 +66,8 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "dhcp", "gonet", "host",
-	"relay", "socks", "tun2socks", "wireguard/netstack",
+	"relay", "socks", "tun2socks", "wireguard/netstack", "wireguard/quick", "wireguard/gateway",
+	"wireguard/cmd/gonet-wg",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
@@ -162,6 +163,8 @@ func allowed(dir, ours string) bool {
 			modelOf(dir) != "" && modelOf(dir) == modelOf(ours)
 	case top == "eve" && target == "eve":
 		return dir == ours || eveRank(dir) > eveRank(ours) && eveRank(ours) >= 0
+	case dir == "gonet/wireguard/cmd/gonet-wg" && ours == "internal/version":
+		return true // a command as those of cmd, in the module that has its libraries
 	case top == "gonet" && target == top:
 		return dir == ours || gonetRank(dir) > gonetRank(ours) && gonetRank(ours) >= 0
 	case top == "papaya" && target == top:

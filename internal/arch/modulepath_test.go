@@ -58,6 +58,14 @@ func TestModulePath(t *testing.T) {
 			t.Errorf("%s: the old path is left", f)
 		}
 	}
+	// The module of gonet/wireguard follows: its own path, and the one that it requires.
+	text, err := os.ReadFile(filepath.Join(copied, "gonet/wireguard/go.mod"))
+	for _, want := range []string{"module " + path + "/gonet/wireguard\n",
+		"\t" + path + " v0.0.0\n", "replace " + path + " => ../..\n"} {
+		if err != nil || !bytes.Contains(text, []byte(want)) {
+			t.Errorf("%v, no %q in gonet/wireguard/go.mod:\n%s", err, want, text)
+		}
+	}
 	// Go could not fetch a module whose path has no dot.
 	if err := exec.Command(filepath.Join(copied, "module-path.sh"),
 		"interleave").Run(); err == nil {

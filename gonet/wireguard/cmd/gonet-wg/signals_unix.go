@@ -1,0 +1,11 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// statusSignals print the status.
+var statusSignals = []os.Signal{syscall.SIGUSR1}
