@@ -32,11 +32,12 @@ func RuntimeFiles() map[string][]byte {
 	return all
 }
 
-// RuntimeSources returns the names of the files that are compiled, sorted.
+// RuntimeSources returns the names of the files that are compiled for every program, sorted: all
+// but the parts that need a C library.
 func RuntimeSources() []string {
 	var names []string
 	for name := range RuntimeFiles() {
-		if path.Ext(name) == ".cpp" {
+		if path.Ext(name) == ".cpp" && !ofLibrary(name) {
 			names = append(names, name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -47,6 +46,7 @@ type builder struct {
 	// with Debug: the working directory, from which gdb looks for the sources
 	place string
 	heads map[string]string // the C headers of a unit as one text, by the unit's name
+	libs  []clib            // the C libraries of the program
 }
 
 // Build compiles and links units and returns the path of the program.
@@ -68,7 +68,10 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 			return "", err
 		}
 	}
-	if b.heads, err = readHeaders(ctx, tools, units); err != nil {
+	if b.libs, err = findLibraries(ctx, tools, units); err != nil {
+		return "", err
+	}
+	if b.heads, err = b.readHeaders(ctx, units); err != nil {
 		return "", err
 	}
 	program := o.Out
@@ -86,17 +89,33 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return program, b.link(ctx, program, append(objects, libraries(units)...), lib)
+	parts, err := b.parts(ctx, lib)
+	if err != nil {
+		return "", err
+	}
+	return program, b.link(ctx, program, append(objects, parts...), lib)
 }
 
 // programPath is the place of the program of these units in the cache.
 func (b *builder) programPath(units []emit.Unit) string {
 	parts := []string{b.runtimeKey(), b.tools.linker, b.place, os.Getenv("LDLIBS")}
-	parts = append(parts, b.o.flags(b.tools)...)
+	parts = append(parts, b.unitFlags()...)
+	for _, l := range b.libs {
+		parts = append(parts, l.link...)
+	}
 	for _, u := range units {
 		parts = append(parts, u.Name, u.Text, b.heads[u.Name])
 	}
 	return filepath.Join(b.cache.dir, "programs", key(parts...))
+}
+
+// unitFlags are the compiler's arguments for generated code.
+func (b *builder) unitFlags() []string {
+	flags := b.o.flags(b.tools)
+	for _, l := range b.libs {
+		flags = append(flags, l.compile...)
+	}
+	return flags
 }
 
 // objects compiles the units that are not in the cache.
@@ -104,7 +123,7 @@ func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
 		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]},
-			b.o.flags(b.tools)...)
+			b.unitFlags()...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		return b.compile(ctx, units[i], lib, paths[i])
 	})
@@ -126,8 +145,7 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	}
 	said := ""
 	err = b.cache.once(ctx, object, func(tmp string) error {
-		args := append(b.o.flags(b.tools), "-I"+filepath.Join(lib, "include"), "-c", source, "-o",
-			tmp)
+		args := append(b.unitFlags(), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
 		var err error
 		said, err = b.tools.run(ctx, args...)
 		return err
@@ -140,22 +158,6 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 		return fmt.Errorf("compiling %s: %w", u.Module, err)
 	}
 	return nil
-}
-
-// libraries are the linker's arguments for the headers that units include. Other libraries are
-// given by LDLIBS, as for make.
-func libraries(units []emit.Unit) []string {
-	known := map[string]string{"zlib.h": "-lz", "math.h": "-lm", "sqlite3.h": "-lsqlite3",
-		"curl/curl.h": "-lcurl"}
-	var args []string
-	for _, u := range units {
-		for _, h := range u.Headers {
-			if l := known[h]; l != "" && !slices.Contains(args, l) {
-				args = append(args, l)
-			}
-		}
-	}
-	return args
 }
 
 // head is the first n lines of s.
@@ -186,6 +188,10 @@ func (b *builder) link(ctx context.Context, program string, objects []string, li
 			args = append(args, "-static-libstdc++", "-static-libgcc")
 		}
 		args = append(args, objects...)
+		for _, l := range b.libs {
+			args = append(args, l.link...)
+		}
+		// Libraries that Eve does not know are given by LDLIBS, as for make.
 		args = append(args, strings.Fields(os.Getenv("LDLIBS"))...)
 		if b.o.Debug {
 			args = append(args, filepath.Join(lib, gdbObject))

@@ -11,18 +11,17 @@ import (
 // readHeaders returns, for each unit that calls C, one text of all the headers that it includes
 // and that are not the system's: a program is built again when one of them changes. Only these
 // units cost a call of the compiler.
-func readHeaders(ctx context.Context, tools *toolchain,
-	units []emit.Unit) (map[string]string, error) {
+func (b *builder) readHeaders(ctx context.Context, units []emit.Unit) (map[string]string, error) {
 	said := map[string]string{}
 	for _, u := range units {
 		if len(u.Headers) == 0 {
 			continue
 		}
-		args := []string{"-MM", "-MT", "x", "-x", "c++"}
+		args := append(b.unitFlags(), "-MM", "-MT", "x", "-x", "c++")
 		for _, h := range u.Headers {
 			args = append(args, "-include", h)
 		}
-		rule, err := tools.run(ctx, append(args, os.DevNull)...)
+		rule, err := b.tools.run(ctx, append(args, os.DevNull)...)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -25,6 +25,7 @@ type Unit struct {
 	Name    string // a file name for it: "io_socket.cpp"
 	Text    string
 	Headers []string // of C libraries that it calls: the linker needs the libraries
+	Runtime []string // headers of the runtime that it includes, besides that of every program
 }
 
 // Program writes every module that has code. An error is a bug of the compiler: the checker

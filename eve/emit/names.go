@@ -59,7 +59,12 @@ func runtimeSpace(m *ir.Module, header string) string {
 	if header == std.Base {
 		return "eve::"
 	}
-	return "eve::" + word(m.Name) + "::"
+	return space(m)
+}
+
+// space is the namespace of what the runtime has for a module: eve::fs::, eve::db::sqlite::.
+func space(m *ir.Module) string {
+	return "eve::" + strings.ReplaceAll(m.Name, ".", "::") + "::"
 }
 
 func (n *names) globalName(m *ir.Module, v *ir.Var, prefix string) string {
@@ -69,7 +74,7 @@ func (n *names) globalName(m *ir.Module, v *ir.Var, prefix string) string {
 	if m.Name == "prelude" {
 		return "eve::the_" + v.Name
 	}
-	return "eve::" + word(m.Name) + "::the_" + v.Name
+	return space(m) + "the_" + v.Name
 }
 
 // free is name, followed by a hash of id if the name is taken.

@@ -39,7 +39,7 @@ func (f *function) native(e *ir.Call) string {
 	case fn.Recv != nil:
 		return member(args[0], name+"("+joinStrings(args[1:])+")")
 	case fn.Module != nil && fn.Module.Name != "prelude":
-		return "eve::" + word(fn.Module.Name) + "::" + name + "(" + joinStrings(args) + ")"
+		return space(fn.Module) + name + "(" + joinStrings(args) + ")"
 	}
 	return "eve::" + name + "(" + joinStrings(args) + ")"
 }

@@ -62,7 +62,7 @@ func (u *unit) text(main bool) Unit {
 	u.printHead(&p)
 	p.print(u.code)
 	return Unit{Module: u.mod.Name, Name: u.names.module[u.mod] + ".cpp", Text: p.b.String(),
-		Headers: u.headerList()}
+		Headers: u.headerList(), Runtime: slices.Sorted(maps.Keys(u.runtime))}
 }
 
 // printHead writes the declarations that the code needs.

@@ -40,6 +40,16 @@ var runtimes = map[string]string{
 // without natives. Only the programs that use the module include it, and link what it needs.
 func Runtime(module string) string { return runtimes[module] }
 
+// Implemented returns the module whose natives a header of the runtime implements; empty for none.
+func Implemented(header string) string {
+	for module, h := range runtimes {
+		if h == header && h != Base {
+			return module
+		}
+	}
+	return ""
+}
+
 // Modules lists the modules that are imported by name: all but the prelude and those in scope.
 func Modules() []string {
 	var all []string

@@ -67,7 +67,7 @@ func around(text string, n int) string {
 	return strings.Join(lines[max(0, n-12):min(len(lines), n+3)], "\n")
 }
 
-// Build builds a program and returns its path.
+// Build builds a program and returns its path. It skips the test if a C library is missing.
 func Build(t testing.TB, p *ir.Program, e emit.Options, o build.Options) string {
 	t.Helper()
 	NeedCompiler(t)
@@ -77,6 +77,9 @@ func Build(t testing.TB, p *ir.Program, e emit.Options, o build.Options) string 
 	}
 	o.Jobs = 1 // tests run in parallel already
 	exe, err := build.Build(t.Context(), units, o)
+	if m := (*build.Missing)(nil); errors.As(err, &m) {
+		t.Skipf("SKIP: %v", m)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,38 @@
+package eve
+
+// A Library is a C library of Debian that a part of the runtime needs, or whose header a program
+// names in an extern block.
+type Library struct {
+	Name      string // as its authors write it
+	Header    string // of C
+	Link      string // the linker's argument
+	PkgConfig string // its name for pkg-config; empty without one
+	Package   string // of Debian, with the header
+	// Runtime is the header of the runtime that generated code includes when it uses the part that
+	// needs the library, and Sources are that part. They are compiled for programs that use it, and
+	// not put into libeve.a. Empty: no part needs the library.
+	Runtime string
+	Sources []string
+}
+
+// Libraries are all that are known.
+var Libraries = []Library{
+	{Name: "SQLite", Header: "sqlite3.h", Link: "-lsqlite3", PkgConfig: "sqlite3",
+		Package: "libsqlite3-dev"},
+	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev"},
+	{Name: "libcurl", Header: "curl/curl.h", Link: "-lcurl", PkgConfig: "libcurl",
+		Package: "libcurl4-openssl-dev"},
+	{Name: "the C library", Header: "math.h", Link: "-lm", Package: "libc6-dev"},
+}
+
+// ofLibrary says whether a source of the runtime needs a C library.
+func ofLibrary(source string) bool {
+	for _, l := range Libraries {
+		for _, s := range l.Sources {
+			if s == source {
+				return true
+			}
+		}
+	}
+	return false
+}
