@@ -248,7 +248,7 @@ want ca-certificates 'what is downloaded' 'apt ca-certificates' \
 	ls /etc/ssl/certs/ca-certificates.crt
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
-want sqlite3 "images' Go and Rust models, and Eve programs with SQLite" 'apt libsqlite3-dev' \
+want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-dev' \
 	header sqlite3.h
 want zlib 'Eve programs with zlib' 'apt zlib1g-dev' header zlib.h
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \

@@ -18,7 +18,8 @@ type Library struct {
 // Libraries are all that are known.
 var Libraries = []Library{
 	{Name: "SQLite", Header: "sqlite3.h", Link: "-lsqlite3", PkgConfig: "sqlite3",
-		Package: "libsqlite3-dev"},
+		Package: "libsqlite3-dev", Runtime: "sqlite.hpp",
+		Sources: []string{"sqlite.cpp", "sqlite_connection.cpp", "sqlite_value.cpp"}},
 	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev"},
 	{Name: "libcurl", Header: "curl/curl.h", Link: "-lcurl", PkgConfig: "libcurl",
 		Package: "libcurl4-openssl-dev"},

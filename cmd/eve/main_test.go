@@ -48,7 +48,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			return name == "compiler" && build.Available(), nil
+			switch name {
+			case "compiler":
+				return build.Available(), nil
+			case "sqlite":
+				_, err := os.Stat("/usr/include/sqlite3.h")
+				return err == nil, nil
+			}
+			return false, nil
 		},
 	})
 }

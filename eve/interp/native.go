@@ -165,6 +165,7 @@ func init() {
 	registerCalendar()
 	registerRandom()
 	registerFiles()
+	registerCompiledOnly()
 }
 
 // as the program's own print would fail

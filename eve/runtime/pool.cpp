@@ -9,15 +9,18 @@ namespace eve {
 
 namespace {
 
-constexpr int most_threads = 4; // a guess: lookups and files are few
+constexpr int usual_threads = 4; // a guess: lookups and files are few
+constexpr int most_more = 60;    // for libraries; a guess, too
 
 pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t some = PTHREAD_COND_INITIALIZER;
 pthread_cond_t quiet = PTHREAD_COND_INITIALIZER;
 blocking_call* first;
 blocking_call** end_of_list = &first;
+int rooms; // of pool_room
 int threads;
-int idle_threads;
+int idle_threads; // also those that were woken and do not run yet
+int queued;       // calls that no thread has taken
 int working;
 
 void* serve(void*) {
@@ -31,6 +34,7 @@ void* serve(void*) {
         blocking_call* call = first;
         first = call->next_call;
         if (first == nullptr) end_of_list = &first;
+        queued--;
         working++;
         pthread_mutex_unlock(&guard);
         call->block();
@@ -56,19 +60,32 @@ void start_thread() noexcept {
 
 } // namespace
 
+pool_room::pool_room() noexcept {
+    pthread_mutex_lock(&guard);
+    rooms++;
+    pthread_mutex_unlock(&guard);
+}
+
+pool_room::~pool_room() {
+    pthread_mutex_lock(&guard);
+    rooms--;
+    pthread_mutex_unlock(&guard);
+}
+
 void run_blocking(blocking_call& call) noexcept {
     pthread_mutex_lock(&guard);
     call.next_call = nullptr;
     *end_of_list = &call;
     end_of_list = &call.next_call;
-    if (idle_threads == 0 && threads < most_threads) start_thread();
+    int most = usual_threads + (rooms < most_more ? rooms : most_more);
+    if (++queued > idle_threads && threads < most) start_thread();
     pthread_cond_signal(&some);
     pthread_mutex_unlock(&guard);
 }
 
 void wait_for_blocking() noexcept {
     pthread_mutex_lock(&guard);
-    while (working > 0) pthread_cond_wait(&quiet, &guard);
+    while (working > 0 || first != nullptr) pthread_cond_wait(&quiet, &guard);
     pthread_mutex_unlock(&guard);
 }
 

@@ -14,9 +14,19 @@ protected:
     ~blocking_call() = default;
 };
 
+// While it lives, the pool may have one thread more. For a library whose calls may take long: it
+// makes as many of them at a time as it has of these, and others still find a thread.
+class pool_room {
+public:
+    pool_room() noexcept;
+    pool_room(const pool_room&) = delete;
+    pool_room& operator=(const pool_room&) = delete;
+    ~pool_room();
+};
+
 // Any thread. The call must live until `block` has returned.
 void run_blocking(blocking_call& call) noexcept;
-// Any thread, at the end: returns when no pool thread is in a call.
+// Any thread, at the end: returns when all calls have been made.
 void wait_for_blocking() noexcept;
 
 } // namespace eve

@@ -27,7 +27,7 @@ var sanitize = flag.String("sanitize", "",
 const patience = 5 * time.Minute
 
 // compiled builds the program of a text as `eve run` does. Every fixed port becomes any free one.
-func compiled(t *testing.T, name, text string) string {
+func compiled(t testing.TB, name, text string) string {
 	t.Helper()
 	return made(t, name, text, emit.Options{Checked: true, Debug: true}, build.Options{})
 }
@@ -38,7 +38,7 @@ func optimised(t *testing.T, name, text string) string {
 	return made(t, name, text, emit.Options{}, build.Options{Optimise: true})
 }
 
-func made(t *testing.T, name, text string, e emit.Options, o build.Options) string {
+func made(t testing.TB, name, text string, e emit.Options, o build.Options) string {
 	t.Helper()
 	text = strings.ReplaceAll(text, "8080", "0")
 	p := trial.Check(t, name, text)
@@ -48,12 +48,12 @@ func made(t *testing.T, name, text string, e emit.Options, o build.Options) stri
 
 // example builds a program of testdata/server, with more statements at the end of its last
 // function.
-func example(t *testing.T, name string, more ...string) string {
+func example(t testing.TB, name string, more ...string) string {
 	t.Helper()
 	return compiled(t, name+".eve", exampleText(t, name)+strings.Join(more, ""))
 }
 
-func exampleText(t *testing.T, name string) string {
+func exampleText(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../testdata/server", name+".eve"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed *.eve io/*.eve util/*.eve
+//go:embed *.eve db/*.eve io/*.eve util/*.eve
 var files embed.FS
 
 // Text returns the text of a module, "io.socket", and its name in diagnostics.
@@ -33,7 +33,7 @@ const Base = "eve.hpp"
 // are written in Eve alone are not among them.
 var runtimes = map[string]string{
 	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
-	"fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
+	"db.sqlite": "sqlite.hpp", "fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module

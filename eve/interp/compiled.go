@@ -1,0 +1,33 @@
+package interp
+
+import "strings"
+
+// compiledOnly are the natives of modules that need a C library, by its name. The interpreter
+// calls no C. Those before the bar are called by <-.
+var compiledOnly = map[string]string{
+	"SQLite": `sqlite.open sqlite.open_memory database.query database.run database.returning
+		database.run_all database.script database.begin database.close transaction.query
+		transaction.run transaction.returning transaction.commit transaction.rollback |
+		sqlite.integer sqlite.real sqlite.text sqlite.blob sqlite.null value.kind row.columns
+		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
+}
+
+// registerCompiledOnly makes natives that fail with a message.
+func registerCompiledOnly() {
+	for library, names := range compiledOnly {
+		refuse := func(c *called) {
+			fail(c.at, "the interpreter cannot call '%s', which needs %s; `eve test` without "+
+				"--seeds can", c.fn.Name, library)
+		}
+		awaited, others, _ := strings.Cut(names, "|")
+		for _, name := range strings.Fields(awaited) {
+			asyncs[name] = func(c *called, _ func(value)) { refuse(c) }
+		}
+		for _, name := range strings.Fields(others) {
+			natives[name] = func(c *called) value {
+				refuse(c)
+				return nil
+			}
+		}
+	}
+}
