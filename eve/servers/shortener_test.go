@@ -5,17 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 )
 
+// shortener starts the page's program on a new file.
+func shortener(t *testing.T, settings ...string) *process {
+	t.Helper()
+	return startWith(t, []string{page(t, "shortener"), "0", filepath.Join(t.TempDir(), "links.db")},
+		settings...)
+}
+
 // The shortener, as clients of net/http see it.
 func TestPageOfShortener(t *testing.T) {
 	t.Parallel()
-	p := start(t, page(t, "shortener"))
+	p := shortener(t)
 	b := newBrowser(t, p.port())
 	made := func(body string) string {
 		t.Helper()
@@ -90,7 +99,7 @@ func TestPageOfShortener(t *testing.T) {
 func TestPageOfShortenerLoad(t *testing.T) {
 	t.Parallel()
 	const clients, visits = 8, 50
-	p := start(t, page(t, "shortener"), "EVE_WORKERS=2")
+	p := shortener(t, "EVE_WORKERS=2")
 	port := p.port()
 	b := newBrowser(t, port)
 	b.ask("POST", "/links", strings.NewReader("url=http://example.org/&code=one"))
@@ -145,7 +154,7 @@ func TestPageOfShortenerByCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("SKIP: curl is not here: apt-get install curl")
 	}
-	p := start(t, page(t, "shortener"))
+	p := shortener(t)
 	base := fmt.Sprint("http://127.0.0.1:", p.port())
 	curl := func(words ...string) string {
 		t.Helper()
@@ -194,5 +203,85 @@ func TestPageOfShortenerByCurl(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	} else {
 		resp.Body.Close()
+	}
+}
+
+// Links that clients have been told of are there after kill -9, in the middle of others, and the
+// next server makes further ones.
+func TestPageOfShortenerKilled(t *testing.T) {
+	t.Parallel()
+	const clients, rounds = 4, 3
+	exe, file := page(t, "shortener"), filepath.Join(t.TempDir(), "links.db")
+	told := map[string]string{} // URLs by code
+	var mu sync.Mutex
+	for round := range rounds {
+		p := startWith(t, []string{exe, "0", file})
+		base := fmt.Sprint("http://127.0.0.1:", p.port())
+		mustLead(t, base, told)
+		enough := len(told) + 20
+		var wait sync.WaitGroup
+		for i := range clients {
+			wait.Go(func() {
+				for j := 0; ; j++ {
+					url := fmt.Sprintf("http://example.org/%d/%d/%d", round, i, j)
+					a, err := http.Post(base+"/links", "text/plain", strings.NewReader(url))
+					if err != nil {
+						return // it has been killed
+					}
+					a.Body.Close()
+					mu.Lock()
+					if code, ok := strings.CutPrefix(a.Header.Get("Location"), base); ok {
+						told[code] = url
+					} else {
+						t.Errorf("%s: %s, Location %q", url, a.Status, a.Header.Get("Location"))
+					}
+					if len(told) >= enough {
+						p.cmd.Process.Kill()
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wait.Wait()
+		<-p.ended
+	}
+	p := startWith(t, []string{exe, "0", file})
+	mustLead(t, fmt.Sprint("http://127.0.0.1:", p.port()), told)
+	if len(told) < 20*rounds {
+		t.Errorf("%d links were made, want %d at least", len(told), 20*rounds)
+	}
+	p.signal(syscall.SIGTERM)
+	p.mustExit(0)
+}
+
+// mustLead checks where codes lead to.
+func mustLead(t *testing.T, base string, told map[string]string) {
+	t.Helper()
+	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	for code, url := range told {
+		a, err := c.Get(base + code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if got := a.Header.Get("Location"); got != url {
+			t.Errorf("%s leads to %q, want %s", code, got, url)
+		}
+	}
+}
+
+// A file that is no database ends the program with a message.
+func TestPageOfShortenerWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "links.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("no database\n", 100)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := startWith(t, []string{page(t, "shortener"), "0", file})
+	p.mustExit(1)
+	if want := "shortener: open " + file + ": file is not a database\n"; p.err.String() != want {
+		t.Errorf("said %q, want %q", p.err.String(), want)
 	}
 }
