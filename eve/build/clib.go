@@ -139,11 +139,10 @@ func askPkgConfig(ctx context.Context, l eve.Library) ([]string, error) {
 	if ctx.Err() != nil || interrupted(err) {
 		return nil, context.Canceled
 	}
-	if err != nil {
-		return nil, nil
+	var flags, dirs []string
+	if err == nil { // else it does not know the library, or is not here
+		flags = strings.Fields(string(out))
 	}
-	flags := strings.Fields(string(out))
-	var dirs []string
 	for _, f := range flags {
 		if dir, is := strings.CutPrefix(f, "-I"); is {
 			dirs = append(dirs, dir)
