@@ -15,9 +15,15 @@ var sanitize = flag.String("sanitize", "",
 	"build the programs with this sanitizer: address or thread")
 
 // The programs of the tour print the output below them, as compiled programs too.
-func TestTour(t *testing.T) {
+func TestTour(t *testing.T) { expectAll(t, trial.Tour(t)) }
+
+// So do those of the cookbook, and of the page that builds a service.
+func TestCookbook(t *testing.T) { expectAll(t, trial.Cookbook(t)) }
+
+func expectAll(t *testing.T, all []trial.Example) {
+	t.Helper()
 	trial.NeedCompiler(t)
-	for _, e := range trial.Tour(t) {
+	for _, e := range all {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			expect(t, e, emit.Options{Checked: true, Debug: true}, build.Options{})

@@ -25,6 +25,13 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// So do those of the cookbook, and of the page that builds a service.
+func TestCookbook(t *testing.T) {
+	for _, e := range trial.Cookbook(t) {
+		t.Run(e.Name, func(t *testing.T) { expect(t, e) })
+	}
+}
+
 func expect(t *testing.T, e trial.Example) {
 	t.Helper()
 	for seed := range uint64(seeds) {

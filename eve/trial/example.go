@@ -33,6 +33,12 @@ func Tour(t testing.TB) []Example {
 	return append(page(t, "tour"), page(t, "coming-from")...)
 }
 
+// Cookbook returns those of the pages on services and recipes, which take longer to build.
+func Cookbook(t testing.TB) []Example {
+	t.Helper()
+	return append(page(t, "service"), page(t, "cookbook")...)
+}
+
 // page returns the programs of a page of docs/eve that have an output.
 func page(t testing.TB, name string) []Example {
 	t.Helper()
