@@ -20,8 +20,8 @@ import (
 // The sources of the core, and of the values that it uses for failures and their messages.
 var (
 	coreSources = strings.Fields(`
-		cpus forkjoin futex_poller gate idle loan lock memory object root run_queue runtime scope
-		task threads trace watchdog worker
+		cpus dump forkjoin futex_poller gate idle loan lock memory object recording root
+		run_queue runtime saving scope task threads trace watchdog worker
 		buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`
 		test/core test/core_check test/forkjoin test/gate test/loan test/memory test/scope

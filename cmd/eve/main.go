@@ -1,4 +1,5 @@
-// Command eve begins, checks, runs, builds, tests, formats, explains and documents programs in Eve.
+// Command eve begins, checks, runs, builds, traces, tests, formats, explains and documents programs
+// in Eve.
 package main
 
 import (
@@ -43,6 +44,8 @@ func init() {
 			"compile a program with overflow checks, and run it with the arguments", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},
 		{"gdb", "FILE [ARG...]", "compile a program for gdb, and start it there", runGdb},
+		{"trace", "[-o NAME] [--events N] FILE [ARG...]",
+			"run a program, and show who waited for which object, and who held it", runTrace},
 		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs",
 			runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},

@@ -22,6 +22,7 @@ type Options struct {
 	Optimise bool
 	Sanitize string            // "", "address" or "thread"
 	Debug    bool              // debugging information for gdb
+	Profile  bool              // optimised, with frame pointers, and with the lines of the program
 	Jobs     int               // most compilers at one time; 0: one for each processor
 	Note     func(text string) // is told of steps that take long; may be nil
 }

@@ -100,6 +100,8 @@ func (o Options) flags(t *toolchain) []string {
 		}
 		if o.Debug {
 			f = append(f, "-g")
+		} else if o.Profile {
+			f = append(f, "-g1", "-fno-omit-frame-pointer")
 		}
 	case o.Debug:
 		f = append(f, "-O0", "-g")

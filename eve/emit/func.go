@@ -58,7 +58,7 @@ type context struct {
 }
 
 // ownNames are the fixed locals of generated functions.
-var ownNames = []string{"w_", "top_", "args_", "frame_", "emitter_"}
+var ownNames = []string{"w_", "top_", "args_", "frame_", "emitter_", "place_"}
 
 func (u *unit) newFunction(owner *ir.Func, reserved ...string) *function {
 	f := &function{

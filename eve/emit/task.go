@@ -105,8 +105,7 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	if g.at == 0 {
 		g.at = f.at
 	}
-	g.put("struct " + t.name + " {")
-	g.indent = 1
+	g.openTask(t.name)
 	var members []dataMember
 	for _, x := range fields {
 		g.put(x.ctype + " " + x.name + ";")
@@ -143,6 +142,13 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	return t
 }
 
+// openTask begins the struct of a body. Recordings name its place.
+func (f *function) openTask(name string) {
+	f.put("struct " + name + " {")
+	f.indent = 1
+	f.put("static constexpr const eve::site* place_ = " + f.site(f.at) + ";")
+}
+
 func contained(b *ir.Body) string {
 	if b.Contained {
 		return "true"
@@ -177,8 +183,7 @@ func (f *function) queuedTask(b *ir.Body) task {
 	if g.at == 0 {
 		g.at = f.at
 	}
-	g.put("struct " + t.name + " {")
-	g.indent = 1
+	g.openTask(t.name)
 	var members []dataMember
 	for _, e := range b.Perms {
 		if e.Var == nil || e.From == nil || e.Var == b.Each {

@@ -108,7 +108,7 @@ template <class V, class K, int N> struct continuation : task {
         else c->body_(w, top, *c->value_);
     }
     static void end(task* t) noexcept { destroy(static_cast<continuation*>(t)); }
-    static constexpr task_kind kind_of = {run, end, "continuation"};
+    static constexpr task_kind kind_of = {run, end, code_of<K>};
 };
 
 template <class V, class K, class... Grants>

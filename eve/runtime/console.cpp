@@ -33,7 +33,7 @@ struct output_writer final : task, blocking_call {
         t->count = 0;
     }
     static void end(task* t) noexcept { run_blocking(*static_cast<output_writer*>(t)); }
-    static constexpr task_kind kind_of = {run, end, "output to a slow reader"};
+    static constexpr task_kind kind_of = {run, end, {"output to a slow reader"}};
 
     void block() noexcept override {
         of.write_on();

@@ -70,7 +70,7 @@ template <class Turn> struct queued_turn : task {
         release(q, size);
         self->drop();
     }
-    static constexpr task_kind kind_of = {run, end, "handler"};
+    static constexpr task_kind kind_of = {run, end, {"handler"}};
 
     // Enqueues the turn. `list` has n grants.
     static void start(const Turn& what, emission* owned, bool contained, const grant* list, int n) {

@@ -60,6 +60,7 @@ template <class E, class Event, class F, int N> struct handler_of : handler_base
         return static_cast<header*>(const_cast<void*>(grants_[i].object));
     }
     static bool run(handler_base* h, worker* w, frame* top, header* emitter, void* event) {
+        if (unlikely(recording.on)) record(w, recorded::body, 0, 0, &code_of<F>);
         emitter->keep();
         ref<E> handle(emitter);
         F& body = static_cast<handler_of*>(h)->body_;

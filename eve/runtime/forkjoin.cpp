@@ -135,7 +135,9 @@ bool pop_public(worker* w, frame* k) noexcept {
         set_split(w, w->first + split);
         return true;
     }
+    if (unlikely(recording.on)) record_join(w, thief_of(k->state.load(order::relaxed)));
     wait_for(w, k);
+    if (unlikely(recording.on)) record(w, recorded::joined);
     // All frames up to k were stolen and are done. So no frame is public, and no thief can steal.
     w->open.store(pack(at, at), order::relaxed);
     set_split(w, k);
@@ -167,6 +169,7 @@ frame* steal(worker* from) noexcept {
 
 void run_stolen(worker* w, frame* top, frame* k) noexcept {
     auto run = reinterpret_cast<thunk>(k->state.load(order::relaxed));
+    if (unlikely(recording.on)) record_stolen(w, k, reinterpret_cast<u64>(run));
     k->state.store(frame::thief + u64(w->id), order::relaxed);
     frame *floor = w->floor, *stolen = w->stolen;
     scope* within = w->within;
@@ -183,6 +186,7 @@ void run_stolen(worker* w, frame* top, frame* k) noexcept {
     w->floor = floor;
     w->stolen = stolen;
     w->within = within;
+    if (unlikely(recording.on)) record(w, recorded::stolen_end);
     // From here on the owner may use the frame again.
     if (k->state.exchange(result, order::acq_rel) & frame::parked) wake_at(&k->state, 1);
 }

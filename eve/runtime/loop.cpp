@@ -285,7 +285,7 @@ class staying {
 
 public:
     explicit staying(worker* w) noexcept : w_(w) {
-        if (w->io->lending.take_back()) call_watchdog();
+        if (w->io->lending.take_back()) came_back(w);
         w->inside = w->io;
     }
     staying(const staying&) = delete;

@@ -12,6 +12,7 @@ void header::dead() noexcept {
 }
 
 void header::end() noexcept {
+    if (unlikely(recording.on)) record_object(recorded::gone, this);
     last_ = reinterpret_cast<slot*>(put_off);
     put_off = this;
     if (ending) return;
@@ -24,6 +25,7 @@ void header::end() noexcept {
 }
 
 void header::give_back(bool write) noexcept {
+    if (unlikely(recording.on)) record_object(recorded::gives, this);
     bool died = false;
     hand_over(gate::give_back(write, &died));
     if (died) end();

@@ -5,6 +5,7 @@
 //   built<counter> b(counter{});                  // held by this body until b goes out of scope
 #include "gate.hpp"
 #include "memory.hpp"
+#include "recording.hpp"
 
 namespace eve {
 
@@ -119,7 +120,9 @@ template <class T> class built {
     ref<T> handle_;
 
 public:
-    explicit built(T value) : handle_(create<box<T>>(move(value), gate::writer)) {}
+    explicit built(T value) : handle_(create<box<T>>(move(value), gate::writer)) {
+        if (unlikely(recording.on)) record_object(recorded::builds, handle_.object());
+    }
     built(const built&) = delete;
     built& operator=(const built&) = delete;
     ~built() { handle_.object()->give_back(true); }

@@ -17,7 +17,7 @@ struct inline_task : task {
         self->body(self->data, w, top);
     }
     static void end(task*) noexcept {}
-    static constexpr task_kind kind_of = {run, end, "handler"};
+    static constexpr task_kind kind_of = {run, end, {"handler"}};
 };
 
 constexpr int inline_grants = 16; // longer lists are rare, and are enqueued
@@ -58,6 +58,7 @@ void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
     w->stolen = nullptr;
     w->within = nullptr;
     w->running = t;
+    if (unlikely(recording.on)) record_begins(w, t);
     try {
         t->kind->run(t, w, top);
     } catch (const failure& f) {
@@ -68,6 +69,7 @@ void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
     w->within = within;
     w->running = running;
     if (the_scheduler.tracing) trace_end(t);
+    if (unlikely(recording.on)) record_ends(w, t);
     w->sets_run_next = outermost;
     give_back_all(t);
     w->sets_run_next = false;
@@ -84,6 +86,7 @@ bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, g
     t.contained = contained;
     if (!take_all_now(&t)) return false;
     begin_root(&t);
+    if (unlikely(recording.on)) record_made(&t, true);
     worker* w = self();
     lent meanwhile(w);
     run_root(w, &t, w->first, false);

@@ -2,6 +2,7 @@
 #include "scheduler.hpp"
 #include "fail.hpp"
 #include "lock.hpp"
+#include "saving.hpp"
 #include "threads.hpp"
 #include <signal.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ void open_scheduler() {
         aligned_alloc(alignof(worker), usize(the_scheduler.count) * sizeof(worker)));
     if (!the_scheduler.workers) die_out_of_memory();
     for (int i = 0; i < the_scheduler.count; i++) open_worker(&the_scheduler.workers[i], i);
+    open_recording();
     if (!the_scheduler.tracing) return;
     sigset_t quit; // only the watchdog waits for it
     sigemptyset(&quit);
@@ -110,6 +112,8 @@ void open_scheduler() {
 
 void close_scheduler() {
     for (spinning s; the_scheduler.foreign_threads.load(order::acquire) != 0;) s.turn();
+    forget_saves();
+    close_recording();
     for (int i = 0; i < the_scheduler.count; i++) {
         worker& w = the_scheduler.workers[i];
         delete w.io;

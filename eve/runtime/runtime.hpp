@@ -5,7 +5,7 @@
 namespace eve {
 
 // Runs `start` on the first worker, and all that it spawns, until no task is left and nothing is
-// armed. Returns the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
+// armed. Returns the exit status. Reads EVE_WORKERS, EVE_BUDGET, EVE_TRACE and EVE_RECORD.
 int run(int argc, char** argv, void (*start)(worker*, frame*));
 
 // Before run. Any failure then ends the process, also a contained one. Used by tests.

@@ -6,7 +6,7 @@ namespace eve {
 
 // The queue of one object in a scope.
 struct scope::entry {
-    gate queue;
+    gate queue; // first: a gate of a scope is also its entry
     const void* object;
     entry* next; // in the same bucket
 };
@@ -36,6 +36,10 @@ scope::~scope() {
             destroy(e);
         }
     if (table_ != first_) release(table_, buckets_ * sizeof(entry*));
+}
+
+const void* scope::object_of(const gate* of) noexcept {
+    return reinterpret_cast<const entry*>(of)->object;
 }
 
 bool scope::failed() const noexcept {
@@ -116,6 +120,7 @@ void scope::run(task* t, worker* w, frame* top) noexcept {
         frame* floor = w->floor;
         w->within = this;
         w->floor = top;
+        if (unlikely(recording.on)) record_begins(w, t);
         try {
             t->kind->run(t, w, top);
         } catch (...) {
@@ -124,6 +129,7 @@ void scope::run(task* t, worker* w, frame* top) noexcept {
         w->within = within;
         w->floor = floor;
     }
+    if (unlikely(recording.on)) record_ends(w, t);
     give_back_all(t); // waiting children become ready before this one ends: none is lost
     t->kind->end(t);
 }

@@ -36,6 +36,9 @@ public:
 
     // Owner only. The first free frame for code between spawns.
     frame* top() const noexcept { return top_; }
+    // Any thread, while a child of the scope waits for the gate or holds it: the object that the
+    // gate is for.
+    static const void* object_of(const gate* of) noexcept;
     // Any thread. Whether a child has failed, in this scope or in one around it.
     bool failed() const noexcept;
 

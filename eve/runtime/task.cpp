@@ -50,12 +50,14 @@ static void grant_to(task* t, u32 permissions) noexcept {
 
 void enqueue(task* t) noexcept {
     if (!t->home) begin_root(t);
+    if (unlikely(recording.on)) record_made(t, false);
     t->missing.store(t->count + 1u, order::relaxed);
     grant_to(t, join_all_queues(t) + 1);
 }
 
 void enqueue_first(task* t) noexcept {
     begin_root(t);
+    if (unlikely(recording.on)) record_made(t, false);
     t->missing.store(2, order::relaxed);
     t->slots->at->lock();
     bool got = t->slots->at->join_first(t->slots);
@@ -66,6 +68,7 @@ void enqueue_first(task* t) noexcept {
 void hand_over(slot* granted) noexcept {
     while (granted) {
         slot* next = granted->next;
+        if (unlikely(recording.on)) record_granted(granted->owner, granted->at);
         grant_to(granted->owner, 1);
         granted = next;
     }

@@ -5,6 +5,7 @@
 //
 //   spawn(task_17{message, c}, read(message), write(c));
 #include "object.hpp"
+#include "recording.hpp"
 
 namespace eve {
 
@@ -30,7 +31,7 @@ template <class T> grant write(const T& place) noexcept { return {&place, true};
 struct task_kind {
     void (*run)(task*, worker*, frame* top);
     void (*end)(task*) noexcept; // destroys the captures and frees the memory
-    const char* name;
+    body_code what;
 };
 
 struct task {
@@ -43,7 +44,14 @@ struct task {
     u16 count = 0; // of slots
     // its failure closes the objects that it holds; else the failure ends the process
     bool contained = false;
-    task *older = nullptr, *newer = nullptr; // in the list of all roots, while EVE_TRACE is set
+    // in the list of all roots, while EVE_TRACE is set; its number, while a recording is made
+    union {
+        task* older = nullptr;
+        u64 number;
+    };
+    task* newer = nullptr;
+
+    constexpr task(const task_kind* k) noexcept : kind(k) {}
 };
 
 // Any thread. Counts and lists a root that is about to be enqueued.
@@ -70,8 +78,7 @@ template <class F, int N> struct task_of : task {
 
     static void run(task* t, worker* w, frame* top) { static_cast<task_of*>(t)->body_(w, top); }
     static void end(task* t) noexcept { destroy(static_cast<task_of*>(t)); }
-    static constexpr const char* name() { return __PRETTY_FUNCTION__; }
-    static constexpr task_kind kind_of = {run, end, name()};
+    static constexpr task_kind kind_of = {run, end, code_of<F>};
 };
 
 template <class F, class... Grants> task* make_task(F&& body, Grants... grants) {

@@ -15,6 +15,7 @@
 namespace eve {
 
 void finish_outputs() noexcept; // of output.hpp, which declares more names than this file wants
+void save_all() noexcept;       // of saving.hpp, likewise
 
 namespace model { // in a model build, test/model.cpp defines these
 unsigned long start(void (*body)(void*), void* argument);
@@ -54,6 +55,7 @@ void report_fault(int signal, siginfo_t* info, void*) {
         if (fault_told.exchange(true, order::acq_rel)) // by another thread, which ends the process
             for (;;) pause();
         finish_outputs();
+        save_all();
         (void)!write(STDERR_FILENO, g.fault, strlen(g.fault));
         _exit(1);
     }

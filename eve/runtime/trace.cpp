@@ -87,7 +87,7 @@ void trace_report() noexcept {
     while (t && t->older) t = t->older;
     for (; t; t = t->newer) {
         u32 missing = t->missing.load(order::relaxed);
-        text name = type_in(t->kind->name);
+        text name = type_in(t->kind->what.name);
         say("root %.*s %s\n", name.size, name.start, missing ? "waits" : "runs, or can run");
         say_slots(t, true, "holds");
         say_slots(t, false, "waits for");

@@ -111,6 +111,7 @@ task* steal_root(worker* w) noexcept {
         task* t = v->queue.pop();
         if (!t) continue;
         if (v != w) steal_batch(w, v);
+        if (unlikely(recording.on) && v != w) record_took(w, v, t);
         return t;
     }
     return pop_global();
@@ -164,6 +165,12 @@ bool search(worker* w) noexcept {
     return false;
 }
 
+void wait(worker* w) noexcept {
+    if (unlikely(recording.on)) record(w, recorded::sleeps);
+    w->io->wait(-1);
+    if (unlikely(recording.on)) record(w, recorded::wakes);
+}
+
 void sleep(worker* w) noexcept {
     flush_outputs(); // before the worker counts as asleep, since a full pipe may block it
     bool searched = w->searcher;
@@ -183,7 +190,7 @@ void sleep(worker* w) noexcept {
         if (the_scheduler.idle.count() == the_scheduler.count &&
             the_scheduler.armed.load(order::seq_cst) == 0)
             stop_all();
-        if (!the_scheduler.stopping.load(order::seq_cst)) w->io->wait(-1);
+        if (!the_scheduler.stopping.load(order::seq_cst)) wait(w);
     }
     w->searcher = the_scheduler.idle.leave(w->id);
     call_watchdog();
@@ -195,9 +202,17 @@ void sleep(worker* w) noexcept {
     for (int i = 0; i < the_scheduler.count; i++) {
         worker* v = &the_scheduler.workers[i];
         if (v == w || v->stuck.exchange(0, order::seq_cst) == 0) continue;
-        if (w->io->serve(*v->io)) the_scheduler.taken.fetch_add(1, order::relaxed);
+        if (!w->io->serve(*v->io)) continue;
+        the_scheduler.taken.fetch_add(1, order::relaxed);
+        if (unlikely(recording.on)) record(w, recorded::serves, u64(v->id));
     }
     call_watchdog();
+}
+
+[[gnu::cold, gnu::noinline]] bool poll_recorded(worker* w, u64 begin) noexcept {
+    bool any = w->io->poll();
+    if (any) record(w, recorded::polled, 0, begin);
+    return any;
 }
 
 // Polls for events, unless that was just done. Returns whether there were any.
@@ -207,6 +222,7 @@ bool poll_events(worker* w, bool always) noexcept {
     w->polled = now;
     begin_turn(w);
     if (unlikely(the_scheduler.stuck.load(order::relaxed) != 0)) take_over(w);
+    if (unlikely(recording.on)) return poll_recorded(w, now);
     return w->io->poll();
 }
 
@@ -258,6 +274,11 @@ void work(worker* w) noexcept {
         if (poll_events(w, true) || search(w)) continue;
         sleep(w);
     }
+}
+
+void came_back(worker* w) noexcept {
+    if (unlikely(recording.on)) record(w, recorded::back);
+    call_watchdog();
 }
 
 void stop_all() noexcept {

@@ -60,6 +60,8 @@ struct alignas(128) worker {
 // Any thread. A worker runs that nobody watches: it woke, or it was away. If the watchdog has come
 // to rest, wakes it.
 void call_watchdog() noexcept;
+// Owner only. It is back at its poller, which was taken meanwhile.
+[[gnu::cold, gnu::noinline]] void came_back(worker* w) noexcept;
 
 // Owner only, inside of its poller or, as a guest, of another one: while it lives, the worker runs
 // a body and the poller is lent. Does nothing for a worker that is inside none.
@@ -79,7 +81,7 @@ public:
     ~lent() {
         if (!inside_) return;
         if (unlikely(inside_ != w_->io)) inside_->lending.step_in();
-        else if (unlikely(inside_->lending.take_back())) call_watchdog();
+        else if (unlikely(inside_->lending.take_back())) came_back(w_);
         w_->inside = inside_;
     }
 };

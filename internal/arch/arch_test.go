@@ -60,6 +60,7 @@ var eveRooms = []string{
 	"generate", "interp",
 	"emit", "runtime", "build",
 	"lsp",
+	"dump", "symbols", "trace",
 	"trial", "differential", "servers",
 }
 

@@ -152,6 +152,22 @@ func (p *Page) Size(width, height int) {
 	p.Do(chromedp.EmulateViewport(int64(width), int64(height)))
 }
 
+// Navigate opens the page at an address.
+func (p *Page) Navigate(address string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(address))
+}
+
+// Scheme makes the page one for people who prefer this scheme of colours: "light" or "dark".
+func (p *Page) Scheme(name string) {
+	p.t.Helper()
+	media := emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		p.t.Fatalf("setting the colours %s: %v", name, err)
+	}
+}
+
 // Do does steps in turn, or fails the test.
 func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
