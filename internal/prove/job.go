@@ -21,16 +21,18 @@ type testPackage struct {
 
 // A job is one run of a package's test program.
 type job struct {
-	ring     string
-	order    int // of the ring
-	pkg      testPackage
-	race     bool
-	tests    string // -test.run; "": all
-	skip     string // -test.skip
-	args     []string
-	alone    bool          // nothing else runs beside it
-	parallel int           // tests at the same time; 0: testsAtOnce
-	expected time.Duration // the time that it took last
+	ring  string
+	order int // of the ring
+	pkg   testPackage
+	race  bool
+	tests string // -test.run; "": all
+	skip  string // -test.skip
+	args  []string
+	alone bool // nothing else runs beside it
+	// only if the package starts goroutines; plan removes the job otherwise
+	concurrent bool
+	parallel   int           // tests at the same time; 0: testsAtOnce
+	expected   time.Duration // the time that it took last
 }
 
 // name identifies a job.

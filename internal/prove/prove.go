@@ -112,14 +112,18 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		return nil, err
 	}
 	times := loadTimes(o.Root)
+	look := &inspector{root: o.Root, known: map[string]bool{}}
 	var jobs []*job
 	for n, ring := range o.Rings {
 		if table.ring(ring) == nil {
 			return nil, fmt.Errorf("no ring %q: expected one of %v", ring, table.names())
 		}
-		of := table.jobs(ring, packages)
+		of, err := look.without(table.jobs(ring, packages))
+		if err != nil {
+			return nil, err
+		}
 		for _, j := range of {
-			j.order, j.expected = n, times.of(j)
+			j.order, j.expected = n, cmp.Or(times.of(j), table.expected(j))
 		}
 		slices.SortStableFunc(of,
 			func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })

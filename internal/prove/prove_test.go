@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +149,7 @@ func (c *checkout) mustRemember(want bool) *Report {
 func TestStale(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
+	c.mustRemember(true)
 	setenv := t.Setenv // for all that follows, not for a part of this test
 	changes := []struct {
 		part   string
@@ -182,7 +184,6 @@ func TestStale(t *testing.T) {
 	for _, change := range changes {
 		t.Run(change.part, func(t *testing.T) {
 			c.t = t
-			c.mustRemember(true)
 			change.change(t)
 			report := c.mustRemember(false)
 			if why := report.Results[0].Why; !slices.Contains(why, change.part) {
@@ -443,7 +444,7 @@ func TestOdd(t *testing.T) {
 }
 `})
 	c.o.Packages = []string{"three"}
-	if err := Flakes(t.Context(), c.o, 4, Busy); !errors.Is(err, ErrFailed) {
+	if err := Flakes(t.Context(), c.o, 4, Nothing); !errors.Is(err, ErrFailed) {
 		t.Errorf("got %v, want that tests failed", err)
 	}
 	for _, want := range []string{"2 of 4 runs green", "2 of 4  three TestOdd"} {
@@ -454,6 +455,37 @@ func TestOdd(t *testing.T) {
 	if err := Flakes(t.Context(), c.o, 1, "music"); err == nil {
 		t.Error("it ran beside music")
 	}
+}
+
+// TestBeside keeps every core busy for a moment.
+func TestBeside(t *testing.T) {
+	end, err := Busy.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := loops(); got != runtime.NumCPU() {
+		t.Errorf("%d loops beside the tests, want one for each of %d cores", got, runtime.NumCPU())
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if got := loops(); got != 0 {
+		t.Errorf("%d loops are left", got)
+	}
+}
+
+// loops counts the endless loops that this process has started.
+func loops() (n int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range all {
+		command, _ := os.ReadFile(file) // gone meanwhile: none of ours
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+		if bytes.Contains(command, []byte("while :; do :; done")) &&
+			bytes.Contains(status, fmt.Appendf(nil, "\nPPid:\t%d\n", os.Getpid())) {
+			n++
+		}
+	}
+	return n
 }
 
 // TestTimes prints the recorded times.

@@ -98,12 +98,12 @@ func loadTimes(root string) Times {
 	return times
 }
 
-// of returns the last duration of a job. An unknown job comes first: it may be long.
+// of returns the last duration of a job; 0 if it has not run in this checkout.
 func (t Times) of(j *job) time.Duration {
 	if last := t[j.name()]; last != nil {
 		return last.Wall
 	}
-	return time.Hour
+	return 0
 }
 
 // save adds the times of this run to those of earlier ones.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -20,6 +21,8 @@ type Rings struct {
 	Ring  []Ring  `toml:"ring"`
 	Part  []Part  `toml:"part"`
 	Reads []Reads `toml:"reads"`
+	// by ring, and in it by package and arguments: about how long a long job takes
+	Seconds map[string]map[string]int `toml:"seconds"`
 }
 
 // A Ring is a set of tests that is run as one.
@@ -37,7 +40,10 @@ type Part struct {
 	Skip     []string `toml:"skip"`     // patterns as those of go test -skip
 	Args     []string `toml:"args"`     // after -args
 	Race     bool     `toml:"race"`     // built with the race detector
-	Moved    bool     `toml:"moved"`    // the first ring leaves these tests out
+	// Packages that start no goroutine are left out (see inspector): the race detector sees nothing
+	// in them.
+	Concurrent bool `toml:"concurrent"`
+	Moved      bool `toml:"moved"` // the first ring leaves these tests out
 	// nothing else runs beside them: they are a load for the machine
 	Alone    bool   `toml:"alone"`
 	Parallel int    `toml:"parallel"` // as of go test -parallel; 0: 4
@@ -102,7 +108,17 @@ func (r *Rings) check() error {
 			}
 		}
 	}
+	for ring := range r.Seconds {
+		if r.ring(ring) == nil {
+			return fmt.Errorf("seconds: no ring %q", ring)
+		}
+	}
 	return nil
+}
+
+// has tells whether a package is one of the part's.
+func (p *Part) has(dir string) bool {
+	return matches(p.Packages, dir) && !matches(p.Except, dir)
 }
 
 func (r *Rings) ring(name string) *Ring {
@@ -135,6 +151,12 @@ func matches(patterns []string, dir string) bool {
 	})
 }
 
+// expected is about how long a job takes, for a checkout in which it has not run yet.
+func (r *Rings) expected(j *job) time.Duration {
+	name := strings.Join(append([]string{j.pkg.dir}, j.args...), " ")
+	return time.Duration(r.Seconds[j.ring][name]) * time.Second
+}
+
 // jobs are the runs of test programs that make up a ring.
 func (r *Rings) jobs(ring string, packages []testPackage) (jobs []*job) {
 	if ring == r.Ring[0].Name {
@@ -147,9 +169,9 @@ func (r *Rings) jobs(ring string, packages []testPackage) (jobs []*job) {
 			continue
 		}
 		for _, p := range packages {
-			if matches(part.Packages, p.dir) && !matches(part.Except, p.dir) {
+			if part.has(p.dir) {
 				jobs = append(jobs, &job{ring: ring, pkg: p, race: part.Race, args: part.Args,
-					alone: part.Alone, parallel: part.Parallel,
+					alone: part.Alone, concurrent: part.Concurrent, parallel: part.Parallel,
 					tests: strings.Join(part.Tests, "|"), skip: strings.Join(part.Skip, "|")})
 			}
 		}
@@ -161,7 +183,7 @@ func (r *Rings) jobs(ring string, packages []testPackage) (jobs []*job) {
 func (r *Rings) moved(dir string) string {
 	var patterns []string
 	for _, part := range r.Part {
-		if part.Moved && matches(part.Packages, dir) && !matches(part.Except, dir) {
+		if part.Moved && part.has(dir) {
 			patterns = append(patterns, part.Tests...)
 		}
 	}

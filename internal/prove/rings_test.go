@@ -31,10 +31,17 @@ func TestTable(t *testing.T) {
 			first, _, _ := strings.Cut(pattern, "/")
 			name := regexp.MustCompile(first)
 			for dir, tests := range packages {
-				if matches(part.Packages, dir) && !matches(part.Except, dir) &&
-					!slices.ContainsFunc(tests, name.MatchString) {
+				if part.has(dir) && !slices.ContainsFunc(tests, name.MatchString) {
 					t.Errorf("%s has no test %s", dir, pattern)
 				}
+			}
+		}
+	}
+	for ring, jobs := range table.Seconds {
+		for name := range jobs {
+			dir, _, _ := strings.Cut(name, " ")
+			if len(packages[dir]) == 0 {
+				t.Errorf("seconds.%s: no package %s has tests", ring, dir)
 			}
 		}
 	}
@@ -111,6 +118,7 @@ func TestWrongTables(t *testing.T) {
 			`tests = ["("]`): "missing closing )",
 		rings + part(`packages = ["["]`,
 			`why = "w"`): "syntax error in pattern",
+		rings + "[seconds.hole]\na = 1\n": `seconds: no ring "hole"`,
 		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["T"]`, `moved = true`) +
 			"x": "toml",
 	} {
