@@ -37,7 +37,7 @@ type Built struct {
 	Tools    []Found
 	Sanitize Sanitizer
 	Hash     string // of everything that the build depends on
-	Reused   bool   // an earlier build was up to date
+	Reused   bool   // an earlier build was up to date, here or in another checkout
 }
 
 // A BuildError is a model whose build failed.
@@ -58,9 +58,9 @@ func (e *BuildError) Error() string {
 func (e *BuildError) Unwrap() error { return e.Err }
 
 // Build makes the program of a model below OutRoot/build, unless the program there was made from
-// the same files by the same tools. Two builds of a model at once are safe: the second one waits,
-// and then finds the model built. If a tool is not here, the error is a *Missing. If a command
-// fails, it is a *BuildError.
+// the same files by the same tools, or another checkout of this user made it from the same (see
+// sharing). Two builds of a model at once are safe: the second one waits, and then finds the model
+// built. If a tool is not here, the error is a *Missing. If a command fails, it is a *BuildError.
 func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Built, error) {
 	outRoot, err := filepath.Abs(opts.OutRoot)
 	if err != nil {
@@ -85,7 +85,7 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 		name += "-" + string(opts.Sanitize)
 	}
 	b.Out = filepath.Join(outRoot, "build", model.Service, name)
-	if b.Hash, err = hash(b, commands, filepath.Join(outRoot, "bin")); err != nil {
+	if b.Hash, err = hash(b, commands, outRoot); err != nil {
 		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
 	}
 	if err := os.MkdirAll(b.Out, 0o755); err != nil {
@@ -101,29 +101,51 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 		b.Reused = true
 		return b, nil
 	}
-	return b, b.make(ctx, commands, stamp)
+	shared := sharingOf(b, commands)
+	if err := b.make(ctx, commands, stamp, shared); err != nil {
+		return b, err
+	}
+	if !b.Reused {
+		shared.put(ctx, b.Out)
+	}
+	return b, nil
 }
 
-// make runs the commands. It removes the stamp first and writes it last, so that a build that
-// failed or was interrupted never counts.
-func (b *Built) make(ctx context.Context, commands [][]string, stamp string) error {
+// make copies the shared build, or runs the commands. It removes the stamp first and writes it
+// last, so that a build that failed or was interrupted never counts.
+func (b *Built) make(ctx context.Context, commands [][]string, stamp string,
+	shared sharing) error {
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &BuildError{Model: b.Model, Err: err}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v",
-		buildLimit))
-	defer cancel()
-	outRoot := filepath.Join(b.Out, "../../..")
-	for _, args := range commands {
-		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot,
-			"tools"), "cache": filepath.Join(outRoot, "cache")})
-		var output tail.Buffer
-		if err := b.command(ctx, args, &output); err != nil {
-			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
+	if b.Reused = shared.take(ctx, b.Out); !b.Reused {
+		if err := b.run(ctx, commands); err != nil {
+			return err
 		}
 	}
 	if err := writeWhole(stamp, b.Hash+"\n"); err != nil {
 		return &BuildError{Model: b.Model, Command: []string{"writing the stamp"}, Err: err}
+	}
+	return nil
+}
+
+// run runs the commands of the build.
+func (b *Built) run(ctx context.Context, commands [][]string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v",
+		buildLimit))
+	defer cancel()
+	outRoot := filepath.Join(b.Out, "../../..")
+	dir, err := filepath.Abs(b.Model.Dir)
+	if err != nil {
+		return &BuildError{Model: b.Model, Err: err}
+	}
+	for _, args := range commands {
+		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot,
+			"tools"), "cache": filepath.Join(outRoot, "cache"), "dir": dir})
+		var output tail.Buffer
+		if err := b.command(ctx, args, &output); err != nil {
+			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
+		}
 	}
 	return nil
 }

@@ -14,13 +14,18 @@ import (
 )
 
 // hash returns a hash of everything that the build depends on: the files of the model's folder and
-// those that the model uses besides, the commands, and the versions of the tools. Tools that lie in
-// the folder ours are made here, and their files count as well.
-func hash(b *Built, commands [][]string, ours string) (string, error) {
+// those that the model uses besides, the commands, and the versions of the tools. Tools in the
+// folder bin of outRoot are made here, and their files count as well. The hash is the same in every
+// checkout.
+func hash(b *Built, commands [][]string, outRoot string) (string, error) {
 	h := sha256.New()
 	for _, f := range b.Tools {
-		fmt.Fprintf(h, "tool %q %q %q\n", f.Need, f.Version, f.Path)
-		if filepath.Dir(f.Path) == ours {
+		path := f.Path
+		if below, ok := strings.CutPrefix(path, outRoot+"/"); ok {
+			path = "{out}/" + below
+		}
+		fmt.Fprintf(h, "tool %q %q %q\n", f.Need, f.Version, path)
+		if filepath.Dir(f.Path) == filepath.Join(outRoot, "bin") {
 			if err := hashFile(h, f.Path); err != nil {
 				return "", err
 			}

@@ -30,8 +30,8 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 		return m.Build, nil
 	}
 	flags := map[Sanitizer][]string{
-		ASan: {"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
-		TSan: {"-g", "-fsanitize=thread", "-fno-sanitize-recover=all"},
+		ASan: {"-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+		TSan: {"-g1", "-fsanitize=thread", "-fno-sanitize-recover=all"},
 	}[s]
 	var commands [][]string
 	applied := false
@@ -43,7 +43,9 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
 			// The sanitizer's own library is loaded at run time: such a program cannot be static.
 			args = slices.DeleteFunc(args, func(word string) bool { return word == "-static" })
-			args, applied = append(args, flags...), true
+			// Reports name files from the checkout's root, whichever checkout built the program.
+			place := fmt.Sprintf("-ffile-prefix-map={dir}=services/%s/%s", m.Service, m.Name)
+			args, applied = append(append(args, flags...), place), true
 		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" &&
 			args[1] == "build":
 			args, applied = withFlag(args, "-race"), true

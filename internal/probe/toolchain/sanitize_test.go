@@ -9,9 +9,11 @@ import (
 )
 
 func TestSanitized(t *testing.T) {
-	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
-	static := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-static", "-o", "{out}/echo",
-		"echo.c"}}}
+	c := &manifest.Model{Service: "echo", Name: "c-a", Language: "c",
+		Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
+	static := &manifest.Model{Service: "echo", Name: "c-a", Language: "c",
+		Build: [][]string{{"cc", "-static", "-o", "{out}/echo", "echo.c"}}}
+	const place = " -ffile-prefix-map={dir}=services/echo/c-a"
 	goModel := &manifest.Model{Language: "go",
 		Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
 	elsewhere := &manifest.Model{Language: "go",
@@ -23,12 +25,15 @@ func TestSanitized(t *testing.T) {
 	}{
 		{c, Plain, "cc -o {out}/echo echo.c"},
 		{c, ASan,
-			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
-		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
+			"cc -o {out}/echo echo.c -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" +
+				place},
+		{c, TSan,
+			"cc -o {out}/echo echo.c -g1 -fsanitize=thread -fno-sanitize-recover=all" + place},
 		{c, Race, ""},
 		{static, Plain, "cc -static -o {out}/echo echo.c"},
 		{static, ASan,
-			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
+			"cc -o {out}/echo echo.c -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" +
+				place},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{&manifest.Model{Language: "c", Tables: true, Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},

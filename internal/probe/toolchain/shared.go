@@ -1,0 +1,166 @@
+package toolchain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Builds by slow compilers are shared by all checkouts of a user: a program whose sources, commands
+// and tools are the same was compiled before, perhaps in another clone, and is copied from there.
+// They are kept in the user's cache, each under a hash of all that it was made from. go and eve
+// have such a cache of their own.
+
+// compilers are the commands whose builds are shared. Each makes a program that is the same
+// wherever it stands.
+var compilers = []string{"cc", "c++", "cargo", "erlc", "ghc", "javac"}
+
+// sharedFor is how long a shared build stays that nobody asks for. It is a guess.
+const sharedFor = 30 * 24 * time.Hour
+
+// packagesFile has the state of Debian's packages: a new C library has the old compiler's version.
+const packagesFile = "/var/lib/dpkg/status"
+
+// settings are the beginnings of the names of variables that compilers read.
+var settings = []string{"CARGO_", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH",
+	"ERL_", "GCC_", "GHC", "JAVA_TOOL_OPTIONS", "JDK_JAVAC_OPTIONS", "LIBRARY_PATH", "RUST",
+	"SOURCE_DATE_EPOCH"}
+
+// A sharing is the place of one build among those that all checkouts share. The zero value shares
+// nothing.
+type sharing struct {
+	dir   string   // of this build
+	parts []string // the files and folders below {out} that the server needs
+}
+
+// sharingOf returns the place of a build whose hash is known.
+func sharingOf(b *Built, commands [][]string) sharing {
+	cache, err := os.UserCacheDir()
+	if err != nil || len(commands) == 0 {
+		return sharing{}
+	}
+	for _, command := range commands {
+		if !slices.Contains(compilers, command[0]) {
+			return sharing{}
+		}
+	}
+	parts := partsOf(b.Model.Run)
+	if len(parts) == 0 {
+		return sharing{}
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%q\n", b.Hash, thisMachine(), parts)
+	for _, setting := range b.Env {
+		if slices.ContainsFunc(settings,
+			func(name string) bool { return strings.HasPrefix(setting, name) }) {
+			fmt.Fprintf(h, "%q\n", setting)
+		}
+	}
+	return sharing{filepath.Join(cache, "interleave", "builds", hex.EncodeToString(h.Sum(nil))),
+		parts}
+}
+
+// partsOf are the files and folders below {out} that a command names. A word that goes on with
+// another placeholder names a folder.
+func partsOf(command []string) (parts []string) {
+	for _, word := range command {
+		for _, path := range strings.Split(word, ":") {
+			path, ok := strings.CutPrefix(path, "{out}")
+			if !ok {
+				continue
+			}
+			if open := strings.IndexAny(path, "{*"); open >= 0 {
+				path = path[:max(0, strings.LastIndexByte(path[:open], '/'))]
+			}
+			parts = append(parts, "."+path)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// thisMachine is the part of a shared build's hash that the sources and tools do not tell.
+var thisMachine = sync.OnceValue(func() string { return machineOf(packagesFile) })
+
+// machineOf is thisMachine with this list of installed packages.
+func machineOf(packages string) string {
+	var name unix.Utsname
+	_ = unix.Uname(&name) // a kernel without a name is the same each time
+	h := sha256.New()
+	// Where there is no Debian, the tools' versions must do.
+	_ = hashFile(h, packages)
+	return fmt.Sprintf("%s %x", unix.ByteSliceToString(name.Machine[:]), h.Sum(nil))
+}
+
+// take copies the shared build to out. It returns false if there is none, or it cannot be copied.
+func (s sharing) take(ctx context.Context, out string) bool {
+	if s.dir == "" {
+		return false
+	}
+	now := time.Now()
+	if os.Chtimes(s.dir, now, now) != nil {
+		return false // there is none
+	}
+	if s.copy(ctx, s.dir, out) == nil {
+		return true
+	}
+	if ctx.Err() == nil {
+		_ = os.RemoveAll(s.dir) // it is not whole: put makes another
+	}
+	return false
+}
+
+// put copies the build in out to the shared ones, and removes old ones. A build counts even if that
+// fails, as on a full disk.
+func (s sharing) put(ctx context.Context, out string) {
+	all := filepath.Dir(s.dir)
+	if s.dir == "" || os.MkdirAll(all, 0o755) != nil {
+		return
+	}
+	if entries, err := os.ReadDir(all); err == nil {
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > sharedFor {
+				_ = os.RemoveAll(filepath.Join(all, e.Name()))
+			}
+		}
+	}
+	part, err := os.MkdirTemp(all, "new-")
+	if err != nil {
+		return
+	}
+	defer os.RemoveAll(part)
+	if s.copy(ctx, out, part) == nil {
+		_ = os.Rename(part, s.dir) // or another checkout was quicker
+	}
+}
+
+// copy copies the parts from one folder to another. A process of its own does so: a program that
+// this process holds open for writing, or a child that it starts meanwhile, could not be run.
+func (s sharing) copy(ctx context.Context, from, to string) error {
+	for _, part := range s.parts {
+		target := filepath.Join(to, part)
+		if target != filepath.Clean(to) {
+			if err := os.RemoveAll(target); err != nil {
+				return err
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		err := exec.CommandContext(ctx, "cp", "-a", "-T", filepath.Join(from, part), target).Run()
+		if err != nil {
+			return fmt.Errorf("copying %s: %w", part, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package toolchain
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"interleave/internal/manifest"
+)
+
+// A compiledModel is built by a cc of the test's own, which writes a script that prints the source.
+type compiledModel struct {
+	*manifest.Model
+	t     *testing.T
+	calls string // a file to which cc adds a line
+}
+
+func newCompiled(t *testing.T) *compiledModel {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	bin, dir := t.TempDir(), t.TempDir()
+	m := &compiledModel{t: t, calls: filepath.Join(bin, "calls"), Model: &manifest.Model{
+		Name: "c-none", Service: "echo", Dir: dir, Language: "c",
+		Build: [][]string{{"cc", "-o", "{out}/bin/echo", "echo.c"}},
+		Run:   []string{"{out}/bin/echo", "{port}"},
+		Env:   map[string]string{"PATH": bin + ":" + os.Getenv("PATH")},
+	}}
+	m.source("one")
+	write(t, filepath.Join(bin, "cc"), "#!/bin/sh\necho cc >>"+m.calls+
+		"\nmkdir -p \"${2%/*}\" && (echo '#!/bin/sh' && echo \"echo $(cat \"$3\")\") >\"$2\" &&"+
+		" chmod +x \"$2\" && ! grep -q wrong \"$3\"\n")
+	if err := os.Chmod(filepath.Join(bin, "cc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *compiledModel) source(text string) {
+	m.t.Helper()
+	write(m.t, filepath.Join(m.Dir, "echo.c"), text)
+}
+
+// built builds the model in a checkout and checks what its program prints, and how often cc has
+// been called since the test began.
+func (m *compiledModel) built(outRoot, want string, calls int) *Built {
+	m.t.Helper()
+	b, err := Build(m.t.Context(), m.Model, BuildOptions{OutRoot: outRoot})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	said, err := exec.Command(filepath.Join(b.Out, "bin/echo")).Output()
+	if string(said) != want+"\n" || err != nil {
+		m.t.Errorf("the program prints %q, %v, want %s", said, err, want)
+	}
+	m.called(calls)
+	return b
+}
+
+func (m *compiledModel) called(want int) {
+	m.t.Helper()
+	text, _ := os.ReadFile(m.calls) // not there: cc was not called
+	if got := strings.Count(string(text), "cc"); got != want {
+		m.t.Errorf("cc was called %d times, want %d", got, want)
+	}
+}
+
+// A second checkout takes the build of the first, as long as nothing differs that it is made from.
+func TestCheckoutsShareBuilds(t *testing.T) {
+	m := newCompiled(t)
+	here, there := t.TempDir(), t.TempDir()
+	if m.built(here, "one", 1).Reused {
+		t.Error("the first build was there before")
+	}
+	if !m.built(there, "one", 1).Reused {
+		t.Error("the second checkout does not say that the build was there")
+	}
+	m.source("two")
+	m.built(there, "two", 2)
+	m.built(here, "two", 2)
+	m.source("one") // which another build has replaced in this checkout
+	m.built(here, "one", 2)
+	t.Setenv("CPATH", "/elsewhere")
+	m.built(t.TempDir(), "one", 3)
+	t.Setenv("CPATH", "")
+	m.built(t.TempDir(), "one", 4) // set to nothing is not the same as not set
+	m.Build[0] = append(m.Build[0], "-O2")
+	m.built(t.TempDir(), "one", 5)
+}
+
+// A build that failed is not shared, and one that cannot be copied is made again.
+func TestBrokenBuildsAreNotShared(t *testing.T) {
+	m := newCompiled(t)
+	m.source("wrong")
+	for n := range 2 {
+		if _, err := Build(t.Context(), m.Model, BuildOptions{OutRoot: t.TempDir()}); err == nil {
+			t.Error("a build that fails was taken")
+		}
+		m.called(n + 1)
+	}
+	m.source("one")
+	m.built(t.TempDir(), "one", 3)
+	kept, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"),
+		"interleave/builds/*/bin/echo"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("got %v, %v, want one shared build", kept, err)
+	}
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	m.built(t.TempDir(), "one", 4)
+	m.built(t.TempDir(), "one", 4)
+}
+
+// What other commands make is not shared: it may depend on where it is made, and on a network.
+func TestOtherBuildsAreNotShared(t *testing.T) {
+	m := newCompiled(t)
+	m.Build = append(m.Build, []string{"sh", "-c", "true"})
+	m.built(t.TempDir(), "one", 1)
+	m.built(t.TempDir(), "one", 2)
+}
+
+// Another state of the system's packages is another machine, even if the tools have their versions.
+func TestPackagesAreOfTheMachine(t *testing.T) {
+	dir := t.TempDir()
+	seen := map[string]string{}
+	for _, text := range []string{"libc6 2.36-9", "libc6 2.36-10", ""} {
+		name := filepath.Join(dir, "status")
+		if text == "" {
+			name = filepath.Join(dir, "none")
+		} else {
+			write(t, name, text)
+		}
+		m := machineOf(name)
+		if before, ok := seen[m]; ok || m != machineOf(name) {
+			t.Errorf("with %q the machine is the one with %q, or changes by itself", text, before)
+		}
+		seen[m] = text
+	}
+}
+
+func TestPartsOf(t *testing.T) {
+	for command, want := range map[string]string{
+		"{out}/echo {port}":                "./echo",
+		"erl -pa {out} -run echo":          ".",
+		"{out}/bin/{kernel} {port}":        "./bin",
+		"{out}/{kernel}":                   ".",
+		"java -cp {out}/a:{out}/lib/* {x}": "./a ./lib",
+		"{out}{x}":                         ".",
+		"node echo.js {data}":              "",
+		"{out}/b/x {out}/b/x":              "./b/x",
+	} {
+		want := strings.Fields(want)
+		if got := partsOf(strings.Fields(command)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", command, got, want)
+		}
+	}
+}
