@@ -49,6 +49,16 @@ type JetStream struct {
 	last   uint64 // the last acknowledged sequence
 	broken error  // why the embedded server must be restarted
 	closed bool
+
+	space func(folder string, size int) error // checkSpace, unless a test replaces it
+}
+
+// checkSpace reports an error if the disk of the embedded server has no room for a value.
+func (j *JetStream) checkSpace(size int) error {
+	if j.options.URL != "" {
+		return nil
+	}
+	return j.space(j.options.Folder, size)
 }
 
 // A connection is one to JetStream, with the embedded server if there is one.
@@ -63,7 +73,7 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Bytes == 0 {
 		o.Bytes = 1 << 30
 	}
-	j := &JetStream{options: o}
+	j := &JetStream{options: o, space: checkSpace}
 	l, err := j.dial(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -117,6 +127,9 @@ func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, firs
 	return j.retryStart(ctx, func(ctx context.Context, replicas int) error {
 		_, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			if err := j.checkSpace(0); err != nil {
+				return err
+			}
 			config.Replicas = replicas
 			_, err = js.CreateStream(ctx, config)
 		}
@@ -234,7 +247,7 @@ func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, e
 	j.mu.Lock()
 	l, broken := j.conn, j.broken
 	j.mu.Unlock()
-	if err := checkSpace(j.options.Folder, len(batch)); err != nil {
+	if err := j.checkSpace(len(batch)); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	switch other, err := l.embedded.replaced(); {

@@ -25,6 +25,9 @@ func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 	err := j.retryStart(ctx, func(ctx context.Context, replicas int) error {
 		_, err := t.bucket(ctx)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			if err := j.checkSpace(0); err != nil {
+				return err
+			}
 			_, err = j.current().js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: t.name,
 				History: 1, Replicas: replicas})
 		}
@@ -64,6 +67,9 @@ func (t *table) Put(ctx context.Context, key string, value []byte, revision uint
 	}
 	kv, err := t.bucket(ctx)
 	if err != nil {
+		return t.failed("writing", key, err)
+	}
+	if err := t.j.checkSpace(len(value)); err != nil { // the server would not answer
 		return t.failed("writing", key, err)
 	}
 	if revision == 0 {
