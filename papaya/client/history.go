@@ -137,11 +137,16 @@ func (s *Session) past(b *batch) {
 		return
 	}
 	r.asked = nothing
+	add := r.add
+	if asked == before { // from the last on: each is put before others of the same time
+		slices.Reverse(page)
+		add = r.addOlder
+	}
 	for _, m := range page {
 		if m.Own {
 			r.confirmOwn(m)
 		}
-		if r.add(m) && (asked == after || asked == latest && !r.read.IsZero()) {
+		if add(m) && (asked == after || asked == latest && !r.read.IsZero()) {
 			r.count(m)
 		}
 	}

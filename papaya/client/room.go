@@ -100,8 +100,19 @@ func newRoom(name string, channel bool) *Room {
 		known: map[string]bool{}}
 }
 
-// add inserts a message by its time. It returns false if the room has it already.
+// add inserts a message by its time, behind those of the same time. It returns false if the room
+// has it already.
 func (r *Room) add(m *Message) bool {
+	return r.insert(m, func(other *Message) bool { return other.Time.After(m.Time) })
+}
+
+// addOlder is add, and inserts the message before those of the same time.
+func (r *Room) addOlder(m *Message) bool {
+	return r.insert(m, func(other *Message) bool { return !other.Time.Before(m.Time) })
+}
+
+// insert inserts a message before the last ones that follow it.
+func (r *Room) insert(m *Message, follows func(*Message) bool) bool {
 	if k := m.key(); k != "" {
 		if r.known[k] {
 			return false
@@ -109,7 +120,7 @@ func (r *Room) add(m *Message) bool {
 		r.known[k] = true
 	}
 	at := len(r.Messages)
-	for at > 0 && r.Messages[at-1].Time.After(m.Time) {
+	for at > 0 && follows(r.Messages[at-1]) {
 		at--
 	}
 	r.Messages = slices.Insert(r.Messages, at, m)

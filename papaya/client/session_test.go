@@ -238,6 +238,26 @@ func TestForgottenMsgidIsAskedForByTime(t *testing.T) {
 	wants(t, hear(t, s, ":x FAIL CHATHISTORY INVALID_PARAMS AFTER #tea :no"), "")
 }
 
+// TestMessagesOfOneMillisecond: messages with the same time stay in the order of the server, also
+// when those before them come later.
+func TestMessagesOfOneMillisecond(t *testing.T) {
+	s := newSession(Settings{})
+	connect(t, s, full)
+	tea := s.Find("#tea")
+	line := func(batch, id, text string) string {
+		return "@" + batch + "msgid=" + id +
+			";time=2026-11-22T11:00:00.000Z :bob!b@h PRIVMSG #tea " + text
+	}
+	hear(t, s, ":x BATCH +h chathistory #tea", line("batch=h;", "c", "three"),
+		line("batch=h;", "d", "four"), ":x BATCH -h", line("", "e", "five"))
+	if !s.Older(tea) {
+		t.Fatal("nothing older was asked for")
+	}
+	hear(t, s, ":x BATCH +i chathistory #tea", line("batch=i;", "a", "one"),
+		line("batch=i;", "b", "two"), line("batch=i;", "c", "three"), ":x BATCH -i")
+	wants(t, shown(tea), "bob: one\nbob: two\nbob: three\nbob: four\nbob: five\n")
+}
+
 func TestScrollingBackEndsAtTheBeginning(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, full)
