@@ -196,8 +196,10 @@ func (h *Hall) close(c *Client, why string) {
 	c.sink.End()
 }
 
-// TooLong answers a line that was too long to be parsed.
-func (h *Hall) TooLong(c *Client) { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") }
+// TooLong answers a line that was too long to be parsed, except its tags.
+func (h *Hall) TooLong(c *Client, label string) {
+	h.labelled(c, label, func() { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") })
+}
 
 // Disconnect disconnects a client because the server stops. No other client is told.
 func (h *Hall) Disconnect(c *Client, why string) { h.close(c, why) }

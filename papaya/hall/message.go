@@ -226,10 +226,13 @@ func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
 	default:
 		return false
 	}
-	if m.Command != "NOTICE" {
+	h.labelled(c, m.Tags["label"], func() {
+		if m.Command == "NOTICE" {
+			return
+		}
 		for target := range strings.SplitSeq(m.Param(0), ",") {
 			h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(target)+" :Cannot send to channel: "+why)
 		}
-	}
+	})
 	return true
 }

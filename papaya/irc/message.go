@@ -46,7 +46,7 @@ func (m *Message) Parse(line string) error {
 	}
 	if rest, ok := strings.CutPrefix(line, "@"); ok {
 		tags, after := cut(rest)
-		m.Tags, line = parseTags(tags), after
+		m.Tags, line = ParseTags(tags), after
 	}
 	line = unblank(line)
 	if rest, ok := strings.CutPrefix(line, ":"); ok {
@@ -162,8 +162,8 @@ func (m Message) Append(b []byte) []byte {
 	return b
 }
 
-// parseTags parses the text between @ and the blank. The last of several tags of one name counts.
-func parseTags(text string) map[string]string {
+// ParseTags parses the text between @ and the blank. The last of several tags of one name counts.
+func ParseTags(text string) map[string]string {
 	tags := map[string]string{}
 	for tag := range strings.SplitSeq(text, ";") {
 		if key, value, _ := strings.Cut(tag, "="); key != "" {

@@ -208,7 +208,7 @@ func (s *server) do(c *conn, l line) {
 	}
 	switch l.fault {
 	case tooLong:
-		s.hall.TooLong(&c.Client)
+		s.hall.TooLong(&c.Client, l.Tags["label"])
 	case hasNUL:
 		s.end(c, true, "A line with NUL in it")
 	default:

@@ -71,20 +71,20 @@ func (s *splitter) split(data []byte, lines []line) []line {
 
 // read parses one line without its LF. It returns false for an empty line.
 func (l *line) read(text string) bool {
-	words := text
+	words, tags := text, ""
 	text = strings.TrimSuffix(text, "\r")
 	if text == "" {
 		return false
 	}
 	if text[0] == '@' {
-		tags, after, _ := strings.Cut(words, " ")
-		if words = after; len(tags)+1 > irc.MaxClientTags {
+		if tags, words, _ = strings.Cut(words, " "); len(tags)+1 > irc.MaxClientTags {
 			l.fault = tooLong
 			return true
 		}
 	}
 	if len(words)+1 > irc.MaxLine {
 		l.fault = tooLong
+		l.Tags = irc.ParseTags(strings.TrimPrefix(tags, "@")) // the answer has its label
 		return true
 	}
 	if strings.IndexByte(text, '\r') >= 0 {

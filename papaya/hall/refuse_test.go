@@ -1,0 +1,38 @@
+package hall
+
+import (
+	"strings"
+	"testing"
+
+	"interleave/papaya/irc"
+)
+
+// TestRefusedLinesAreLabelled: the answer to a message that the log has refused has the label of
+// the message. What is no message is not refused.
+func TestRefusedLinesAreLabelled(t *testing.T) {
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+	p.add("a")
+	for _, l := range []string{"[connect ann]", "ann > CAP REQ :labeled-response batch",
+		"ann > NICK ann", "ann > USER ann 0 * :Ann", "ann > CAP END"} {
+		p.step(l)
+	}
+	ann := p.people["ann"]
+	for _, c := range []struct{ line, want string }{
+		{"@label=1 PRIVMSG #tea :x",
+			"@label=1 :chat 404 ann #tea :Cannot send to channel: full"},
+		{"@label=2 NOTICE #tea :x", "@label=2 :chat ACK"},
+		{"TOPIC #tea :x", ":chat 404 ann #tea :Cannot send to channel: full"},
+		{"@label=5 MODE #tea +i", ""},
+	} {
+		m, err := irc.Parse(c.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.script.Reset()
+		refused := ann.at.hall.Refuse(&ann.Client, &m, "full")
+		got := strings.TrimPrefix(strings.TrimSpace(p.script.String()), "ann < ")
+		if refused != (c.want != "") || got != c.want {
+			t.Errorf("%q: refused %v with %q; want %q", c.line, refused, got, c.want)
+		}
+	}
+}
