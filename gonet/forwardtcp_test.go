@@ -82,23 +82,27 @@ func TestForwardTCPDecides(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_ = c.Abort() // the client may see that
+				_, _ = io.Copy(io.Discard, c) // the client closes
+				_ = c.Close()
 			}, nil, 1},
 		} {
-			requests.Store(0)
-			forwardTCP(t, y, func(r *TCPRequest) {
-				requests.Add(1)
-				c.handle(r)
-			})
-			conn, err := x.Dial("tcp", "198.51.100.7:80")
-			if conn != nil {
-				_ = conn.Close() // it was reset
-			}
-			if !errors.Is(err, c.want) || c.want == nil && err != nil {
-				t.Errorf("%s: %v, want %v", name, err, c.want)
-			}
-			if n := requests.Load(); n != c.requests {
-				t.Errorf("%s: %d requests, want %d", name, n, c.requests)
+			for _, to := range []string{"198.51.100.7:80", "[2001:db8:9::7]:80"} {
+				time.Sleep(time.Second) // the rate of ICMP errors is limited
+				requests.Store(0)
+				forwardTCP(t, y, func(r *TCPRequest) {
+					requests.Add(1)
+					c.handle(r)
+				})
+				conn, err := x.Dial("tcp", to)
+				if conn != nil {
+					_ = conn.Close() // nothing was written
+				}
+				if !errors.Is(err, c.want) || c.want == nil && err != nil {
+					t.Errorf("%s: %s: %v, want %v", name, to, err, c.want)
+				}
+				if n := requests.Load(); n != c.requests {
+					t.Errorf("%s: %s: %d requests, want %d", name, to, n, c.requests)
+				}
 			}
 		}
 		if err := y.ForwardTCP(nil); err != nil {
@@ -337,6 +341,51 @@ func TestAttackForwardHanging(t *testing.T) {
 		synctest.Wait()
 		if n, m := running.Load(), o.victim.forward.pending.Load(); n != 0 || m != 0 {
 			t.Errorf("%d handlers and %d requests are left", n, m)
+		}
+	})
+}
+
+// TestForwardPathMTU has a router on the way to the client report a smaller MTU for the packets of
+// an accepted connection.
+func TestForwardPathMTU(t *testing.T) {
+	forwardAttack(t, func(t *testing.T, o *attacker, all chan *TCPRequest) {
+		from, to := at(addrO, 1000), at(foreign4, 80)
+		go func() {
+			c, err := (<-all).Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := c.Write(make([]byte, 5000)); err != nil {
+				t.Error(err)
+			}
+		}()
+		o.handshake(from, to, 60_000, wire.TCPOptions{MSS: 1460})
+		largest := func() (n int, first reply) {
+			for _, s := range o.segments() {
+				if len(s.text) > n {
+					n, first = len(s.text), s
+				}
+			}
+			return n, first
+		}
+		n, first := largest()
+		if n != 1460 {
+			t.Fatalf("the largest segment has %d bytes", n)
+		}
+		m := wire.ICMP{Type: wire.ICMPUnreachable, Code: wire.UnreachableFragmentation, Rest: 1000}
+		quoted := wire.IPv4{Length: 1500, TTL: 60, Protocol: wire.ProtocolTCP, Src: foreign4,
+			Dst: addrO, DontFragment: true}
+		h := wire.TCP{SrcPort: 80, DstPort: 1000, Seq: first.Seq, Flags: wire.ACK}
+		b := make([]byte, wire.ICMPLen+wire.IPv4Len+wire.TCPLen)
+		m.Put(b)
+		quoted.Put(b[wire.ICMPLen:])
+		h.Put(b[wire.ICMPLen+wire.IPv4Len:])
+		wire.SealICMP(b, 0)
+		o.ip(addrC, foreign4, wire.ProtocolICMP, b)
+		time.Sleep(5 * time.Second)
+		if n, _ := largest(); n != 1000-wire.IPv4Len-wire.TCPLen {
+			t.Errorf("the largest segment has %d bytes, over an MTU of 1000", n)
 		}
 	})
 }

@@ -41,6 +41,9 @@ var refusals = map[uint16]socks.Code{1: socks.Refused, 2: socks.HostUnreachable,
 
 const silent = 6
 
+// testFlows bounds the flows in these tests.
+const testFlows = 40
+
 func newStack(t *testing.T, l link.Link, change func(*gonet.Config),
 	addresses ...string) *gonet.Stack {
 	t.Helper()
@@ -70,6 +73,7 @@ func inWorld(t *testing.T, cfg Config, f func(t *testing.T, w *world)) {
 				netip.MustParseAddr("fd00::2")}
 		}, "10.0.0.1/24", "fd00::1/64")
 		router := newStack(t, far, func(c *gonet.Config) {
+			c.Forward.Flows = testFlows
 			c.Promiscuous = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"),
 				netip.MustParsePrefix("::/0")}
 		}, "10.0.0.2/24", "fd00::2/64")
@@ -351,6 +355,45 @@ func TestDatagrams(t *testing.T) {
 		time.Sleep(5 * time.Minute) // all flows end, and their associations
 		synctest.Wait()
 		if n := len(w.proxy.sources.all); n != 0 {
+			t.Errorf("%d sources are left", n)
+		}
+	})
+}
+
+// TestAttackSources sends datagrams from hundreds of ports: the associations with the server are
+// bounded, and end.
+func TestAttackSources(t *testing.T) {
+	inWorld(t, Config{}, func(t *testing.T, w *world) {
+		sources := func() int {
+			w.proxy.sources.mu.Lock()
+			defer w.proxy.sources.mu.Unlock()
+			return len(w.proxy.sources.all)
+		}
+		most := 0
+		for i := range 800 {
+			from := &net.UDPAddr{Port: 1000 + i}
+			d := gonet.Dialer{Stack: w.guest, LocalAddr: from}
+			c, err := d.DialContext(t.Context(), "udp", "198.51.100.7:123")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close() // nobody waits for the answer
+			if i%20 == 0 {
+				synctest.Wait()
+				most = max(most, sources())
+			}
+		}
+		synctest.Wait()
+		if most = max(most, sources()); most < testFlows || most > 2*testFlows {
+			t.Errorf("%d sources at once, with %d flows", most, testFlows)
+		}
+		w.echo(w.dial("udp", "198.51.100.7:123"), "time?", "TIME?")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := sources(); n != 0 {
 			t.Errorf("%d sources are left", n)
 		}
 	})
