@@ -1,7 +1,6 @@
 package hall
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"sort"
@@ -135,8 +134,9 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 			return nil, nil
 		}
 		since := r.since
-		return []string{folded},
-			func(s said) bool { return s.at >= since && s.target == folded && s.command != "TOPIC" }
+		return []string{folded}, func(s said) bool {
+			return s.at >= since && s.target == folded && s.spoken()
+		}
 	}
 	u := c.user
 	if !u.lasting() || target == "" {
@@ -144,7 +144,7 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	}
 	names := slices.Clone(u.names) // a search reads them in another goroutine
 	return append(u.ownNicks(), folded), func(s said) bool {
-		return s.command != "TOPIC" && (hadNick(names, s.target, s.at) && s.nick() == folded ||
+		return s.spoken() && (hadNick(names, s.target, s.at) && s.nick() == folded ||
 			s.target == folded && hadNick(names, s.nick(), s.at))
 	}
 }
@@ -208,12 +208,6 @@ func (h *Hall) backward(keys []string, from, to bound, limit int, want func(said
 	return out[max(0, len(out)-limit):]
 }
 
-// own copies the message, so that it stays valid.
-func (s said) own() said {
-	s.body = bytes.Clone(s.body)
-	return s
-}
-
 func (h *Hall) sendHistory(c *Client, target string, lines []said) {
 	h.sendBatch(c, "chathistory", target, lines)
 }
@@ -226,16 +220,15 @@ func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 		h.say(c, "BATCH +"+name+" "+kind+" "+middle(target))
 	}
 	for _, s := range lines {
-		o := &out{body: append(s.body, '\r', '\n'), time: s.time, kept: true, at: s.at, batch: name}
-		o.to(c)
+		s.out(name).to(c)
 	}
 	if name != "" {
 		h.say(c, "BATCH -"+name)
 	}
 }
 
-// targets answers CHATHISTORY TARGETS: the client's rooms with messages between two times, and the
-// time of the last message in each.
+// targets answers CHATHISTORY TARGETS: the client's rooms and conversations whose last message is
+// between two times, and the time of that message, the oldest first.
 func (h *Hall) targets(c *Client, m *irc.Message) {
 	a, ok1 := parseBound(m.Param(1), last)
 	b, ok2 := parseBound(m.Param(2), last)
@@ -251,22 +244,14 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 	if c.caps&inBatch != 0 {
 		h.say(c, "BATCH +"+name+" draft/chathistory-targets")
 	}
-	sent := 0
-	for _, in := range c.user.rooms {
-		folded := irc.Lower(in.room.name)
-		newest := h.backward([]string{folded}, first, last, 1,
-			func(s said) bool { return s.target == folded })
-		if len(newest) == 0 || !a.before(newest[0]) || !b.after(newest[0]) ||
-			sent >= min(limit, maxHistory) {
-			continue
-		}
-		sent++
+	all := h.talks(c, a, b)
+	for _, t := range all[:max(0, min(len(all), limit, maxHistory))] {
 		tag := ""
 		if c.caps&inBatch != 0 {
 			tag = "@batch=" + name + " "
 		}
-		c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + in.room.name + " " +
-			clock(newest[0].time) + "\r\n"))
+		c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + t.name + " " +
+			clock(t.time) + "\r\n"))
 	}
 	if c.caps&inBatch != 0 {
 		h.say(c, "BATCH -"+name)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
 // ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a crash; [lose a], where
 // a declares all others lost; [add b], a new server; [always on], for Config.AlwaysOn; [order VERB
-// WORDS], an administrator's order on the first server. After each line all servers must have the
-// same state.
+// WORDS], an administrator's order on the first server; [text], the text of the first
+// server. {TEXT} is the msgid of the last message that begins with a text. After each line all
+// servers must have the same state, and the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -178,6 +180,10 @@ func (p *cluster) add(name string) {
 func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 	p.now += 1000
 	s.number++
+	label := e.Label
+	if m != nil {
+		label = m.Tags["label"]
+	}
 	data := AppendBatch(nil, Batch{Server: s.name, Run: s.run, Number: s.number, Time: p.now})
 	if e.Kind != 0 {
 		data = AppendEntry(data, e)
@@ -195,8 +201,8 @@ func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 			if e, rest, err = ReadEntry(rest); err != nil {
 				p.t.Fatal(err)
 			}
-			if o == s && m != nil {
-				o.hall.Apply(e, m, m.Tags["label"])
+			if o == s {
+				o.hall.Apply(e, m, label)
 			} else {
 				o.hall.Apply(e, nil, "")
 			}
@@ -213,6 +219,7 @@ func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 
 func (p *cluster) step(l string) {
 	fmt.Fprintln(&p.script, l)
+	l = braces.ReplaceAllStringFunc(l, p.msgid)
 	name, words, said := strings.Cut(l, " > ")
 	switch {
 	case l == "" || l[0] == '#':
@@ -226,6 +233,9 @@ func (p *cluster) step(l string) {
 	}
 	var state []byte
 	for _, name := range sorted(p.halls) {
+		if other := p.halls["a"]; !bytes.Equal(p.halls[name].text.lines, other.text.lines) {
+			p.t.Fatalf("after %q the texts differ", l)
+		}
 		s, err := p.halls[name].hall.Save()
 		if err != nil {
 			p.t.Fatal(err)
@@ -237,6 +247,18 @@ func (p *cluster) step(l string) {
 	}
 }
 
+var braces = regexp.MustCompile(`\{[^}]*\}`)
+
+// msgid returns the msgid of a message whose text begins with the one in braces.
+func (p *cluster) msgid(text string) string {
+	lines := p.halls["a"].text.lines
+	at := bytes.LastIndex(lines, []byte(" :"+strings.Trim(text, "{}")))
+	if at < 0 {
+		p.t.Fatalf("nobody has said %s", text)
+	}
+	return string(appendMsgid(nil, uint64(bytes.LastIndexByte(lines[:at], '\n')+1)))
+}
+
 func (p *cluster) say(who *person, words string) {
 	m, err := irc.Parse(words)
 	if err != nil || who == nil {
@@ -245,7 +267,12 @@ func (p *cluster) say(who *person, words string) {
 	h := who.at.hall
 	if h.Logged(&who.Client, &m) {
 		own := m
-		own.Tags = nil
+		own.Tags = map[string]string{}
+		for k, v := range m.Tags {
+			if k[0] == '+' {
+				own.Tags[k] = v
+			}
+		}
 		p.log(who.at, Entry{Client: who.ID, Kind: Said, Data: []byte(own.String())}, &m)
 	} else if e, ok := h.Line(&who.Client, &m); ok {
 		p.log(who.at, e, nil)
@@ -281,6 +308,11 @@ func (p *cluster) direct(words []string) {
 		return
 	case "always":
 		p.always = true
+		return
+	case "text":
+		for l := range bytes.Lines(p.halls["a"].text.lines) {
+			fmt.Fprintf(&p.script, "the text < %s\n", strings.TrimRight(string(l), " \n"))
+		}
 		return
 	case "order":
 		p.log(p.halls["a"], NewOrder(1, name[0], name[1:]...), nil)

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 )
@@ -29,7 +30,7 @@ type Batch struct {
 	Run    int64
 	Number uint64
 	Time   int64 // milliseconds since 1970
-	Old    bool  // of format 1, in which each connection is a user: see apart.go
+	Format byte  // 0 is the current one
 }
 
 // An Entry is one change of state.
@@ -37,13 +38,15 @@ type Entry struct {
 	Client uint64
 	Kind   byte
 	Data   []byte
+	Label  string // the label of the line that has caused it; it is not in the log
 }
 
-// format is the first byte of a batch. A server also reads those of the format before, which a
-// version before it may have left, and refuses all others.
+// format is the first byte of a batch. A server also reads those of the formats before, which an
+// older version may have left, and refuses all others.
 const (
-	format    = 2
-	oldFormat = 1
+	apartFormat = 1 // each connection is a user: see apart.go
+	bareFormat  = 2 // the text has no tags of messages
+	format      = 3
 )
 
 // The errors of ReadBatch.
@@ -54,11 +57,7 @@ var (
 
 // AppendBatch writes the head of a batch. Its entries follow.
 func AppendBatch(b []byte, batch Batch) []byte {
-	first := byte(format)
-	if batch.Old {
-		first = oldFormat
-	}
-	b = append(b, first)
+	b = append(b, cmp.Or(batch.Format, format))
 	b = appendBytes(b, batch.Server)
 	b = binary.AppendVarint(b, batch.Run)
 	b = binary.AppendUvarint(b, batch.Number)
@@ -80,14 +79,16 @@ func appendBytes[Bytes string | []byte](b []byte, s Bytes) []byte {
 // ReadBatch parses the head of a batch, and returns the bytes of its entries.
 func ReadBatch(data []byte) (b Batch, rest []byte, err error) {
 	switch {
-	case len(data) == 0 || data[0] < oldFormat:
+	case len(data) == 0 || data[0] < apartFormat:
 		return b, nil, ErrBatch
 	case data[0] > format:
 		return b, nil, ErrNewer
 	}
 	r := reader{data[1:], true}
-	b = Batch{Server: string(r.bytes()), Run: r.varint(), Number: r.uvarint(), Time: r.varint(),
-		Old: data[0] == oldFormat}
+	b = Batch{Server: string(r.bytes()), Run: r.varint(), Number: r.uvarint(), Time: r.varint()}
+	if data[0] != format {
+		b.Format = data[0]
+	}
 	if !r.ok {
 		return b, nil, ErrBatch
 	}

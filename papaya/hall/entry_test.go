@@ -8,8 +8,8 @@ import (
 
 func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	batch := Batch{Server: "a", Run: -5, Number: 7, Time: 1 << 40}
-	entries := []Entry{{1, Said, []byte("JOIN #tea")}, {1 << 60, End, []byte{}},
-		{0, Gone, []byte("b 1")}}
+	entries := []Entry{{Client: 1, Kind: Said, Data: []byte("JOIN #tea")},
+		{Client: 1 << 60, Kind: End, Data: []byte{}}, {Kind: Gone, Data: []byte("b 1")}}
 	data := AppendBatch(nil, batch)
 	for _, e := range entries {
 		data = AppendEntry(data, e)
@@ -40,19 +40,25 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 }
 
 func FuzzReadBatch(f *testing.F) {
-	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, false}), Entry{4, Said,
-		[]byte("PING")}))
-	for _, old := range []bool{false, true} { // two connections of one account, and a guest
+	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, 0}), Entry{Client: 4, Kind: Said,
+		Data: []byte("PING")}))
+	// two connections of one account, and a guest
+	for _, old := range []byte{0, bareFormat, apartFormat} {
 		data := AppendBatch(nil, Batch{"a", 1, 2, 3, old})
+		add := func(id uint64, kind byte, words string) {
+			data = AppendEntry(data, Entry{Client: id, Kind: kind, Data: []byte(words)})
+		}
 		for id, words := range []string{"eve\neve\nhost\nEve\n\n-", "ann\nann\nhost\nAnn\nann\n+",
 			"anna\nann\nhost\nAnn\nAnn\n-\na"} {
-			data = AppendEntry(data, Entry{uint64(id), Enter, []byte(words)})
-			data = AppendEntry(data, Entry{uint64(id), Said, []byte("JOIN #tea")})
+			add(uint64(id), Enter, words)
+			add(uint64(id), Said, "JOIN #tea")
 		}
-		data = AppendEntry(data, Entry{0, Account, []byte("ann\no")})
-		data = AppendEntry(data, Entry{1, Said, []byte("NICK eve")})
-		data = AppendEntry(data, Entry{2, End, []byte("+\nbye")})
-		f.Add(AppendEntry(data, Entry{1, Order, []byte("forget\nann\nremoved")}))
+		add(0, Account, "ann\no")
+		add(1, Said, "@+x=y PRIVMSG #tea :three")
+		add(1, Said, "NICK eve")
+		add(2, End, "+\nbye")
+		add(1, Order, "forget\nann\nremoved")
+		f.Add(data)
 	}
 	f.Add([]byte{1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF})
 	f.Fuzz(func(t *testing.T, data []byte) {

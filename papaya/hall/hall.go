@@ -76,6 +76,7 @@ type Hall struct {
 	stamp   []byte // now as the text has it
 	from    origin // the server and run that wrote the batch
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
+	bare    bool   // the batch is of a version that wrote no tags into the text
 	servers map[string]*peer
 	rooms   map[string]*room // by folded name
 
@@ -199,7 +200,7 @@ func (h *Hall) Begin(b Batch) bool {
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
-	h.old = b.Old
+	h.old, h.bare = b.Format == apartFormat, b.Format == apartFormat || b.Format == bareFormat
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need
@@ -352,14 +353,17 @@ func (h *Hall) disconnectAll(o origin, why string) {
 	delete(h.sessions, o)
 }
 
-// record adds a line to the text, and its chunk to the index of a name. It returns the line's
-// offset.
-func (h *Hall) record(name string, body []byte) uint64 {
-	at := h.at
+// record adds a line with its tags to the text, and its chunk to the index of a name. It returns
+// the line's offset.
+func (h *Hall) record(name, tags string, body []byte) uint64 {
+	at, before := h.at, len(h.text)
 	h.text = append(h.text, h.stamp...)
+	if tags != "" {
+		h.text = append(append(append(h.text, '@'), tags...), ' ')
+	}
 	h.text = append(h.text, body...)
 	h.text = append(h.text, '\n')
-	h.at += uint64(len(h.stamp) + len(body) + 1)
+	h.at += uint64(len(h.text) - before)
 	if name != "" {
 		h.addToIndex(name, at)
 	}

@@ -1,12 +1,7 @@
 package hall
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"sort"
-	"strings"
-	"time"
 
 	"interleave/papaya/irc"
 )
@@ -26,105 +21,6 @@ func (h *Hall) addToIndex(name string, at uint64) {
 	list, n := h.index[name], uint32(at>>chunkBits)
 	if len(list) == 0 || list[len(list)-1] != n {
 		h.index[name] = append(list, n)
-	}
-}
-
-// said is a message in the text.
-type said struct {
-	at      uint64
-	time    int64
-	source  string
-	command string
-	target  string // folded
-	body    []byte // from the colon of the source on
-}
-
-func parseSaid(line []byte, at uint64) (said, bool) {
-	clock, body, ok := bytes.Cut(line, []byte(" "))
-	when, err := time.Parse(clockForm, string(clock))
-	if !ok || err != nil || len(body) == 0 || body[0] != ':' {
-		return said{}, false
-	}
-	words := strings.SplitN(string(body[1:]), " ", 4)
-	if len(words) < 4 {
-		return said{}, false
-	}
-	return said{at: at, time: when.UnixMilli(), source: words[0], command: words[1],
-		target: irc.Lower(words[2]), body: body}, true
-}
-
-func (s said) nick() string {
-	nick, _, _ := irc.SplitMask(s.source)
-	return irc.Lower(nick)
-}
-
-// readAt reads the text, including lines that are not written yet.
-func (h *Hall) readAt(p []byte, at uint64) (int, error) {
-	if written := h.at - uint64(len(h.text)); at >= written {
-		if at >= h.at {
-			return 0, io.EOF
-		}
-		return copy(p, h.text[at-written:]), nil
-	}
-	return h.config.Text.ReadAt(p, at)
-}
-
-// eachIn calls do with every message of a chunk whose offset is from or more.
-func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
-	linesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(line []byte,
-		at uint64) {
-		if at >= from {
-			if s, ok := parseSaid(line, at); ok {
-				do(s)
-			}
-		}
-	})
-}
-
-// chunkBuffer is in bytes: a chunk, the byte before it, and the end of its last line.
-const chunkBuffer = chunkSize + 1 + 2*irc.MaxLine
-
-// linesIn calls do with every line that begins in a chunk of a text. It reads beyond the chunk to
-// the end of the last line.
-func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte,
-	do func(line []byte, at uint64)) {
-	start, end := uint64(n)<<chunkBits, (uint64(n)+1)<<chunkBits
-	// The byte before the chunk tells whether a line begins at its start.
-	inside := start
-	if start > 0 {
-		start--
-	}
-	if start < begin {
-		start, inside = begin, begin
-	}
-	if start >= end {
-		return
-	}
-	p := buffer[:end-start+2*irc.MaxLine]
-	have := 0
-	for have < len(p) {
-		n, err := read(p[have:], start+uint64(have))
-		have += n
-		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
-			break
-		}
-	}
-	p = p[:have]
-	at := start
-	if start < inside {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			return
-		}
-		at, p = at+uint64(i)+1, p[i+1:]
-	}
-	for at < end {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			return
-		}
-		do(p[:i], at)
-		at, p = at+uint64(i)+1, p[i+1:]
 	}
 }
 
@@ -226,10 +122,8 @@ func (h *Hall) step(c *Client) {
 		return
 	}
 	h.eachIn(list[i], k.cursor, func(s said) {
-		if k.wants(c.user, s) {
-			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, kept: true,
-				at: s.at}
-			o.to(c)
+		if k.wants(c, s) {
+			s.own().out("").to(c)
 			c.sent = h.at
 		}
 	})
@@ -240,8 +134,9 @@ func (h *Hall) step(c *Client) {
 }
 
 // wants says whether a message is one that the user has missed.
-func (k *backlog) wants(u *user, s said) bool {
-	if s.command == "TOPIC" || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+func (k *backlog) wants(c *Client, s said) bool {
+	u := c.user
+	if !s.spoken() || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
 	}
 	if k.room == nil {

@@ -62,7 +62,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 				delete(h.held, t.nick)
 			}
 		}
-		u.names, u.inbox, waited = a.names, a.inbox, true
+		u.names, u.inbox, u.talks, waited = a.names, a.inbox, a.talks, true
 		u.joinMarkers(a.read)
 	}
 	u.account = account

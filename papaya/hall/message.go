@@ -22,9 +22,9 @@ func (h *Hall) message(s *session, m *irc.Message) {
 		h.num(c, irc.ERR_NOTEXTTOSEND, ":No text to send")
 		return
 	}
-	tags := ownTags(m.Tags)
+	it := speech{command: m.Command, text: m.Params[1], tags: ownTags(m.Tags)}
 	if !strings.Contains(m.Params[0], ",") {
-		h.messageTo(s, c, m.Command, m.Params[0], m.Params[1], tags)
+		h.messageTo(s, c, m.Params[0], it)
 		return
 	}
 	for i, target := range strings.Split(m.Params[0], ",") {
@@ -33,17 +33,23 @@ func (h *Hall) message(s *session, m *irc.Message) {
 			return
 		}
 		if target != "" {
-			h.messageTo(s, c, m.Command, target, m.Params[1], tags)
+			h.messageTo(s, c, target, it)
 		}
 	}
 }
 
+// A speech is what a user says at once.
+type speech struct {
+	command, text string
+	tags          string // the client's own
+}
+
 // messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
-func (h *Hall) messageTo(s *session, c *Client, command, target, text, tags string) {
+func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	u := s.user
 	if target[0] == '#' {
-		if r := h.writable(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
-			o := h.tell(u, command, r.name, text, tags)
+		if r := h.writable(u, c, target); r != nil && h.fits(u, c, r.name, it) {
+			o := h.tell(u, r.name, it)
 			h.toRoom(r, u, o, 0)
 			h.toOwn(s, o, r, 0)
 		}
@@ -61,11 +67,13 @@ func (h *Hall) messageTo(s *session, c *Client, command, target, text, tags stri
 	if to != nil {
 		target = to.nick
 	}
-	if !h.fits(u, c, command, target, text) {
+	if !h.fits(u, c, target, it) {
 		return
 	}
-	o := h.tell(u, command, target, text, tags)
+	o := h.tell(u, target, it)
+	u.talked(target, o)
 	if to != nil {
+		to.talked(u.nick, o)
 		to.eachClient(func(c *Client) {
 			if !c.waitsFor(nil) {
 				o.apart(c)
@@ -104,8 +112,8 @@ func (h *Hall) writable(u *user, c *Client, target string) *room {
 }
 
 // fits says whether the line is short enough with its source.
-func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
-	if len(":")+len(u.source)+1+len(command)+1+len(target)+2+len(text)+2 <= irc.MaxLine {
+func (h *Hall) fits(u *user, c *Client, target string, it speech) bool {
+	if len(":")+len(u.source)+1+len(it.command)+1+len(target)+2+len(it.text)+2 <= irc.MaxLine {
 		return true
 	}
 	h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long")
@@ -113,19 +121,30 @@ func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
 }
 
 // tell writes a message into the text. The line that it returns is valid until the next call.
-func (h *Hall) tell(u *user, command, target, text, tags string) *out {
-	b := append(h.told.body[:0], ':')
-	b = append(b, u.source...)
+func (h *Hall) tell(u *user, target string, it speech) *out {
+	tags, folded := it.tags, irc.Lower(target)
+	if h.bare {
+		tags = ""
+	}
+	b := appendBody(h.told.body[:0], u.source, it.command, target, it.text)
+	at := h.record(folded, tags, b)
+	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
+		tags: it.tags}
+	return &h.told
+}
+
+// appendBody appends a line from its source to its last word, without its end.
+func appendBody(b []byte, source, command, target, text string) []byte {
+	from := len(b)
+	b = append(b, ':')
+	b = append(b, source...)
 	b = append(b, ' ')
 	b = append(b, command...)
 	b = append(b, ' ')
 	b = append(b, target...)
 	b = append(b, " :"...)
-	b = cut(append(b, text...))
-	at := h.record(irc.Lower(target), b)
-	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
-		tags: tags}
-	return &h.told
+	b = append(b, text...)
+	return b[:from+len(cut(b[from:]))]
 }
 
 // echo sends a session what it has said, if it has requested that.
@@ -218,20 +237,26 @@ func (h *Hall) tagID() string {
 		strconv.FormatUint(h.tagged, 36)
 }
 
-// Refuse answers a line that the log has refused. It returns false if the line is no message; such
-// a line may still be applied.
-func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
-	switch m.Command {
+// Refuse answers an entry that the log has refused, and the line m that it was made of, if there is
+// one. It returns false if the entry is no message; such an entry may still be applied.
+func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
+	command, target, label := m.Command, m.Param(0), m.Tags["label"]
+	switch e.Kind {
+	case Said:
+	default:
+		return false
+	}
+	switch command {
 	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG":
 	default:
 		return false
 	}
-	h.labelled(c, m.Tags["label"], func() {
-		if m.Command == "NOTICE" {
+	h.labelled(c, label, func() {
+		if command == "NOTICE" {
 			return
 		}
-		for target := range strings.SplitSeq(m.Param(0), ",") {
-			h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(target)+" :Cannot send to channel: "+why)
+		for one := range strings.SplitSeq(target, ",") {
+			h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(one)+" :Cannot send to channel: "+why)
 		}
 	})
 	return true

@@ -83,27 +83,26 @@ func loaded(t *testing.T, config Config, state []byte) *Hall {
 	return h
 }
 
-// TestBatchesOfTheOlderFormat: the version before sessions has saved testdata/format2.json on a
-// server, has written the batches of format1-batches.hex after it, and was killed. The text becomes
-// what that version has written, byte for byte. Then the accounts come, by today's rules.
-func TestBatchesOfTheOlderFormat(t *testing.T) {
-	h := upgraded(t, "format2")
-	batches, err := os.ReadFile("testdata/format1-batches.hex")
+// replayed loads a state of an older version, and applies the batches of a format that follow it.
+// The text must become what that version has written.
+func replayed(t *testing.T, state, batches string, format byte) (h *Hall, text []byte) {
+	t.Helper()
+	h = upgraded(t, state)
+	all, err := os.ReadFile("testdata/" + batches + "-batches.hex")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("testdata/format1.log")
-	if err != nil {
+	if text, err = os.ReadFile("testdata/" + batches + ".log"); err != nil {
 		t.Fatal(err)
 	}
 	want, got := string(text[h.At():]), ""
-	for line := range strings.Lines(string(batches)) {
+	for line := range strings.Lines(string(all)) {
 		data, err := hex.DecodeString(strings.TrimSpace(line))
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, rest, err := ReadBatch(data)
-		if err != nil || !b.Old || !h.Begin(b) {
+		if err != nil || b.Format != format || !h.Begin(b) {
 			t.Fatalf("%s: %+v, %v", line, b, err)
 		}
 		for len(rest) > 0 {
@@ -124,6 +123,35 @@ func TestBatchesOfTheOlderFormat(t *testing.T) {
 	if got != want {
 		t.Errorf("the text becomes\n%s\nwant\n%s", got, want)
 	}
+	return h, text
+}
+
+// TestBatchesOfFormat2: the version before has saved testdata/format3.json, and has written the
+// batches of format2-batches.hex after it. It wrote no tags into the text. The text becomes the same
+// by that rule. From then on today's hold.
+func TestBatchesOfFormat2(t *testing.T) {
+	h, text := replayed(t, "format3", "format2", bareFormat)
+	state, err := h.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}, now: h.now}
+	s := &node{name: "a", run: 2, text: memory{bytes.Clone(text)}}
+	s.hall = loaded(t, p.config(s), state)
+	p.halls["a"] = s
+	p.log(s, Entry{}, nil) // the run of the older version has ended
+	script, err := os.ReadFile("testdata/upgrade2.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.play("testdata/upgrade2.script", string(script))
+}
+
+// TestBatchesOfTheOlderFormat: the version before sessions has saved testdata/format2.json on a
+// server, has written the batches of format1-batches.hex after it, and was killed. The text becomes
+// what that version has written, byte for byte. Then the accounts come, by today's rules.
+func TestBatchesOfTheOlderFormat(t *testing.T) {
+	h, text := replayed(t, "format2", "format1", apartFormat)
 	state, err := h.Save()
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +206,8 @@ func TestAStateOfANewerVersion(t *testing.T) {
 
 // FuzzLoad: a damaged state is refused, or what it says can be saved again.
 func FuzzLoad(f *testing.F) {
-	for _, name := range []string{"before-clocks", "format2", "before-clocks-upgraded",
-		"format2-upgraded"} {
+	for _, name := range []string{"before-clocks", "format2", "format3", "before-clocks-upgraded",
+		"format2-upgraded", "format3-upgraded"} {
 		state, err := os.ReadFile("testdata/" + name + ".json")
 		if err != nil {
 			f.Fatal(err)

@@ -17,22 +17,27 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 		p.step(l)
 	}
 	ann := p.people["ann"]
-	for _, c := range []struct{ line, want string }{
-		{"@label=1 PRIVMSG #tea :x",
+	for _, c := range []struct {
+		entry      Entry
+		line, want string
+	}{
+		{Entry{Kind: Said}, "@label=1 PRIVMSG #tea :x",
 			"@label=1 :chat 404 ann #tea :Cannot send to channel: full"},
-		{"@label=2 NOTICE #tea :x", "@label=2 :chat ACK"},
-		{"TOPIC #tea :x", ":chat 404 ann #tea :Cannot send to channel: full"},
-		{"@label=5 MODE #tea +i", ""},
+		{Entry{Kind: Said}, "@label=2 NOTICE #tea :x", "@label=2 :chat ACK"},
+		{Entry{Kind: Said}, "TOPIC #tea :x", ":chat 404 ann #tea :Cannot send to channel: full"},
+		{Entry{Kind: Said}, "@label=5 MODE #tea +i", ""},
+		{Entry{Kind: End}, "@label=6 QUIT", ""},
 	} {
 		m, err := irc.Parse(c.line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.script.Reset()
-		refused := ann.at.hall.Refuse(&ann.Client, &m, "full")
+		refused := ann.at.hall.Refuse(&ann.Client, c.entry, &m, "full")
 		got := strings.TrimPrefix(strings.TrimSpace(p.script.String()), "ann < ")
 		if refused != (c.want != "") || got != c.want {
-			t.Errorf("%q: refused %v with %q; want %q", c.line, refused, got, c.want)
+			t.Errorf("%q, %q: refused %v with %q; want %q", c.line, c.entry.Data, refused, got,
+				c.want)
 		}
 	}
 }

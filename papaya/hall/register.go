@@ -18,6 +18,7 @@ func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 	}
 	var e Entry
 	h.labelled(c, m.Tags["label"], func() { e = h.obey(c, m) })
+	e.Label = m.Tags["label"]
 	if e.Kind == 0 {
 		return Entry{}, false
 	}
@@ -67,12 +68,12 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	case "LS":
 		c.negotiating = c.user == nil
 		_, _ = fmt.Sscan(m.Param(1), &c.version)
-		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version, h.config.Sign != nil && !c.Open))
+		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version, h.withheld(c)))
 	case "LIST":
 		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
 	case "REQ":
 		c.negotiating = c.user == nil
-		caps, ok := c.caps.change(words, h.config.Sign != nil && !c.Open)
+		caps, ok := c.caps.change(words, h.withheld(c))
 		verb := "NAK"
 		if ok {
 			c.caps, verb = caps, "ACK"
@@ -87,12 +88,21 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
+// withheld are the capabilities that a client is not offered, because they need accounts and an
+// encrypted connection.
+func (h *Hall) withheld(c *Client) (not caps) {
+	if h.config.Sign == nil || c.Open {
+		not |= sasl | registration
+	}
+	return not
+}
+
 // offers lists the capabilities for CAP LS. From version 302 on they have values.
-func (h *Hall) offers(version int, accounts bool) string {
+func (h *Hall) offers(version int, withheld caps) string {
 	var out []string
 	for _, n := range capNames {
 		switch {
-		case n.bit&(sasl|registration) != 0 && !accounts:
+		case n.bit&withheld != 0:
 		case n.bit == sasl && version >= 302:
 			out = append(out, "sasl=PLAIN,EXTERNAL")
 		case n.bit == registration && version >= 302:
@@ -115,12 +125,12 @@ func (c caps) String() string {
 }
 
 // change grants all capabilities of a request, or none.
-func (c caps) change(words []string, accounts bool) (caps, bool) {
+func (c caps) change(words []string, withheld caps) (caps, bool) {
 words:
 	for _, w := range words {
 		name, off := strings.CutPrefix(w, "-")
 		for _, n := range capNames {
-			if n.name != name || n.bit&(sasl|registration) != 0 && !accounts {
+			if n.name != name || n.bit&withheld != 0 {
 				continue
 			}
 			if c |= n.bit; off {

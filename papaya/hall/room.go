@@ -302,11 +302,12 @@ func (h *Hall) setTopic(s *session, m *irc.Message) {
 		return
 	}
 	text := truncate(m.Param(1), maxTopic)
-	if !h.fits(u, s.client, "TOPIC", r.name, text) {
+	it := speech{command: "TOPIC", text: text}
+	if !h.fits(u, s.client, r.name, it) {
 		return
 	}
 	r.topic, r.setBy, r.setAt = text, u.source, h.now
-	o := h.tell(u, "TOPIC", r.name, text, "")
+	o := h.tell(u, r.name, it)
 	h.tellAll(r, o)
 }
 

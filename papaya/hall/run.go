@@ -66,9 +66,10 @@ func (s *shared) to(c *Client) {
 	case c.captured != nil:
 		s.o.to(c)
 	default:
-		a := &s.at[c.caps&looks]
+		look := c.caps & looks
+		a := &s.at[look]
 		if a.run == nil {
-			a.run, a.from, a.to = s.runs.add(s.o, c.caps&looks)
+			a.run, a.from, a.to = s.runs.add(s.o, look)
 		}
 		c.sink.Share(a.run, a.from, a.to)
 	}

@@ -45,7 +45,7 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	case c.searching:
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
-		c.searching = true
+		c.searching, c.later = true, true
 		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words,
 			chunks: h.chunksOf(keys), want: want, since: h.since(c, target)})
 	}
@@ -73,11 +73,11 @@ func (q *Query) Run(ctx context.Context, text Text) {
 			break
 		}
 		var here []said
-		linesIn(text.ReadAt, text.Begin(), q.chunks[i], buffer, func(line []byte, at uint64) {
-			if at < q.since || !maybe(line) {
+		messagesIn(text.ReadAt, text.Begin(), q.chunks[i], buffer, func(raw []byte, at uint64) {
+			if at < q.since || !maybe(raw) {
 				return
 			}
-			if s, ok := parseSaid(line, at); ok && q.want(s) && q.match(s) {
+			if s, ok := parseSaid(raw, at); ok && q.want(s) && q.match(s) {
 				here = append(here, s.own())
 			}
 		})
@@ -90,12 +90,17 @@ func (q *Query) Run(ctx context.Context, text Text) {
 
 // match says whether a message contains all words.
 func (q *Query) match(s said) bool {
-	_, text, _ := strings.Cut(string(s.body[1:]), " :")
-	text = strings.ToLower(text)
+	text := strings.ToLower(s.text())
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// prefilter returns a cheap first test: whether a line may contain the words. Lines and words
+// text returns the text of a message.
+func (s said) text() string {
+	_, text, _ := strings.Cut(string(s.body[1:]), " :")
+	return text
+}
+
+// prefilter returns a cheap first test: whether a message in the text may contain the words. Bytes
 // beyond ASCII are left to match.
 func prefilter(words []string) func([]byte) bool {
 	low := make([]byte, 0, 2*irc.MaxLine)
@@ -123,9 +128,8 @@ func (h *Hall) sendHits(c *Client, q *Query) {
 		return
 	}
 	for _, s := range q.hits {
-		_, text, _ := strings.Cut(string(s.body[1:]), " :")
 		nick, _, _ := irc.SplitMask(s.source)
-		h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+middle(q.target)+" <"+nick+"> "+text)
+		h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+middle(q.target)+" <"+nick+"> "+s.text())
 	}
 	if len(q.hits) == 0 {
 		h.say(c, "NOTICE "+c.Nick()+" :nothing was found in "+middle(q.target))

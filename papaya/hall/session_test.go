@@ -19,6 +19,8 @@ var (
 		"CHATHISTORY LATEST ann * 10", "SETNAME :another",
 		"MARKREAD #tea timestamp=2026-11-22T07:20:11.123Z",
 		"MARKREAD ann timestamp=2026-11-22T07:20:12.123Z", "MARKREAD #tea",
+		"CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=2000-01-01T00:00:00Z 9",
+
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ="} // as bob
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",

@@ -40,9 +40,15 @@ type (
 		Apart                           bool `json:",omitempty"`
 		Invisible                       bool `json:",omitempty"`
 		Inbox                           uint64
+		Talks                           []savedTalk      `json:",omitempty"`
 		Names                           []savedTenure    `json:",omitempty"`
 		Read                            map[string]int64 `json:",omitempty"`
 		Sessions                        []savedSession   `json:",omitempty"`
+	}
+	savedTalk struct {
+		Nick raw
+		At   uint64
+		Time int64
 	}
 	savedTenure struct {
 		Nick  raw
@@ -161,6 +167,10 @@ func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
 		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
 		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+	for _, folded := range sorted(u.talks) {
+		t := u.talks[folded]
+		out.Talks = append(out.Talks, savedTalk{raw(t.name), t.at, t.time})
+	}
 	for target, ms := range u.read {
 		if out.Read == nil {
 			out.Read = map[string]int64{}
@@ -256,6 +266,12 @@ func (h *Hall) loadUser(v savedUser) {
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
 		inbox: v.Inbox}
 	u.rename(string(v.Nick))
+	for _, t := range v.Talks {
+		if u.talks == nil {
+			u.talks = map[string]talk{}
+		}
+		u.talks[irc.Lower(string(t.Nick))] = talk{string(t.Nick), t.At, t.Time}
+	}
 	for target, ms := range v.Read {
 		u.joinMarkers(map[string]int64{unkey(target): ms})
 	}

@@ -28,6 +28,7 @@ type user struct {
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
 	names    []tenure         // an account's nicks, in the order in which it got them
+	talks    map[string]talk  // an account's conversations, by folded nick
 	read     map[string]int64 // read markers in milliseconds since 1970, by folded room or nick
 	rooms    []*member
 	sessions []*session // the oldest first

@@ -91,6 +91,7 @@ const (
 type jsonLine struct {
 	ID      string    `json:"id"` // the offset in base 36, which clients see as the msgid
 	Time    time.Time `json:"time"`
+	Tags    string    `json:"tags,omitempty"`
 	From    string    `json:"from"`
 	Source  string    `json:"source"`
 	Command string    `json:"command"`
@@ -115,7 +116,7 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
 			_, err := out.Write(l.Raw)
 			return err
 		}
-		j := jsonLine{ID: ID(l.At), Time: l.Time, From: l.From(), Source: l.Source,
+		j := jsonLine{ID: ID(l.At), Time: l.Time, Tags: l.Tags, From: l.From(), Source: l.Source,
 			Command: l.Command, To: l.To, Text: l.Body}
 		if !utf8.Valid(l.Raw) {
 			j.Raw = l.Raw

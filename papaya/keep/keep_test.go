@@ -114,6 +114,22 @@ func TestExportJSON(t *testing.T) {
 	}
 }
 
+// TestExportOfTags: the tags of a message are exported.
+func TestExportOfTags(t *testing.T) {
+	text := "2026-11-20T07:00:00.000Z @+draft/reply=1m :ann!ann@h PRIVMSG #tea :yes\n" +
+		"2026-11-20T07:00:01.000Z :ann!ann@h PRIVMSG #tea :and no\n"
+	var b strings.Builder
+	n, err := Export(t.Context(), &memory{0, text, 0}, Filter{Rooms: []string{"#tea"}}, AsJSON, &b,
+		noBad(t))
+	want := []string{`"tags":"+draft/reply=1m","from":"ann"`,
+		`"from":"ann","source":"ann!ann@h","command":"PRIVMSG"`}
+	for i, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		if n != len(want) || err != nil || !strings.Contains(l, want[i]) {
+			t.Errorf("%d lines, %v: got %s, want %s", n, err, l, want[i])
+		}
+	}
+}
+
 // TestForeignLines: lines that somebody has added to the file are reported and skipped. A line
 // without an end does not count yet.
 func TestForeignLines(t *testing.T) {
@@ -447,14 +463,19 @@ func FuzzParseLine(f *testing.F) {
 		f.Add([]byte(l))
 	}
 	f.Add([]byte("2026-11-20T07:00:00.000Z :a b c"))
+	f.Add([]byte("2026-11-20T07:00:00.000Z @+a=b;+c :ann!ann@host PRIVMSG #tea :x\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		l, err := parseLine(raw, 7)
 		if err != nil {
 			return
 		}
+		tags := ""
+		if bytes.HasPrefix(raw[len(stamp):], []byte(" @")) {
+			tags = "@" + l.Tags + " "
+		}
 		if l.Source == "" || l.Command == "" || l.To == "" || l.At != 7 ||
-			!strings.HasPrefix(string(raw), l.Time.Format(stamp)+" :"+l.Source+" "+l.Command+" "+
-				l.To) {
+			!strings.HasPrefix(string(raw), l.Time.Format(stamp)+" "+tags+":"+l.Source+" "+
+				l.Command+" "+l.To) {
 			t.Errorf("%q was read as %+v", raw, l)
 		}
 	})

@@ -29,6 +29,7 @@ type Text interface {
 type Line struct {
 	At      uint64 // its offset
 	Time    time.Time
+	Tags    string // the tags of the message, as lines of IRC have them; empty for most
 	Source  string // ann!ann@127.0.0.1
 	Command string // PRIVMSG, NOTICE, TOPIC, ...
 	To      string // a room or a nick
@@ -45,18 +46,22 @@ func (l Line) From() string {
 // stamp is the form of times in the text: UTC, always with milliseconds.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-var errLine = errors.New("expected TIME :SOURCE COMMAND TO :WORDS")
+var errLine = errors.New("expected TIME [@TAGS] :SOURCE COMMAND TO :WORDS")
 
 // parseLine parses a line of the server, including LF.
 func parseLine(raw []byte, at uint64) (Line, error) {
 	l := Line{At: at, Raw: raw}
 	text, ok := strings.CutSuffix(string(raw), "\n")
 	word, rest, found := strings.Cut(text, " ")
+	if strings.HasPrefix(rest, "@") {
+		l.Tags, rest, _ = strings.Cut(rest[1:], " ")
+	}
 	if !ok || !found || !strings.HasPrefix(rest, ":") {
 		return l, errLine
 	}
 	var err error
-	if l.Time, err = time.Parse(stamp, word); err != nil {
+	if l.Time, err = time.Parse(stamp, word); err != nil || len(word) != len(stamp) ||
+		word[len("2006-01-02T15:04:05")] != '.' { // time.Parse takes other forms, too
 		return l, errLine
 	}
 	var head string
@@ -69,7 +74,7 @@ func parseLine(raw []byte, at uint64) (Line, error) {
 	return l, nil
 }
 
-// maxLine is in bytes, more than a line of IRC (512) and its time.
+// maxLine is in bytes, more than a line of IRC (512) with its tags (4096) and its time.
 const maxLine = 16 << 10
 
 // read calls a function with the lines between two offsets. want may skip lines by their bytes,

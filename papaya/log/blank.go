@@ -12,7 +12,7 @@ import (
 // stampLen is in bytes: the time at the beginning of a line, and the blank after it.
 const stampLen = len("2006-01-02T15:04:05.000Z ")
 
-// maxTextLine is in bytes, more than a line of IRC (512) and its time.
+// maxTextLine is in bytes, more than a line of IRC (512) with its tags (4096) and its time.
 const maxTextLine = 16 << 10
 
 // blank returns what replaces a removed line: its time, a dash, and blanks up to the old length.

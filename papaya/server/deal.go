@@ -187,17 +187,21 @@ func (s *server) admit(c *conn, l line) {
 	case c.Signing():
 		c.held = append(c.held, l)
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
-		if s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
-			s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
-			return
+		if !s.doubted(c, hall.Entry{Kind: hall.Said}, &l.Message) {
+			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID,
+				Kind: hall.Said, Data: text(&l.Message)}})
 		}
-		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said,
-			Data: text(&l.Message)}})
 	case c.pending > 0:
 		s.push(item{conn: c, message: l.Message, fault: l.fault})
 	default:
 		s.do(c, l)
 	}
+}
+
+// doubted says whether an entry was refused because the log has not answered for so long.
+func (s *server) doubted(c *conn, e hall.Entry, m *irc.Message) bool {
+	return s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
+		s.hall.Refuse(&c.Client, e, m, "the log does not answer")
 }
 
 // do obeys a line that the log does not need.
@@ -220,7 +224,9 @@ func (s *server) do(c *conn, l line) {
 		}
 		if e, ok := s.hall.Line(&c.Client, &l.Message); ok {
 			c.ending = c.ending || e.Kind == hall.End
-			s.push(item{conn: c, entry: e})
+			if !s.doubted(c, e, &irc.Message{}) {
+				s.push(item{conn: c, entry: e})
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -299,14 +300,14 @@ func (s *server) refuse(items []item, why string) {
 		switch {
 		case i.entry.Kind == 0:
 			s.complete(i)
-		case i.entry.Kind == hall.Said && s.hall.Refuse(&i.conn.Client, &i.message, why):
+		case i.conn != nil && s.hall.Refuse(&i.conn.Client, i.entry, &i.message, why):
 			s.unpend(i.conn)
 		case s.config.Shared:
 			again = append(again, i)
 		default:
 			if !i.done {
 				s.hall.Alone(s.config.Unique, s.run, s.config.Now().UnixMilli())
-				s.hall.Apply(i.entry, &i.message, i.message.Tags["label"])
+				s.hall.Apply(i.entry, said(&i), i.label())
 				s.hall.Lines()
 				s.unpend(i.conn)
 				i.done = true
@@ -362,7 +363,7 @@ func (s *server) apply(sequence uint64) {
 		case i.done:
 		default:
 			if fresh {
-				s.hall.Apply(i.entry, said(i), i.message.Tags["label"])
+				s.hall.Apply(i.entry, said(i), i.label())
 			}
 			s.unpend(i.conn)
 		}
@@ -374,6 +375,9 @@ func (s *server) apply(sequence uint64) {
 	s.hall.Step()
 	s.log.applied = true
 }
+
+// label returns the label of the line that has caused the item.
+func (i *item) label() string { return cmp.Or(i.entry.Label, i.message.Tags["label"]) }
 
 func said(i *item) *irc.Message {
 	if i.entry.Kind == hall.Said {

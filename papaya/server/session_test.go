@@ -163,9 +163,9 @@ func TestAlwaysOn(t *testing.T) {
 	lacks(t, ann.Expect("three"), "two")
 }
 
-// olderData makes a folder as the version before sessions has left it when it was killed: a state,
-// batches after it, and a text that lacks its last lines. Package hall has the files.
-func olderData(t *testing.T) (folder, text string) {
+// olderData makes a folder as an older version has left it when it was killed: a state, batches
+// after it, and a text that lacks its last lines. Package hall has the files.
+func olderData(t *testing.T, state, format string) (folder, text string) {
 	t.Helper()
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("..", "hall", "testdata", name))
@@ -174,7 +174,7 @@ func olderData(t *testing.T) (folder, text string) {
 		}
 		return data
 	}
-	folder, text = t.TempDir(), string(read("format1.log"))
+	folder, text = t.TempDir(), string(read(format+".log"))
 	if err := os.WriteFile(filepath.Join(folder, "log"), []byte(text[:len(text)*2/3]),
 		0o600); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func olderData(t *testing.T) (folder, text string) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	batches := bytes.Fields(read("format1-batches.hex"))
+	batches := bytes.Fields(read(format + "-batches.hex"))
 	for n := -1; n < len(batches); n++ {
 		data := make([]byte, hex.DecodedLen(len(batches[max(n, 0)])))
 		if _, err := hex.Decode(data, batches[max(n, 0)]); err != nil {
@@ -192,7 +192,7 @@ func olderData(t *testing.T) (folder, text string) {
 		}
 		sequence, err := store.Append(t.Context(), data)
 		if err == nil && n < 0 { // the state stands for this one
-			err = store.SaveState(t.Context(), sequence, bytes.TrimSpace(read("format2.json")))
+			err = store.SaveState(t.Context(), sequence, bytes.TrimSpace(read(state+".json")))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -201,19 +201,56 @@ func olderData(t *testing.T) (folder, text string) {
 	return folder, text
 }
 
-// TestDataOfAnOlderVersion starts on the folder of an older version that was killed. The text is
-// what that version has written, and accounts get what they have missed. So it is after a restart.
-func TestDataOfAnOlderVersion(t *testing.T) {
-	folder, text := olderData(t)
-	change := func(c *Config) { c.Accounts, c.Unique = everybody{}, "a" }
-	srv := open(t, folder, change)
-	got, err := os.ReadFile(filepath.Join(folder, "log"))
-	if err != nil || string(got) != text {
-		t.Errorf("the text is\n%s\n%v, want\n%s", got, err, text)
+// readLog returns the text of a server.
+func readLog(t *testing.T, folder string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// openOlder starts a server on the folder of an older version that was killed. The text must be
+// what that version has written.
+func openOlder(t *testing.T, state, format string, change func(*Config)) (srv *instance,
+	folder string) {
+	t.Helper()
+	folder, text := olderData(t, state, format)
+	srv = open(t, folder, change)
+	if got := readLog(t, folder); got != text {
+		t.Errorf("the text is\n%s\nwant\n%s", got, text)
 	}
 	if torn, _ := filepath.Glob(filepath.Join(folder, "log.torn*")); torn != nil {
 		t.Errorf("lines were set aside: %v", torn)
 	}
+	return srv, folder
+}
+
+// TestDataOfTheVersionBefore starts on the folder of the version before tags were in the text.
+func TestDataOfTheVersionBefore(t *testing.T) {
+	srv, folder := openOlder(t, "format3", "format2",
+		func(c *Config) { c.Accounts, c.Unique = everybody{}, "a" })
+	ann := login(srv.connect(), "ann", "ann")
+	ann.Send("JOIN #tea\r\nCAP REQ :message-tags batch draft/chathistory\r\n" +
+		"CHATHISTORY LATEST #tea * 10\r\nPING synced")
+	lines := strings.Join(ann.Expect("PONG chat :synced"), "\n")
+	if !strings.Contains(lines, ":three, with a tag") || !strings.Contains(lines, ":one") {
+		t.Errorf("the history of #tea is\n%s", lines)
+	}
+	ann.Send("@+x=y PRIVMSG #tea :new")
+	ann.Expect("PRIVMSG #tea :new")
+	if text := readLog(t, folder); !strings.Contains(text,
+		" @+x=y :ann!ann@127.0.0.1 PRIVMSG #tea :new\n") {
+		t.Errorf("the text is\n%s", text)
+	}
+}
+
+// TestDataOfAnOlderVersion starts on the folder of the version before sessions. Accounts get what
+// they have missed. So it is after a restart.
+func TestDataOfAnOlderVersion(t *testing.T) {
+	change := func(c *Config) { c.Accounts, c.Unique = everybody{}, "a" }
+	srv, folder := openOlder(t, "format2", "format1", change)
 	ann := login(srv.connect(), "ann", "anna")
 	ann.Send("JOIN #tea\r\nPING synced")
 	missed := strings.Join(ann.Expect("PONG chat :synced"), "\n")

@@ -1,0 +1,154 @@
+package hall
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// A line of the text is TIME :SOURCE COMMAND TARGET :TEXT. Before the source it may have the tags
+// that a client has given its message, as lines of IRC have them.
+
+// stampLen is in bytes: the time of a line, and the blank after it.
+const stampLen = len(clockForm) + 1
+
+// maxStored bounds a message in the text, in bytes.
+const maxStored = stampLen + irc.MaxClientTags + 2*irc.MaxLine
+
+// said is a message in the text.
+type said struct {
+	at      uint64
+	time    int64
+	source  string
+	command string
+	target  string // folded
+	body    []byte // from the colon of the source on
+	tags    string // the client's own
+}
+
+// parseSaid parses a message in the text.
+func parseSaid(line []byte, at uint64) (said, bool) {
+	when, tags, body, ok := parseStored(line)
+	if !ok {
+		return said{}, false
+	}
+	words := strings.SplitN(string(body[1:]), " ", 4)
+	if len(words) < 4 {
+		return said{}, false
+	}
+	return said{at: at, time: when.UnixMilli(), source: words[0], command: words[1],
+		target: irc.Lower(words[2]), body: body, tags: tags}, true
+}
+
+// parseStored cuts a line of the text into its time, its tags, and the rest from the source on.
+func parseStored(line []byte) (when time.Time, tags string, body []byte, ok bool) {
+	clock, body, ok := bytes.Cut(line, []byte(" "))
+	when, err := time.Parse(clockForm, string(clock))
+	if !ok || err != nil {
+		return when, "", nil, false
+	}
+	if len(body) > 0 && body[0] == '@' {
+		var word []byte
+		word, body, _ = bytes.Cut(body[1:], []byte(" "))
+		tags = string(word)
+	}
+	return when, tags, body, len(body) > 0 && body[0] == ':'
+}
+
+func (s said) nick() string {
+	nick, _, _ := irc.SplitMask(s.source)
+	return irc.Lower(nick)
+}
+
+// spoken says whether a user has said the message to others.
+func (s said) spoken() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }
+
+// own copies the message, so that it stays valid.
+func (s said) own() said {
+	s.body = bytes.Clone(s.body)
+	return s
+}
+
+// out returns the message as it is sent, in a batch if its name is not empty. It changes the
+// message, which must be a copy.
+func (s said) out(batch string) *out {
+	return &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true,
+		at: s.at, batch: batch}
+}
+
+// readAt reads the text, including lines that are not written yet.
+func (h *Hall) readAt(p []byte, at uint64) (int, error) {
+	if written := h.at - uint64(len(h.text)); at >= written {
+		if at >= h.at {
+			return 0, io.EOF
+		}
+		return copy(p, h.text[at-written:]), nil
+	}
+	return h.config.Text.ReadAt(p, at)
+}
+
+// fill reads as much of the text from an offset on as there is and as p holds.
+func fill(read func(p []byte, at uint64) (int, error), p []byte, at uint64) []byte {
+	have := 0
+	for have < len(p) {
+		n, err := read(p[have:], at+uint64(have))
+		have += n
+		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	return p[:have]
+}
+
+// eachIn calls do with every message of a chunk whose offset is from or more.
+func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
+	messagesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(text []byte,
+		at uint64) {
+		if at >= from {
+			if s, ok := parseSaid(text, at); ok {
+				do(s)
+			}
+		}
+	})
+}
+
+// chunkBuffer is in bytes: a chunk, the byte before it, and the end of its last message.
+const chunkBuffer = chunkSize + 1 + maxStored
+
+// messagesIn calls do with every message that begins in a chunk of a text, without its last LF. It
+// reads beyond the chunk to the end of the last one.
+func messagesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte,
+	do func(text []byte, at uint64)) {
+	start, end := uint64(n)<<chunkBits, (uint64(n)+1)<<chunkBits
+	// The byte before the chunk tells whether a line begins at its start.
+	inside := start
+	if start > 0 {
+		start--
+	}
+	if start < begin {
+		start, inside = begin, begin
+	}
+	if start >= end {
+		return
+	}
+	p, at := fill(read, buffer[:end-start+uint64(maxStored)], start), start
+	if start < inside {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			return
+		}
+		at, p = at+uint64(i)+1, p[i+1:]
+	}
+	for at < end {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			return
+		}
+		do(p[:i], at)
+		at, p = at+uint64(i)+1, p[i+1:]
+	}
+}
