@@ -55,6 +55,7 @@ func FuzzReadBatch(f *testing.F) {
 		}
 		add(0, Account, "ann\no")
 		add(1, Said, "@+x=y PRIVMSG #tea :three")
+		add(1, Said, "MODE #tea +eIq ~a:ann ~a:* bob")
 		add(1, Said, "NICK eve")
 		add(2, End, "+\nbye")
 		add(1, Order, "forget\nann\nremoved")

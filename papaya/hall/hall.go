@@ -19,7 +19,8 @@ const (
 	maxReal    = 150
 	maxAway    = 300
 	maxTargets = 20
-	maxBans    = 100
+	maxLists   = 100 // masks in all lists of one room
+	maxInvited = 100 // users that are invited to one room
 	maxKey     = 30
 	maxHistory = 200  // messages in one answer to CHATHISTORY
 	maxAbsent  = 10e3 // absent members of one room
@@ -134,18 +135,13 @@ type room struct {
 	modes   map[byte]bool // of i, m, t and n
 	key     string
 	limit   int
-	bans    []ban
+	lists   map[byte][]ban    // b, e, I and q: see list.go
 	rights  map[string]byte   // folded account -> o or v
 	invited map[string]bool   // by user.key
 	here    []*member         // members that are here, in the order of their JOIN
 	clients []*Client         // their clients on this server
 	absent  map[string]uint64 // marks of the members that are not here, by user.key
 	runs    runs
-}
-
-type ban struct {
-	mask, by string
-	at       int64
 }
 
 // A member's mark is the offset of the text up to which the user has received the room's messages.

@@ -104,7 +104,7 @@ func (h *Hall) writable(u *user, c *Client, target string) *room {
 	case m == nil:
 		h.num(c, irc.ERR_CANNOTSENDTOCHAN, target+" :Cannot send to channel")
 		return nil
-	case r.modes['m'] && !m.op && !m.voice, !m.op && !m.voice && r.banned(u):
+	case !m.op && !m.voice && (r.modes['m'] || r.silenced(u)):
 		h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel")
 		return nil
 	}

@@ -1,7 +1,6 @@
 package hall
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -9,16 +8,16 @@ import (
 )
 
 // asksMode says whether a MODE is a question: for a user's own modes or another's, a room's modes,
-// or its bans.
+// or its lists.
 func asksMode(h *Hall, m *irc.Message) bool {
 	word := strings.TrimLeft(m.Param(1), "+")
 	if room := m.Param(0) != "" && m.Param(0)[0] == '#'; !room {
 		return len(m.Params) == 1 || h.nicks[irc.Lower(m.Param(0))] == nil
 	}
-	return len(m.Params) == 1 || len(m.Params) == 2 && (word == "b" || word == "")
+	return len(m.Params) == 1 || len(m.Params) == 2 && (word == "" || asksList(word))
 }
 
-// mode answers MODE questions: the modes of a room or of the user, and bans.
+// mode answers MODE questions: the modes of a room or of the user, and lists.
 func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	target := m.Param(0)
 	if target == "" || target[0] != '#' {
@@ -36,14 +35,10 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	switch {
 	case r == nil || r.hidden() && in == nil:
 		h.num(c, irc.ERR_NOSUCHCHANNEL, middle(target)+" :No such channel")
-	case len(m.Params) > 1 && in == nil:
+	case strings.Trim(m.Param(1), "+") != "" && in == nil:
 		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
-	case len(m.Params) > 1:
-		for _, b := range r.bans {
-			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000,
-				10))
-		}
-		h.num(c, irc.RPL_ENDOFBANLIST, r.name+" :End of channel ban list")
+	case strings.Trim(m.Param(1), "+") != "":
+		h.sendLists(c, r, strings.TrimLeft(m.Param(1), "+"))
 	default:
 		h.num(c, irc.RPL_CHANNELMODEIS, r.name+" "+r.modeLine(in != nil))
 		h.num(c, irc.RPL_CREATIONTIME, r.name+" "+strconv.FormatInt(r.created/1000, 10))
@@ -158,13 +153,15 @@ func (h *Hall) setMode(s *session, m *irc.Message) {
 			h.setKey(r, sign, next(), &done)
 		case 'l':
 			setLimit(r, sign, next, &done)
-		case 'b':
-			h.setBan(s, r, sign, next(), &done)
 		case 'o', 'v':
 			h.setRight(s, r, sign, letter, next(), &done)
 		default:
-			h.num(s.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
-				" :is unknown mode char to me")
+			if !h.hasList(letter) {
+				h.num(s.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
+					" :is unknown mode char to me")
+				continue
+			}
+			h.setList(s, r, sign, letter, next(), &done)
 		}
 	}
 	if done.letters != "" {
@@ -196,26 +193,6 @@ func setLimit(r *room, sign byte, next func() string, done *change) {
 		r.limit = n
 		done.add('+', 'l', strconv.Itoa(n))
 	}
-}
-
-func (h *Hall) setBan(s *session, r *room, sign byte, word string, done *change) {
-	if word == "" || strings.ContainsAny(word, " ") {
-		return
-	}
-	mask := irc.FullMask(truncate(word, 100))
-	at := slices.IndexFunc(r.bans, func(b ban) bool { return irc.Lower(b.mask) == irc.Lower(mask) })
-	switch {
-	case sign == '-' && at >= 0:
-		r.bans = slices.Delete(r.bans, at, at+1)
-	case sign == '+' && at < 0 && len(r.bans) >= maxBans:
-		h.num(s.client, irc.ERR_BANLISTFULL, r.name+" "+mask+" :Channel ban list is full")
-		return
-	case sign == '+' && at < 0:
-		r.bans = append(r.bans, ban{mask: mask, by: s.user.nick, at: h.now})
-	default:
-		return
-	}
-	done.add(sign, 'b', mask)
 }
 
 // setRight makes a member operator or gives it voice. An account keeps the right.

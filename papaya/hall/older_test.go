@@ -127,8 +127,9 @@ func replayed(t *testing.T, state, batches string, format byte) (h *Hall, text [
 }
 
 // TestBatchesOfFormat2: the version before has saved testdata/format3.json, and has written the
-// batches of format2-batches.hex after it. It wrote no tags into the text. The text becomes the same
-// by that rule. From then on today's hold.
+// batches of format2-batches.hex after it. It wrote no tags into the text, knew only one of the
+// lists of a room, and a founder's room ended with its last member. The text becomes the same by
+// those rules. From then on today's hold.
 func TestBatchesOfFormat2(t *testing.T) {
 	h, text := replayed(t, "format3", "format2", bareFormat)
 	state, err := h.Save()

@@ -26,15 +26,6 @@ func (u *user) in(r *room) *member {
 	return nil
 }
 
-func (r *room) banned(u *user) bool {
-	for _, b := range r.bans {
-		if irc.Match(b.mask, u.source) {
-			return true
-		}
-	}
-	return false
-}
-
 // hidden says whether users outside must not see the room: it is secret, or they may not join it as
 // they are.
 func (r *room) hidden() bool { return r.modes['i'] || r.modes['s'] || r.key != "" }
@@ -72,8 +63,7 @@ func (h *Hall) joinOne(s *session, name, key string) {
 		return
 	}
 	if r == nil {
-		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{},
-			rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]uint64{}}
+		r = newRoom(name, h.now, h.at)
 		if u.account != "" {
 			r.founder = irc.Lower(u.account)
 			r.modes['n'], r.modes['t'] = true, true
@@ -121,6 +111,12 @@ func (r *room) returning(u *user) (returns bool, mark uint64) {
 	return returns, mark
 }
 
+func newRoom(name string, now int64, since uint64) *room {
+	return &room{name: name, created: now, since: since, modes: map[byte]bool{},
+		lists: map[byte][]ban{}, rights: map[string]byte{}, invited: map[string]bool{},
+		absent: map[string]uint64{}}
+}
+
 // describe sends a client what it needs to know of a room that it has come to.
 func (h *Hall) describe(c *Client, r *room) {
 	if r.topic != "" {
@@ -142,7 +138,7 @@ func (h *Hall) joinError(r *room, m *member, key string) (number, why string) {
 	case r.banned(m.user) && !invited:
 		return irc.ERR_BANNEDFROMCHAN, "+b"
 	case returns && m.user.lasting(): // a guest may be another one of that nick
-	case r.modes['i'] && !invited:
+	case r.modes['i'] && !invited && !r.listed('I', m.user):
 		return irc.ERR_INVITEONLYCHAN, "+i"
 	case r.key != "" && r.key != key && !invited:
 		return irc.ERR_BADCHANNELKEY, "+k"
@@ -386,7 +382,7 @@ func (h *Hall) invite(s *session, m *irc.Message) {
 		return
 	}
 	// Only an operator's invitation opens what operators have closed: modes, key and bans.
-	if in.op && len(r.invited) < maxBans {
+	if in.op && len(r.invited) < maxInvited {
 		r.invited[to.key()] = true
 	}
 	h.num(s.client, irc.RPL_INVITING, to.nick+" "+r.name)

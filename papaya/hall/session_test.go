@@ -19,6 +19,7 @@ var (
 		"CHATHISTORY LATEST ann * 10", "SETNAME :another",
 		"MARKREAD #tea timestamp=2026-11-22T07:20:11.123Z",
 		"MARKREAD ann timestamp=2026-11-22T07:20:12.123Z", "MARKREAD #tea",
+		"MODE #tea +q-o ~a:bob ann",
 		"CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=2000-01-01T00:00:00Z 9",
 
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ="} // as bob

@@ -75,6 +75,9 @@ type (
 		Key          raw               `json:",omitempty"`
 		Limit        int               `json:",omitempty"`
 		Bans         []savedBan        `json:",omitempty"`
+		Excepts      []savedBan        `json:",omitempty"`
+		Invexes      []savedBan        `json:",omitempty"`
+		Quiets       []savedBan        `json:",omitempty"`
 		Rights       map[string]raw    `json:",omitempty"`
 		Invited      map[string]bool   `json:",omitempty"` // by user.key
 		Here         []savedMember     `json:",omitempty"`
@@ -196,8 +199,10 @@ func (r *room) save() savedRoom {
 			out.Modes += raw(letter)
 		}
 	}
-	for _, b := range r.bans {
-		out.Bans = append(out.Bans, savedBan{raw(b.mask), raw(b.by), b.at})
+	for letter, list := range out.lists() {
+		for _, b := range r.lists[letter] {
+			*list = append(*list, savedBan{raw(b.mask), raw(b.by), b.at})
+		}
 	}
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
@@ -212,6 +217,11 @@ func (r *room) save() savedRoom {
 		out.Absent[key(who)] = mark
 	}
 	return out
+}
+
+// lists are the lists of a room by their letters.
+func (v *savedRoom) lists() map[byte]*[]savedBan {
+	return map[byte]*[]savedBan{'b': &v.Bans, 'e': &v.Excepts, 'I': &v.Invexes, 'q': &v.Quiets}
 }
 
 // Load makes a hall from a saved state.
@@ -303,19 +313,20 @@ func (h *Hall) loadUser(v savedUser) {
 }
 
 func (h *Hall) load(v savedRoom) error {
-	r := &room{name: string(v.Name), created: v.Created, founder: string(v.Founder), since: v.Since,
-		topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key),
-		limit: v.Limit,
-		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{},
-		absent: map[string]uint64{}}
+	r := newRoom(string(v.Name), v.Created, v.Since)
+	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
+	r.key, r.limit = string(v.Key), v.Limit
+	r.founder = string(v.Founder)
 	for who := range v.Invited {
 		r.invited[unkey(who)] = true
 	}
 	for _, letter := range []byte(v.Modes) {
 		r.modes[letter] = true
 	}
-	for _, b := range v.Bans {
-		r.bans = append(r.bans, ban{string(b.Mask), string(b.By), b.At})
+	for letter, list := range v.lists() {
+		for _, b := range *list {
+			r.lists[letter] = append(r.lists[letter], ban{string(b.Mask), string(b.By), b.At})
+		}
 	}
 	for account, right := range v.Rights {
 		if right == "" {
