@@ -167,6 +167,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
+		Redact:        func() time.Duration { return d.settings.Load().Redact },
 		Accounts:      authenticator{d}, Enter: d.enter, Say: d.say, Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Unread: c.Unread, Rooms: c.Rooms},

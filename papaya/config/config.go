@@ -59,6 +59,7 @@ type Config struct {
 
 	Keep      time.Duration
 	KeepRooms []string
+	Redact    time.Duration // 0: at any age
 
 	NATS   []string
 	Member string

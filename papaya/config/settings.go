@@ -167,6 +167,10 @@ var settings = []setting{
 	{"history", "rooms", []any{}, func(c *Config) any { return &c.KeepRooms }, plain,
 		each(checkRoom), true,
 		"Rooms whose messages are removed sooner, with the age: \"#tea 7d\"."},
+	{"history", "redact", "1d", func(c *Config) any { return &c.Redact }, plain,
+		within(0, 100*365*day), true,
+		"The age up to which users may remove their own messages: \"1d\", \"forever\". " +
+			"Operators of a room may remove its messages at any age."},
 
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS

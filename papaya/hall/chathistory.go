@@ -127,7 +127,7 @@ func (h *Hall) between(keys []string, from, to bound, limit int, want func(said)
 // readable returns the lists of the index that have messages to a target, and a filter for them. It
 // returns nil if the client may not read them.
 func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
-	folded := irc.Lower(target)
+	folded, redacts := irc.Lower(target), c.caps&redaction != 0
 	if strings.HasPrefix(target, "#") {
 		r := h.rooms[folded]
 		if c.user.in(r) == nil {
@@ -135,7 +135,7 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 		}
 		since := r.since
 		return []string{folded}, func(s said) bool {
-			return s.at >= since && s.target == folded && s.spoken()
+			return s.at >= since && s.target == folded && s.shown(redacts)
 		}
 	}
 	u := c.user
@@ -144,7 +144,7 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	}
 	names := slices.Clone(u.names) // a search reads them in another goroutine
 	return append(u.ownNicks(), folded), func(s said) bool {
-		return s.spoken() && (hadNick(names, s.target, s.at) && s.nick() == folded ||
+		return s.shown(redacts) && (hadNick(names, s.target, s.at) && s.nick() == folded ||
 			s.target == folded && hadNick(names, s.nick(), s.at))
 	}
 }

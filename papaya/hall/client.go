@@ -110,6 +110,7 @@ const (
 	registration
 	userhostInNames
 	readMarker
+	redaction
 
 	looks = serverTime | messageTags | accountTag
 )
@@ -122,7 +123,8 @@ var capNames = []struct {
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
-	{"draft/chathistory", chathistory}, {"draft/read-marker", readMarker},
+	{"draft/chathistory", chathistory}, {"draft/message-redaction", redaction},
+	{"draft/read-marker", readMarker},
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},

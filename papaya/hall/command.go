@@ -71,6 +71,7 @@ func init() {
 		"TIME":        {ask: (*Hall).time},
 		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},
 		"SEARCH":      {words: 2, ask: (*Hall).search},
+		"REDACT":      {words: 2, ask: (*Hall).redact},
 	}
 }
 

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
 // ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a crash; [lose a], where
 // a declares all others lost; [add b], a new server; [always on], for Config.AlwaysOn; [order VERB
-// WORDS], an administrator's order on the first server; [text], the text of the first
+// WORDS], an administrator's order on the first server; [later 1h]; [text], the text of the first
 // server. {TEXT} is the msgid of the last message that begins with a text. After each line all
 // servers must have the same state, and the same text.
 func TestConversations(t *testing.T) {
@@ -97,6 +97,16 @@ func (m *memory) ReadAt(p []byte, at uint64) (int, error) {
 	return copy(p, m.lines[at:]), nil
 }
 
+// erase puts blanks in the place of whole lines.
+func (m *memory) erase(s Span) {
+	part := m.lines[s.At:][:s.Size]
+	for i := range part {
+		if part[i] != '\n' {
+			part[i] = ' '
+		}
+	}
+}
+
 // A person is a client and its sink.
 type person struct {
 	Client
@@ -153,6 +163,7 @@ func (p *cluster) config(s *node) Config {
 		Sign: signs{s}, Created: time.Unix(0, 0),
 		Password: func() (string, bool) { return "", false },
 		AlwaysOn: func() bool { return p.always },
+		Redact:   func() time.Duration { return time.Hour },
 		Search: func(c *Client, q *Query) {
 			q.Run(context.Background(), &s.text)
 			s.hall.Found(c, q)
@@ -212,6 +223,9 @@ func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 			p.t.Fatalf("%s: lines begin at %d, not at %d", name, at, len(o.text.lines))
 		}
 		o.text.lines = append(o.text.lines, lines...)
+		for _, s := range o.hall.Removed() {
+			o.text.erase(s)
+		}
 		for n := 0; n < 100 && o.hall.Step() > 0; n++ { // a slow client stays behind
 		}
 	}
@@ -308,6 +322,13 @@ func (p *cluster) direct(words []string) {
 		return
 	case "always":
 		p.always = true
+		return
+	case "later":
+		d, err := time.ParseDuration(name[0])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.now += d.Milliseconds()
 		return
 	case "text":
 		for l := range bytes.Lines(p.halls["a"].text.lines) {

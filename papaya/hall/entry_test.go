@@ -55,6 +55,7 @@ func FuzzReadBatch(f *testing.F) {
 		}
 		add(0, Account, "ann\no")
 		add(1, Said, "@+x=y PRIVMSG #tea :three")
+		add(1, Redact, "#tea\n0 60 1 0\nwhy")
 		add(1, Said, "MODE #tea +eIq ~a:ann ~a:* bob")
 		add(1, Said, "NICK eve")
 		add(2, End, "+\nbye")

@@ -44,6 +44,8 @@ type Config struct {
 	// ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Redact is the age up to which users may remove their own messages; 0: any age. nil: any age.
+	Redact func() time.Duration
 
 	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
@@ -78,6 +80,7 @@ type Hall struct {
 	from    origin // the server and run that wrote the batch
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	bare    bool   // the batch is of a version that wrote no tags into the text
+	removed []Span // what the batch has removed from the text
 	servers map[string]*peer
 	rooms   map[string]*room // by folded name
 
@@ -312,6 +315,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Oper:
 		if s != nil {
 			h.giveRole(s.user, string(e.Data))
+		}
+	case Redact:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.applyRedact(s, e.Data) })
 		}
 	}
 }

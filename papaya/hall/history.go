@@ -136,7 +136,7 @@ func (h *Hall) step(c *Client) {
 // wants says whether a message is one that the user has missed.
 func (k *backlog) wants(c *Client, s said) bool {
 	u := c.user
-	if !s.spoken() || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+	if !s.shown(c.caps&redaction != 0) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
 	}
 	if k.room == nil {

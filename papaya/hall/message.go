@@ -242,21 +242,27 @@ func (h *Hall) tagID() string {
 func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 	command, target, label := m.Command, m.Param(0), m.Tags["label"]
 	switch e.Kind {
+	case Redact:
+		command, label = "REDACT", e.Label
+		target, _, _ = strings.Cut(string(e.Data), "\n")
 	case Said:
 	default:
 		return false
 	}
 	switch command {
-	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG":
+	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG", "REDACT":
 	default:
 		return false
 	}
 	h.labelled(c, label, func() {
-		if command == "NOTICE" {
-			return
-		}
-		for one := range strings.SplitSeq(target, ",") {
-			h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(one)+" :Cannot send to channel: "+why)
+		switch command {
+		case "NOTICE":
+		case "REDACT":
+			h.fail(c, command, "TEMPORARILY_UNAVAILABLE", middle(target), "The log says: "+why)
+		default:
+			for one := range strings.SplitSeq(target, ",") {
+				h.num(c, irc.ERR_CANNOTSENDTOCHAN, middle(one)+" :Cannot send to channel: "+why)
+			}
 		}
 	})
 	return true

@@ -194,6 +194,7 @@ func (h *Hall) changeNick(u *user, nick string) {
 		return
 	}
 	h.nicks[after] = u
+	u.nickAt = h.at
 	if u.lasting() {
 		h.settle(u)
 		h.came(u)

@@ -88,11 +88,15 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// withheld are the capabilities that a client is not offered, because they need accounts and an
-// encrypted connection.
+// withheld are the capabilities that a client is not offered: those that need accounts and an
+// encrypted connection, and redaction where the small protocol holds, by which no line of the text
+// is ever overwritten.
 func (h *Hall) withheld(c *Client) (not caps) {
 	if h.config.Sign == nil || c.Open {
 		not |= sasl | registration
+	}
+	if !h.full() {
+		not |= redaction
 	}
 	return not
 }

@@ -77,7 +77,7 @@ func (q *Query) Run(ctx context.Context, text Text) {
 			if at < q.since || !maybe(raw) {
 				return
 			}
-			if s, ok := parseSaid(raw, at); ok && q.want(s) && q.match(s) {
+			if s, ok := parseSaid(raw, at); ok && s.spoken() && q.want(s) && q.match(s) {
 				here = append(here, s.own())
 			}
 		})
@@ -147,6 +147,10 @@ func (h *Hall) Found(c *Client, q *Query) {
 			h.fail(c, "SEARCH", "INVALID_TARGET", middle(q.target), "You may not read that")
 			return
 		}
+		q.hits = slices.DeleteFunc(q.hits, func(s said) bool { // it was removed meanwhile
+			_, _, there := h.messageAt(s.at)
+			return !there
+		})
 		h.sendHits(c, q)
 		switch {
 		case q.short:

@@ -40,6 +40,7 @@ type (
 		Apart                           bool `json:",omitempty"`
 		Invisible                       bool `json:",omitempty"`
 		Inbox                           uint64
+		NickAt                          uint64           `json:",omitempty"`
 		Talks                           []savedTalk      `json:",omitempty"`
 		Names                           []savedTenure    `json:",omitempty"`
 		Read                            map[string]int64 `json:",omitempty"`
@@ -170,6 +171,9 @@ func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
 		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
 		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+	if !u.lasting() {
+		out.NickAt = u.nickAt
+	}
 	for _, folded := range sorted(u.talks) {
 		t := u.talks[folded]
 		out.Talks = append(out.Talks, savedTalk{raw(t.name), t.at, t.time})
@@ -274,7 +278,7 @@ func (h *Hall) loadUser(v savedUser) {
 	u := &user{name: string(v.Name), host: string(v.Host), real: string(v.Real),
 		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
-		inbox: v.Inbox}
+		inbox: v.Inbox, nickAt: v.NickAt}
 	u.rename(string(v.Nick))
 	for _, t := range v.Talks {
 		if u.talks == nil {

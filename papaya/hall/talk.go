@@ -48,7 +48,8 @@ func (h *Hall) talks(c *Client, from, to bound) (all []talk) {
 	}
 	for _, in := range c.user.rooms {
 		keys, want := h.readable(c, in.room.name)
-		for _, s := range h.backward(keys, first, last, 1, want) {
+		for _, s := range h.backward(keys, first, last, 1,
+			func(s said) bool { return s.spoken() && want(s) }) {
 			add(talk{in.room.name, s.at, s.time})
 		}
 	}

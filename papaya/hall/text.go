@@ -64,6 +64,10 @@ func (s said) nick() string {
 	return irc.Lower(nick)
 }
 
+// shown says whether a client sees the message in histories: what users have said, and if the
+// client knows redactions, what they have removed.
+func (s said) shown(redacts bool) bool { return s.spoken() || redacts && s.command == "REDACT" }
+
 // spoken says whether a user has said the message to others.
 func (s said) spoken() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }
 
@@ -151,4 +155,29 @@ func messagesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uin
 		do(p[:i], at)
 		at, p = at+uint64(i)+1, p[i+1:]
 	}
+}
+
+// messageAt returns the message that begins at an offset, and its size in the text.
+func (h *Hall) messageAt(at uint64) (s said, size int, ok bool) {
+	begin := h.config.Text.Begin()
+	if at < begin || at >= h.at {
+		return said{}, 0, false
+	}
+	from := at
+	if at > begin {
+		from-- // a line begins behind the end of another
+	}
+	p := fill(h.readAt, make([]byte, maxStored+1), from)
+	if from < at {
+		if len(p) == 0 || p[0] != '\n' {
+			return said{}, 0, false
+		}
+		p = p[1:]
+	}
+	end := bytes.IndexByte(p, '\n')
+	if end < 0 {
+		return said{}, 0, false
+	}
+	s, ok = parseSaid(p[:end], at)
+	return s, end + 1, ok
 }

@@ -8,6 +8,26 @@ import (
 
 const stampOfTests = "2026-11-22T07:20:11.123Z "
 
+// TestMessageAt: only the beginning of a message is the place of one, whatever its text says.
+func TestMessageAt(t *testing.T) {
+	line := stampOfTests + ":ann!ann@host PRIVMSG #tea :one"
+	fake := line + " " + line
+	tagged := stampOfTests + "@+x=y :ann!ann@host PRIVMSG #tea :two"
+	whole := fake + "\n" + tagged + "\n" + line + "\n"
+	h := New(Config{Text: &memory{[]byte(whole)}}, uint64(len(whole)))
+	for at := range whole {
+		s, size, ok := h.messageAt(uint64(at))
+		want := map[int]int{0: len(fake) + 1, len(fake) + 1: len(tagged) + 1,
+			len(fake+tagged) + 2: len(line) + 1}[at]
+		if ok != (want > 0) || size != want && ok {
+			t.Errorf("at %d: %v, a message of %d bytes, %+v; want %d bytes", at, ok, size, s, want)
+		}
+	}
+	if _, _, ok := h.messageAt(uint64(len(whole))); ok {
+		t.Error("there is a message behind the end")
+	}
+}
+
 // FuzzParseSaid: a message that is written into the text is read as it was said, and any bytes are
 // a message or none.
 func FuzzParseSaid(f *testing.F) {
@@ -27,11 +47,22 @@ func FuzzParseSaid(f *testing.F) {
 		h.Begin(Batch{Server: "a", Run: 1, Number: 1, Time: 1e12})
 		u := &user{nick: "ann", source: "ann!ann@host"}
 		h.tell(u, "#tea", speech{"PRIVMSG", one, tags})
-		_, stored := h.Lines()
-		s, ok := parseSaid(bytes.TrimSuffix(stored, []byte("\n")), 0)
-		if !ok || s.tags != tags || s.text() != one ||
+		s, size, ok := h.messageAt(0)
+		if !ok || uint64(size) != h.at || s.tags != tags || s.text() != one ||
 			s.time != 1e12 || s.source != u.source || s.target != "#tea" {
 			t.Errorf("%q with %q is read as %+v, %v", one, tags, s, ok)
+		}
+	})
+}
+
+// FuzzRedacted: no line but a redaction removes a message.
+func FuzzRedacted(f *testing.F) {
+	f.Add([]byte(stampOfTests + ":ann!ann@host REDACT #tea 1m :why"))
+	f.Add([]byte(stampOfTests + ":ann!ann@host REDACT #tea 1m"))
+	f.Add([]byte(stampOfTests + ":ann!ann@host PRIVMSG #tea :REDACT #tea 0"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if _, ok := Redacted(line); ok && !bytes.Contains(line, []byte(" REDACT ")) {
+			t.Errorf("%q removes a message", line)
 		}
 	})
 }

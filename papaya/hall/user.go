@@ -28,6 +28,7 @@ type user struct {
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
 	names    []tenure         // an account's nicks, in the order in which it got them
+	nickAt   uint64           // the offset from which on a guest has its nick
 	talks    map[string]talk  // an account's conversations, by folded nick
 	read     map[string]int64 // read markers in milliseconds since 1970, by folded room or nick
 	rooms    []*member
@@ -102,6 +103,7 @@ func (h *Hall) accountUser(account, nick string) *user {
 // appear shows a user under a nick, which nobody else has.
 func (h *Hall) appear(u *user, nick string) {
 	u.rename(nick)
+	u.nickAt = h.at
 	h.nicks[irc.Lower(nick)] = u
 	if u.lasting() {
 		h.settle(u)

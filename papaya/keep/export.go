@@ -96,6 +96,7 @@ type jsonLine struct {
 	Source  string    `json:"source"`
 	Command string    `json:"command"`
 	To      string    `json:"to"`
+	Of      string    `json:"of,omitempty"` // the id of the message that REDACT has removed
 	Text    string    `json:"text"`
 	Raw     []byte    `json:"raw,omitempty"`
 }
@@ -117,7 +118,7 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
 			return err
 		}
 		j := jsonLine{ID: ID(l.At), Time: l.Time, Tags: l.Tags, From: l.From(), Source: l.Source,
-			Command: l.Command, To: l.To, Text: l.Body}
+			Command: l.Command, To: l.To, Of: l.Of, Text: l.Body}
 		if !utf8.Valid(l.Raw) {
 			j.Raw = l.Raw
 		}

@@ -31,8 +31,9 @@ type Line struct {
 	Time    time.Time
 	Tags    string // the tags of the message, as lines of IRC have them; empty for most
 	Source  string // ann!ann@127.0.0.1
-	Command string // PRIVMSG, NOTICE, TOPIC, ...
+	Command string // PRIVMSG, NOTICE, TOPIC, REDACT
 	To      string // a room or a nick
+	Of      string // the msgid of the message that REDACT has removed
 	Body    string
 	Raw     []byte // including LF
 }
@@ -71,6 +72,9 @@ func parseLine(raw []byte, at uint64) (Line, error) {
 		return l, errLine
 	}
 	l.Source, l.Command, l.To = part[0], part[1], part[2]
+	if len(part) > 3 {
+		l.Of = part[3]
+	}
 	return l, nil
 }
 

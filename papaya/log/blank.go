@@ -34,7 +34,7 @@ func IsBlank(line []byte) bool {
 }
 
 // sameLines says whether the file has the lines of the stream, except those that were removed from
-// it.
+// it. A crash may have left a line of which only a part was.
 func sameLines(have, want []byte) bool {
 	for len(have) > 0 && len(have) == len(want) {
 		i := bytes.IndexByte(have, '\n') + 1
@@ -42,7 +42,7 @@ func sameLines(have, want []byte) bool {
 			i = len(have)
 		}
 		if !bytes.Equal(have[:i], want[:i]) &&
-			!(want[i-1] == '\n' && bytes.Equal(have[:i], blank(want[:i]))) {
+			!(want[i-1] == '\n' && isBetween(have[:i], want[:i], blank(want[:i]))) {
 			return false
 		}
 		have, want = have[i:], want[i:]
@@ -50,14 +50,23 @@ func sameLines(have, want []byte) bool {
 	return len(have) == len(want)
 }
 
+// isBetween says whether each byte of a line is that of one of two others.
+func isBetween(line, one, other []byte) bool {
+	for i, b := range line {
+		if b != one[i] && b != other[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // Blank removes the lines that choose selects, and returns their number. The other lines keep their
 // offsets. It writes a new file and then renames it. Readers see the old file or the new one, and a
 // writer waits only while the lines are copied that were added in the meantime. Cut must not be
 // called at the same time.
 func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err error) {
-	t.mu.RLock()
-	old, begin, size := t.file, t.begin, t.size
-	t.mu.RUnlock()
+	old, begin, size := t.startCopy()
+	defer t.endCopy()
 	path := t.path() + ".new"
 	fresh, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -82,6 +91,9 @@ func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err
 		return removed, errors.New("removing lines: the log was changed meanwhile")
 	}
 	if _, err := io.Copy(fresh, io.NewSectionReader(old, size, t.size-size)); err != nil {
+		return removed, err
+	}
+	if err := t.eraseCopied(path, begin); err != nil {
 		return removed, err
 	}
 	if err := fresh.Sync(); err != nil {

@@ -20,9 +20,8 @@ import (
 // the new one, and a writer waits only while the lines are copied that were added in the meantime.
 // Blank must not be called at the same time.
 func (t *Text) Cut(before uint64) error {
-	t.mu.RLock()
-	old, begin, size := t.file, t.begin, t.size
-	t.mu.RUnlock()
+	old, begin, size := t.startCopy()
+	defer t.endCopy()
 	if before <= begin || before > begin+uint64(size) {
 		return nil
 	}
@@ -33,12 +32,14 @@ func (t *Text) Cut(before uint64) error {
 	t.testStep("new")
 	from := int64(before - begin)
 	if err = copyPart(fresh, old, from, size-from); err == nil {
+		t.testStep("writing")
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.file != old || t.begin != begin || t.size < size {
 			err = errors.New("cutting the log: it was changed meanwhile")
 		} else {
-			err = copyPart(fresh, old, size, t.size-size)
+			err = errors.Join(copyPart(fresh, old, size, t.size-size),
+				t.eraseCopied(t.path()+".new", before), fresh.Sync())
 		}
 	}
 	if err = errors.Join(err, fresh.Close()); err == nil {

@@ -25,6 +25,10 @@ type Text struct {
 	size    int64  // of the file
 	pending []byte // lines that could not be written yet; they follow the end of the file
 
+	copying  bool   // Cut or Blank makes a copy of the file
+	erased   []span // what was erased since it has begun
+	unerased []span // what could not be erased yet
+
 	step func(string) // set by a test, which ends the process in it
 }
 
@@ -271,6 +275,7 @@ func (t *Text) Ready() error {
 	if err := t.sameFile(); err != nil {
 		return err
 	}
+	t.eraseAgain()
 	return t.flush(nil)
 }
 

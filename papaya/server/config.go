@@ -58,6 +58,8 @@ type Config struct {
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
+	Redact func() time.Duration
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
 	// Say counts the lines of an account, or of an address without an account. It returns how long

@@ -372,8 +372,18 @@ func (s *server) apply(sequence uint64) {
 	if err := s.config.Text.Write(at, lines); err != nil {
 		s.config.Logger.Error("lines of the log wait to be written to the text", "reason", err)
 	}
+	s.erase(s.hall.Removed())
 	s.hall.Step()
 	s.log.applied = true
+}
+
+// erase removes messages from the text that users have removed.
+func (s *server) erase(spans []hall.Span) {
+	for _, p := range spans {
+		if err := s.config.Text.Erase(p.At, p.Size); err != nil {
+			s.config.Logger.Error("a message waits to be removed from the text", "reason", err)
+		}
+	}
 }
 
 // label returns the label of the line that has caused the item.

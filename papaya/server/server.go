@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -202,6 +203,19 @@ func (s *server) fetch(ctx context.Context) {
 			return
 		}
 		have = at + uint64(len(lines))
+		s.eraseFetched(lines)
+	}
+}
+
+// eraseFetched removes messages from the text of this server that users have removed while it was
+// away.
+func (s *server) eraseFetched(lines []byte) {
+	for line := range bytes.Lines(lines) {
+		if at, ok := hall.Redacted(bytes.TrimSuffix(line, []byte("\n"))); ok {
+			if span, there := s.hall.SpanAt(at); there {
+				s.erase([]hall.Span{span})
+			}
+		}
 	}
 }
 
@@ -224,7 +238,9 @@ func (s *server) replay(sequence uint64, data []byte) error {
 		s.hall.Apply(e, nil, "")
 	}
 	at, lines := s.hall.Lines()
-	return s.config.Text.Write(at, lines)
+	err = s.config.Text.Write(at, lines)
+	s.erase(s.hall.Removed())
+	return err
 }
 
 func (s *server) hallConfig() hall.Config {
@@ -240,6 +256,7 @@ func (s *server) hallConfig() hall.Config {
 	}
 	config.Search = s.search
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
+	config.Redact = s.config.Redact
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}

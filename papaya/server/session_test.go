@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -201,16 +202,6 @@ func olderData(t *testing.T, state, format string) (folder, text string) {
 	return folder, text
 }
 
-// readLog returns the text of a server.
-func readLog(t *testing.T, folder string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // openOlder starts a server on the folder of an older version that was killed. The text must be
 // what that version has written.
 func openOlder(t *testing.T, state, format string, change func(*Config)) (srv *instance,
@@ -227,20 +218,24 @@ func openOlder(t *testing.T, state, format string, change func(*Config)) (srv *i
 	return srv, folder
 }
 
-// TestDataOfTheVersionBefore starts on the folder of the version before tags were in the text.
+// TestDataOfTheVersionBefore starts on the folder of the version before tags were in the text. A
+// message of that version can be removed.
 func TestDataOfTheVersionBefore(t *testing.T) {
 	srv, folder := openOlder(t, "format3", "format2",
 		func(c *Config) { c.Accounts, c.Unique = everybody{}, "a" })
 	ann := login(srv.connect(), "ann", "ann")
-	ann.Send("JOIN #tea\r\nCAP REQ :message-tags batch draft/chathistory\r\n" +
-		"CHATHISTORY LATEST #tea * 10\r\nPING synced")
+	ann.Send("JOIN #tea\r\nCAP REQ :message-tags batch draft/chathistory " +
+		"draft/message-redaction\r\nCHATHISTORY LATEST #tea * 10\r\nPING synced")
 	lines := strings.Join(ann.Expect("PONG chat :synced"), "\n")
-	if !strings.Contains(lines, ":three, with a tag") || !strings.Contains(lines, ":one") {
-		t.Errorf("the history of #tea is\n%s", lines)
+	said := regexp.MustCompile(`msgid=(\w+) :\S+ PRIVMSG #tea :three, with a tag`)
+	id := said.FindStringSubmatch(lines)
+	if id == nil || !strings.Contains(lines, ":one") {
+		t.Fatalf("the history of #tea is\n%s", lines)
 	}
-	ann.Send("@+x=y PRIVMSG #tea :new")
-	ann.Expect("PRIVMSG #tea :new")
-	if text := readLog(t, folder); !strings.Contains(text,
+	ann.Send("@+x=y PRIVMSG #tea :new\r\nREDACT #tea %s", id[1])
+	ann.Expect("REDACT #tea " + id[1])
+	text := readLog(t, folder)
+	if strings.Contains(text, "three, with a tag") || !strings.Contains(text,
 		" @+x=y :ann!ann@127.0.0.1 PRIVMSG #tea :new\n") {
 		t.Errorf("the text is\n%s", text)
 	}

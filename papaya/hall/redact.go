@@ -1,0 +1,177 @@
+package hall
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// Users may remove messages (draft/message-redaction of IRCv3): their own for some time, and
+// operators of a room those of the room. The server of the client checks that in the text, which
+// may differ on other servers where old messages were removed. The log then has an entry that all
+// servers obey without reading: the message's place in the text becomes blank, and a line REDACT
+// says who has removed it. Clients that know redactions are told now, or when they come.
+
+// A Span is a part of the text, in whole lines.
+type Span struct {
+	At   uint64
+	Size int
+}
+
+// Removed returns the parts of the text that were removed since the last call.
+func (h *Hall) Removed() []Span {
+	spans := h.removed
+	h.removed = nil
+	return spans
+}
+
+// Redacted returns the msgid of the message that a line of the text has removed, as an offset.
+// line has no LF.
+func Redacted(line []byte) (at uint64, ok bool) {
+	s, ok := parseSaid(line, 0)
+	if !ok || s.command != "REDACT" {
+		return 0, false
+	}
+	words := strings.Fields(string(s.body))
+	if len(words) < 4 {
+		return 0, false
+	}
+	return parseMsgid(words[3])
+}
+
+// SpanAt returns the part of the text with the message at an offset.
+func (h *Hall) SpanAt(at uint64) (Span, bool) {
+	_, size, ok := h.messageAt(at)
+	return Span{at, size}, ok
+}
+
+// parseMsgid parses a msgid of a message in the text, in the form of appendMsgid only.
+func parseMsgid(id string) (at uint64, ok bool) {
+	at, err := strconv.ParseUint(id, 36, 64)
+	return at, err == nil && string(appendMsgid(nil, at)) == id
+}
+
+// redact answers REDACT, or returns the entry that removes the message.
+func (h *Hall) redact(c *Client, m *irc.Message) Entry {
+	target, id, u := m.Param(0), m.Param(1), c.user
+	if !h.full() { // there, no line of the text is ever overwritten
+		h.num(c, irc.ERR_UNKNOWNCOMMAND, m.Command+" :Unknown command")
+		return Entry{}
+	}
+	why := func(code, words, text string) Entry {
+		h.fail(c, "REDACT", code, words, text)
+		return Entry{}
+	}
+	room := h.rooms[irc.Lower(target)]
+	in := u.in(room)
+	var want func(said) bool
+	switch {
+	case !irc.IsRoom(target) && !irc.IsNick(target), irc.IsRoom(target) && in == nil:
+		return why("INVALID_TARGET", middle(target), "You cannot remove messages there")
+	case u.lasting() || in != nil:
+		_, want = h.readable(c, target)
+	default: // a guest's conversation has no history, but the guest knows what it has said
+		want = func(s said) bool { return u.wrote(s) && s.target == irc.Lower(target) }
+	}
+	at, ok := parseMsgid(id)
+	s, size := said{}, 0
+	if ok {
+		s, size, ok = h.messageAt(at)
+	}
+	words := target + " " + middle(id)
+	if !ok || !s.spoken() || !want(s) {
+		return why("UNKNOWN_MSGID", words, "There is no such message, or not any more")
+	}
+	window := time.Duration(0)
+	switch operator := in != nil && in.op; {
+	case operator:
+	case !u.wrote(s):
+		return why("REDACT_FORBIDDEN", words, "You cannot remove the messages of others")
+	case h.config.Redact != nil:
+		window = h.config.Redact()
+	}
+	c.later = true
+	return Entry{Kind: Redact, Data: fmt.Appendf(nil, "%s\n%s %d %d %d\n%s", target, id, size,
+		s.time, int64(window.Seconds()), truncate(m.Param(2), maxTopic))}
+}
+
+// redacted is the second line of the entry: the place and time of the message, and for how many
+// seconds its author may remove it. 0 is for ever. The time of the log is known when the entry is
+// in it.
+type redacted struct {
+	id           string
+	size         int
+	time, window int64
+}
+
+func parseRedacted(line string) (r redacted, span Span, ok bool) {
+	n, err := fmt.Sscanf(line, "%s %d %d %d", &r.id, &r.size, &r.time, &r.window)
+	at, known := parseMsgid(r.id)
+	return r, Span{at, r.size}, n == 4 && err == nil && known && r.size > 0 && r.size <= maxStored
+}
+
+// wrote says whether a message is the user's own. A guest's nick may have had other users before.
+func (u *user) wrote(s said) bool {
+	if u.lasting() {
+		return hadNick(u.names, s.nick(), s.at)
+	}
+	return s.nick() == irc.Lower(u.nick) && s.at >= u.nickAt
+}
+
+// applyRedact removes a message from the text, and tells those who could read it.
+func (h *Hall) applyRedact(s *session, data []byte) {
+	word := append(strings.SplitN(string(data), "\n", 3), "", "", "")
+	target, why, u := word[0], word[2], s.user
+	it, span, ok := parseRedacted(word[1])
+	if !ok || span.At >= h.at || uint64(span.Size) > h.at-span.At ||
+		!irc.IsRoom(target) && !irc.IsNick(target) {
+		return // another program has logged it
+	}
+	r := h.rooms[irc.Lower(target)]
+	switch {
+	case r != nil && u.in(r) != nil:
+		target = r.name
+	case irc.IsRoom(target):
+		return // the user has left meanwhile
+	}
+	if it.window > 0 && h.now-it.time > it.window*1000 {
+		h.fail(s.client, "REDACT", "REDACT_WINDOW_EXPIRED", fmt.Sprint(target, " ", it.id, " ",
+			it.window), "The message is too old")
+		return
+	}
+	h.removed = append(h.removed, span)
+	rest := "REDACT " + target + " " + it.id
+	if why != "" {
+		rest += " :" + why
+	}
+	o := h.newOut(u, rest)
+	o.kept = true
+	o.at = h.record(irc.Lower(target), "", o.body[:len(o.body)-len("\r\n")])
+	if r != nil {
+		h.toRoom(r, u, o, redaction)
+		h.toOwn(s, o, r, redaction)
+		return
+	}
+	to := h.holder(irc.Lower(target))
+	if to != nil && to != u && to.hadNick(irc.Lower(target), span.At) {
+		to.eachClient(func(c *Client) {
+			if c.caps&redaction != 0 && !c.waitsFor(nil) {
+				o.to(c)
+				c.sent = h.at
+			}
+		})
+	}
+	h.toOwn(s, o, nil, redaction)
+}
+
+// hadNick says whether a user had a nick at an offset of the text, so that messages to it are the
+// user's.
+func (u *user) hadNick(folded string, at uint64) bool {
+	if u.lasting() {
+		return u.isOwn(folded, at)
+	}
+	return folded == irc.Lower(u.nick) && at >= u.nickAt
+}
