@@ -54,6 +54,7 @@ type Client struct {
 	captured         *[][]byte // replies to a labelled line
 	later            bool      // the reply to that line comes later, with its label
 	searching        bool      // a search is running
+	gathered         *gathered // the lines of a message that the client is sending
 	watched          map[string]bool
 }
 
@@ -92,9 +93,10 @@ func (c *Client) Nick() string {
 type caps uint32
 
 const (
-	serverTime caps = 1 << iota // the first three change the form of a line
+	serverTime caps = 1 << iota // the first four change the form of a line
 	messageTags
 	accountTag
+	multiline
 	inBatch
 	echoMessage
 	labeledResponse
@@ -112,7 +114,7 @@ const (
 	readMarker
 	redaction
 
-	looks = serverTime | messageTags | accountTag
+	looks = serverTime | messageTags | accountTag | multiline
 )
 
 // capNames are in the order of CAP LS.
@@ -124,7 +126,7 @@ var capNames = []struct {
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
 	{"draft/chathistory", chathistory}, {"draft/message-redaction", redaction},
-	{"draft/read-marker", readMarker},
+	{"draft/multiline", multiline}, {"draft/read-marker", readMarker},
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
@@ -210,7 +212,7 @@ func (h *Hall) forget(c *Client) {
 	delete(h.clients, c.ID)
 	delete(h.behind, c)
 	h.unwatchAll(c)
-	c.backlogs = nil
+	c.backlogs, c.gathered = nil, nil
 }
 
 // labelled runs the command of a labelled line and sends the replies with the label. No reply
@@ -243,11 +245,13 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 		name := h.batchName()
 		c.write([]byte("@" + tag + " :" + h.config.Name + " BATCH +" + name +
 			" labeled-response\r\n"))
-		for _, l := range lines {
-			if !bytes.HasPrefix(l, []byte("@batch=")) {
-				l = tagged("batch="+name, l)
+		for _, several := range lines {
+			for l := range bytes.Lines(several) { // a message of several lines is a batch, too
+				if !bytes.HasPrefix(l, []byte("@batch=")) {
+					l = tagged("batch="+name, l)
+				}
+				c.write(l)
 			}
-			c.write(l)
 		}
 		c.write([]byte(":" + h.config.Name + " BATCH -" + name + "\r\n"))
 	}

@@ -121,7 +121,9 @@ func (p *person) Write(l []byte) {
 	if text, ok := strings.CutPrefix(string(l), "PING :"); ok {
 		p.ping = strings.TrimSpace(text)
 	}
-	fmt.Fprintf(&p.cluster.script, "%s < %s\n", p.name, strings.TrimSuffix(string(l), "\r\n"))
+	for line := range strings.Lines(string(l)) { // of a message of several lines
+		fmt.Fprintf(&p.cluster.script, "%s < %s\n", p.name, strings.TrimSuffix(line, "\r\n"))
+	}
 }
 
 func (p *person) Share(r *Run, from, to int) { p.Write(r.Part(from, to)) }

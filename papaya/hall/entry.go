@@ -17,6 +17,7 @@ const (
 	Marks   = 'M' // the client has confirmed messages
 	Account = 'A' // the client has logged in: its account, role and + as in Enter
 	Oper    = 'P' // the client has the role of an account: the account and the role
+	Lines   = 'L' // the client has said several lines as one message: see multiline.go
 	Redact  = 'D' // the client has removed a message: see redact.go
 	Gone    = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number

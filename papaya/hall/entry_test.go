@@ -54,6 +54,7 @@ func FuzzReadBatch(f *testing.F) {
 			add(uint64(id), Said, "JOIN #tea")
 		}
 		add(0, Account, "ann\no")
+		add(1, Lines, "@+x=y PRIVMSG #tea :one\n-two\n+and more")
 		add(1, Said, "@+x=y PRIVMSG #tea :three")
 		add(1, Redact, "#tea\n0 60 1 0\nwhy")
 		add(1, Said, "MODE #tea +eIq ~a:ann ~a:* bob")

@@ -316,6 +316,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 		if s != nil {
 			h.giveRole(s.user, string(e.Data))
 		}
+	case Lines:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.sayLines(s, e.Data) })
+		}
 	case Redact:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyRedact(s, e.Data) })

@@ -38,10 +38,11 @@ func (h *Hall) message(s *session, m *irc.Message) {
 	}
 }
 
-// A speech is what a user says at once.
+// A speech is what a user says at once. A message of several lines has the others in more.
 type speech struct {
 	command, text string
 	tags          string // the client's own
+	more          []spoken
 }
 
 // messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
@@ -111,9 +112,13 @@ func (h *Hall) writable(u *user, c *Client, target string) *room {
 	return r
 }
 
-// fits says whether the line is short enough with its source.
+// fits says whether each line is short enough with its source.
 func (h *Hall) fits(u *user, c *Client, target string, it speech) bool {
-	if len(":")+len(u.source)+1+len(it.command)+1+len(target)+2+len(it.text)+2 <= irc.MaxLine {
+	longest := len(it.text)
+	for _, l := range it.more {
+		longest = max(longest, len(l.text))
+	}
+	if len(":")+len(u.source)+1+len(it.command)+1+len(target)+2+longest+2 <= irc.MaxLine {
 		return true
 	}
 	h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long")
@@ -130,6 +135,15 @@ func (h *Hall) tell(u *user, target string, it speech) *out {
 	at := h.record(folded, tags, b)
 	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
 		tags: it.tags}
+	for _, l := range it.more {
+		tag := moreTag
+		if l.same {
+			tag = sameTag
+		}
+		b := appendBody(nil, u.source, it.command, target, l.text)
+		h.record(folded, tag, b)
+		h.told.more = append(h.told.more, joined{append(b, '\r', '\n'), l.same})
+	}
 	return &h.told
 }
 
@@ -242,6 +256,9 @@ func (h *Hall) tagID() string {
 func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 	command, target, label := m.Command, m.Param(0), m.Tags["label"]
 	switch e.Kind {
+	case Lines:
+		first, _ := parseLines(e.Data)
+		command, target, label = first.Command, first.Param(0), e.Label
 	case Redact:
 		command, label = "REDACT", e.Label
 		target, _, _ = strings.Cut(string(e.Data), "\n")

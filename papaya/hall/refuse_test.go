@@ -25,6 +25,8 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 			"@label=1 :chat 404 ann #tea :Cannot send to channel: full"},
 		{Entry{Kind: Said}, "@label=2 NOTICE #tea :x", "@label=2 :chat ACK"},
 		{Entry{Kind: Said}, "TOPIC #tea :x", ":chat 404 ann #tea :Cannot send to channel: full"},
+		{Entry{Kind: Lines, Data: []byte("PRIVMSG #den :x\n-y"), Label: "3"}, "X",
+			"@label=3 :chat 404 ann #den :Cannot send to channel: full"},
 		{Entry{Kind: Redact, Data: []byte("#den\n0 9 1 0\n"), Label: "4"}, "X",
 			"@label=4 :chat FAIL REDACT TEMPORARILY_UNAVAILABLE #den :The log says: full"},
 		{Entry{Kind: Said}, "@label=5 MODE #tea +i", ""},

@@ -17,8 +17,12 @@ func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 		return Entry{}, false
 	}
 	var e Entry
-	h.labelled(c, m.Tags["label"], func() { e = h.obey(c, m) })
-	e.Label = m.Tags["label"]
+	if c.user != nil && c.gathers(m) {
+		e = h.gather(c, m)
+	} else {
+		h.labelled(c, m.Tags["label"], func() { e = h.obey(c, m) })
+		e.Label = m.Tags["label"]
+	}
 	if e.Kind == 0 {
 		return Entry{}, false
 	}
@@ -28,7 +32,7 @@ func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 
 // Logged says whether a line changes what others see, so that it must go through the log.
 func (h *Hall) Logged(c *Client, m *irc.Message) bool {
-	if c.user == nil {
+	if c.user == nil || c.gathers(m) {
 		return false
 	}
 	cmd := command(m.Command)
@@ -111,6 +115,9 @@ func (h *Hall) offers(version int, withheld caps) string {
 			out = append(out, "sasl=PLAIN,EXTERNAL")
 		case n.bit == registration && version >= 302:
 			out = append(out, n.name+"=before-connect,custom-account-name")
+		case n.bit == multiline && version >= 302:
+			out = append(out, fmt.Sprintf("%s=max-bytes=%d,max-lines=%d", n.name, maxLinesBytes,
+				maxLines))
 		default:
 			out = append(out, n.name)
 		}

@@ -29,7 +29,7 @@ type runs struct {
 	each  [looks + 1]*Run
 }
 
-// add appends a line to the run of a form.
+// add appends a line, or a message of several lines, to the run of a form.
 func (r *runs) add(o *out, look caps) (run *Run, from, to int) {
 	run = r.each[look]
 	if run == nil || len(run.lines) > maxRun {
@@ -66,7 +66,7 @@ func (s *shared) to(c *Client) {
 	case c.captured != nil:
 		s.o.to(c)
 	default:
-		look := c.caps & looks
+		look := s.o.look(c)
 		a := &s.at[look]
 		if a.run == nil {
 			a.run, a.from, a.to = s.runs.add(s.o, look)

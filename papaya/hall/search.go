@@ -94,9 +94,16 @@ func (q *Query) match(s said) bool {
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// text returns the text of a message.
+// text returns the text of a message, with all of its lines.
 func (s said) text() string {
 	_, text, _ := strings.Cut(string(s.body[1:]), " :")
+	for _, l := range s.more {
+		_, more, _ := strings.Cut(string(l.body[1:]), " :")
+		if !l.same {
+			text += "\n"
+		}
+		text += more
+	}
 	return text
 }
 
@@ -105,6 +112,9 @@ func (s said) text() string {
 func prefilter(words []string) func([]byte) bool {
 	low := make([]byte, 0, 2*irc.MaxLine)
 	return func(line []byte) bool {
+		if bytes.Contains(line, []byte("@"+sameTag)) {
+			return true // a word may begin in one line and end in the next
+		}
 		low = low[:0]
 		for _, b := range line {
 			if b >= utf8.RuneSelf {
@@ -129,7 +139,10 @@ func (h *Hall) sendHits(c *Client, q *Query) {
 	}
 	for _, s := range q.hits {
 		nick, _, _ := irc.SplitMask(s.source)
-		h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+middle(q.target)+" <"+nick+"> "+s.text())
+		for l := range strings.Lines(s.text()) {
+			h.say(c, "NOTICE "+c.Nick()+" :"+clock(s.time)+" "+middle(q.target)+" <"+nick+"> "+
+				strings.TrimSuffix(l, "\n"))
+		}
 	}
 	if len(q.hits) == 0 {
 		h.say(c, "NOTICE "+c.Nick()+" :nothing was found in "+middle(q.target))

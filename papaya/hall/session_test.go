@@ -19,10 +19,11 @@ var (
 		"CHATHISTORY LATEST ann * 10", "SETNAME :another",
 		"MARKREAD #tea timestamp=2026-11-22T07:20:11.123Z",
 		"MARKREAD ann timestamp=2026-11-22T07:20:12.123Z", "MARKREAD #tea",
-		"CAP REQ :batch draft/message-redaction",
+		"CAP REQ :draft/multiline batch draft/message-redaction",
 		"MODE #tea +q-o ~a:bob ann",
 		"CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=2000-01-01T00:00:00Z 9",
-		"REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
+		"BATCH +1 draft/multiline #tea\n@batch=1 PRIVMSG #tea :one\n@batch=1 PRIVMSG #tea :two\n" +
+			"BATCH -1", "REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ="} // as bob
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",

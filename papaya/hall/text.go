@@ -10,14 +10,22 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A line of the text is TIME :SOURCE COMMAND TARGET :TEXT. Before the source it may have the tags
-// that a client has given its message, as lines of IRC have them.
+// A line of the text is TIME :SOURCE COMMAND TARGET :TEXT. Before the source it may have tags, as
+// lines of IRC have them: those that a client has given its message, or one of the next two, which
+// no client can give. They mark the second and later lines of a message of several lines, which
+// follow the first at once and have its time.
+const (
+	moreTag = "draft/multiline"
+	sameTag = "draft/multiline-concat" // the text goes on without the end of a line
+)
 
 // stampLen is in bytes: the time of a line, and the blank after it.
 const stampLen = len(clockForm) + 1
 
-// maxStored bounds a message in the text, in bytes.
-const maxStored = stampLen + irc.MaxClientTags + 2*irc.MaxLine
+// maxStored bounds a message in the text, in bytes: its tags, and for each of its lines the time,
+// a tag, and a line of IRC without the text, which is bounded for all of them together.
+const maxStored = irc.MaxClientTags + maxLinesBytes +
+	maxLines*(stampLen+len("@"+sameTag+" ")+irc.MaxLine/2) + irc.MaxLine
 
 // said is a message in the text.
 type said struct {
@@ -25,13 +33,15 @@ type said struct {
 	time    int64
 	source  string
 	command string
-	target  string // folded
-	body    []byte // from the colon of the source on
-	tags    string // the client's own
+	target  string   // folded
+	body    []byte   // from the colon of the source on
+	more    []joined // its other lines
+	tags    string   // the client's own
 }
 
-// parseSaid parses a message in the text.
-func parseSaid(line []byte, at uint64) (said, bool) {
+// parseSaid parses a message in the text, whose lines are separated by LF.
+func parseSaid(text []byte, at uint64) (said, bool) {
+	line, rest, several := bytes.Cut(text, []byte("\n"))
 	when, tags, body, ok := parseStored(line)
 	if !ok {
 		return said{}, false
@@ -40,8 +50,17 @@ func parseSaid(line []byte, at uint64) (said, bool) {
 	if len(words) < 4 {
 		return said{}, false
 	}
-	return said{at: at, time: when.UnixMilli(), source: words[0], command: words[1],
-		target: irc.Lower(words[2]), body: body, tags: tags}, true
+	s := said{at: at, time: when.UnixMilli(), source: words[0], command: words[1],
+		target: irc.Lower(words[2]), body: body, tags: tags}
+	for several {
+		line, rest, several = bytes.Cut(rest, []byte("\n"))
+		_, tag, body, ok := parseStored(line)
+		if !ok {
+			return said{}, false
+		}
+		s.more = append(s.more, joined{body, tag == sameTag})
+	}
+	return s, true
 }
 
 // parseStored cuts a line of the text into its time, its tags, and the rest from the source on.
@@ -74,14 +93,23 @@ func (s said) spoken() bool { return s.command == "PRIVMSG" || s.command == "NOT
 // own copies the message, so that it stays valid.
 func (s said) own() said {
 	s.body = bytes.Clone(s.body)
+	more := s.more
+	s.more = nil
+	for _, l := range more {
+		s.more = append(s.more, joined{bytes.Clone(l.body), l.same})
+	}
 	return s
 }
 
 // out returns the message as it is sent, in a batch if its name is not empty. It changes the
 // message, which must be a copy.
 func (s said) out(batch string) *out {
-	return &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true,
-		at: s.at, batch: batch}
+	o := &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true, at: s.at,
+		batch: batch, more: s.more}
+	for i := range o.more {
+		o.more[i].body = append(o.more[i].body, '\r', '\n')
+	}
+	return o
 }
 
 // readAt reads the text, including lines that are not written yet.
@@ -140,21 +168,50 @@ func messagesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uin
 		return
 	}
 	p, at := fill(read, buffer[:end-start+uint64(maxStored)], start), start
-	if start < inside {
+	skip := func() bool {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			return
+			return false
 		}
 		at, p = at+uint64(i)+1, p[i+1:]
+		return true
+	}
+	if start < inside && !skip() {
+		return
+	}
+	for isMore(p) { // of a message that begins before the chunk
+		if !skip() {
+			return
+		}
 	}
 	for at < end {
-		i := bytes.IndexByte(p, '\n')
+		i := messageEnd(p)
 		if i < 0 {
 			return
 		}
 		do(p[:i], at)
 		at, p = at+uint64(i)+1, p[i+1:]
 	}
+}
+
+// isMore says whether a line of the text belongs to the message before it.
+func isMore(line []byte) bool {
+	return len(line) > stampLen && line[stampLen-1] == ' ' &&
+		bytes.HasPrefix(line[stampLen:], []byte("@"+moreTag))
+}
+
+// messageEnd returns the place of the LF that ends the message at the beginning of a text, with all
+// of its lines; -1 if there is none.
+func messageEnd(p []byte) int {
+	end := bytes.IndexByte(p, '\n')
+	for end >= 0 && isMore(p[end+1:]) {
+		i := bytes.IndexByte(p[end+1:], '\n')
+		if i < 0 {
+			break
+		}
+		end += 1 + i
+	}
+	return end
 }
 
 // messageAt returns the message that begins at an offset, and its size in the text.
@@ -174,8 +231,8 @@ func (h *Hall) messageAt(at uint64) (s said, size int, ok bool) {
 		}
 		p = p[1:]
 	}
-	end := bytes.IndexByte(p, '\n')
-	if end < 0 {
+	end := messageEnd(p)
+	if end < 0 || isMore(p) {
 		return said{}, 0, false
 	}
 	s, ok = parseSaid(p[:end], at)

@@ -117,11 +117,13 @@ func TestExportJSON(t *testing.T) {
 // TestExportOfTags: the tags of a message are exported, and what a redaction has removed.
 func TestExportOfTags(t *testing.T) {
 	text := "2026-11-20T07:00:00.000Z @+draft/reply=1m :ann!ann@h PRIVMSG #tea :yes\n" +
+		"2026-11-20T07:00:00.000Z @draft/multiline :ann!ann@h PRIVMSG #tea :and no\n" +
 		"2026-11-20T07:00:01.000Z :ann!ann@h REDACT #tea 1m :spam\n"
 	var b strings.Builder
 	n, err := Export(t.Context(), &memory{0, text, 0}, Filter{Rooms: []string{"#tea"}}, AsJSON, &b,
 		noBad(t))
 	want := []string{`"tags":"+draft/reply=1m","from":"ann"`,
+		`"tags":"draft/multiline","from":"ann"`,
 		`"command":"REDACT","to":"#tea","of":"1m","text":"spam"`}
 	for i, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		if n != len(want) || err != nil || !strings.Contains(l, want[i]) {

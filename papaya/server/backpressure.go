@@ -49,7 +49,7 @@ func (s *server) admitLines() (n, size int) {
 	var ready, wait []item
 	logged := false
 	for _, i := range s.log.queue {
-		if i.conn != nil && (held[i.conn] || i.entry.Kind == hall.Said && reaches(&i.message, to)) {
+		if i.conn != nil && (held[i.conn] || reaches(&i, to)) {
 			held[i.conn] = true // its later lines wait too, to stay in order
 			i.came = s.now
 			wait = append(wait, i)
@@ -100,9 +100,15 @@ func (s *server) slowTargets() (to map[string]bool, size int) {
 	return to, size
 }
 
-// reaches says whether a message is for one of the names.
-func reaches(m *irc.Message, to map[string]bool) bool {
-	switch m.Command {
+// reaches says whether an item is a message for one of the names.
+func reaches(i *item, to map[string]bool) bool {
+	if i.entry.Kind == hall.Lines {
+		return to[irc.Lower(hall.LinesTarget(i.entry))]
+	}
+	if i.entry.Kind != hall.Said {
+		return false
+	}
+	switch m := i.message; m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":
 		for name := range strings.SplitSeq(m.Param(0), ",") {
 			if to[irc.Lower(name)] {

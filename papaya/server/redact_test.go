@@ -70,14 +70,15 @@ func TestRedaction(t *testing.T) {
 func TestRedactionAfterACrash(t *testing.T) {
 	folder := t.TempDir()
 	const at = "2001-09-09T01:46:40.000Z "
-	line := at + ":ann!ann@host PRIVMSG #tea :a secret\n"
+	line := at + ":ann!ann@host PRIVMSG #tea :a secret\n" + at +
+		"@draft/multiline :ann!ann@host PRIVMSG #tea :of two lines\n"
 	rest := at + ":ann!ann@host NOTICE #tea :and more\n"
 	data := hall.AppendBatch(nil, hall.Batch{Server: "chat", Run: 1, Number: 1, Time: 1e12})
 	for _, e := range []struct {
 		kind  byte
 		words string
 	}{{hall.Enter, "ann\nann\nhost\nAnn\nann\n-"}, {hall.Said, "JOIN #tea"},
-		{hall.Said, "PRIVMSG #tea :a secret"},
+		{hall.Lines, "PRIVMSG #tea :a secret\n-of two lines"},
 		{hall.Said, "NOTICE #tea :and more"},
 		{hall.Redact, fmt.Sprintf("#tea\n0 %d 1000000000000 0\n", len(line))}} {
 		data = hall.AppendEntry(data, hall.Entry{Client: 1, Kind: e.kind, Data: []byte(e.words)})
@@ -97,8 +98,9 @@ func TestRedactionAfterACrash(t *testing.T) {
 	open(t, folder, func(c *Config) { c.Accounts = everybody{} })
 	text := readLog(t, folder)
 	lines := strings.SplitAfter(text, "\n")
-	if len(lines) != 4 || !log.IsBlank([]byte(lines[0])) || lines[1] != rest ||
-		lines[2] != at+":ann!ann@host REDACT #tea 0\n" || len(lines[0]) != len(line) {
+	if len(lines) != 5 || !log.IsBlank([]byte(lines[0])) || !log.IsBlank([]byte(lines[1])) ||
+		lines[2] != rest || lines[3] != at+":ann!ann@host REDACT #tea 0\n" ||
+		len(lines[0]+lines[1]) != len(line) {
 		t.Errorf("the text is\n%s", text)
 	}
 	if torn, _ := filepath.Glob(filepath.Join(folder, "log.torn*")); torn != nil {
