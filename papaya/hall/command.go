@@ -72,6 +72,8 @@ func init() {
 		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},
 		"SEARCH":      {words: 2, ask: (*Hall).search},
 		"REDACT":      {words: 2, ask: (*Hall).redact},
+		"CS":          {ask: (*Hall).chanServ},
+		"CHANSERV":    {ask: (*Hall).chanServ},
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	Oper    = 'P' // the client has the role of an account: the account and the role
 	Lines   = 'L' // the client has said several lines as one message: see multiline.go
 	Redact  = 'D' // the client has removed a message: see redact.go
+	Founder = 'C' // the client has changed whose a room is: see founder.go
 	Gone    = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
 	// of the order.

@@ -57,6 +57,8 @@ func FuzzReadBatch(f *testing.F) {
 		add(1, Lines, "@+x=y PRIVMSG #tea :one\n-two\n+and more")
 		add(1, Said, "@+x=y PRIVMSG #tea :three")
 		add(1, Redact, "#tea\n0 60 1 0\nwhy")
+		add(1, Founder, "TRANSFER\n#tea\nann")
+		add(1, Founder, "DROP\n#tea\n")
 		add(1, Said, "MODE #tea +eIq ~a:ann ~a:* bob")
 		add(1, Said, "NICK eve")
 		add(2, End, "+\nbye")

@@ -102,6 +102,7 @@ type Hall struct {
 	batchNumber uint64             // numbers the batches of the log
 	shared      []*room            // rooms that have runs of the current batch
 	told        out                // the message that is being sent; one at a time
+	founded     map[string]int     // how many rooms each folded account has founded
 	tagged      uint64             // numbers the TAGMSG of one batch
 
 	// This server's own memory, which is not saved.
@@ -138,6 +139,7 @@ type room struct {
 	modes   map[byte]bool // of i, m, t and n
 	key     string
 	limit   int
+	offered string            // the folded account that the founder offers the room to
 	lists   map[byte][]ban    // b, e, I and q: see list.go
 	rights  map[string]byte   // folded account -> o or v
 	invited map[string]bool   // by user.key
@@ -169,6 +171,7 @@ func New(config Config, at uint64) *Hall {
 		known: map[string]uint64{},
 		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{},
 		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
+		founded: map[string]int{},
 	}
 }
 
@@ -323,6 +326,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Redact:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyRedact(s, e.Data) })
+		}
+	case Founder:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.applyFounder(s, e.Data) })
 		}
 	}
 }

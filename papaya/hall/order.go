@@ -72,6 +72,7 @@ func (h *Hall) order(e Entry) {
 				h.kickFrom(r, irc.Lower(m.user.nick), why)
 			}
 			clear(r.absent)
+			h.setFounder(r, "")
 			h.removeEmpty(r)
 		}
 	}
@@ -112,7 +113,10 @@ func (h *Hall) forgetAccount(account string) {
 		r := h.rooms[name]
 		delete(r.rights, account)
 		if r.founder == account {
-			r.founder = ""
+			h.setFounder(r, "")
+		}
+		if r.offered == account {
+			r.offered = ""
 		}
 		delete(r.absent, accountKey(account))
 		delete(r.invited, accountKey(account))

@@ -30,6 +30,7 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 		{Entry{Kind: Redact, Data: []byte("#den\n0 9 1 0\n"), Label: "4"}, "X",
 			"@label=4 :chat FAIL REDACT TEMPORARILY_UNAVAILABLE #den :The log says: full"},
 		{Entry{Kind: Said}, "@label=5 MODE #tea +i", ""},
+		{Entry{Kind: Founder, Data: []byte("DROP\n#tea\n")}, "X", ""},
 		{Entry{Kind: End}, "@label=6 QUIT", ""},
 	} {
 		m, err := irc.Parse(c.line)

@@ -65,7 +65,7 @@ func (h *Hall) joinOne(s *session, name, key string) {
 	if r == nil {
 		r = newRoom(name, h.now, h.at)
 		if u.account != "" {
-			r.founder = irc.Lower(u.account)
+			h.setFounder(r, irc.Lower(u.account))
 			r.modes['n'], r.modes['t'] = true, true
 		}
 		h.rooms[folded] = r
@@ -75,8 +75,9 @@ func (h *Hall) joinOne(s *session, name, key string) {
 	if u.account != "" {
 		right = r.rights[irc.Lower(u.account)]
 	}
-	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) ||
-		h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
+	first := r.founder == "" && len(r.here) == 0 && len(r.absent) == 0
+	in.op = right == 'o' || u.role.runs() || u.founded(r) ||
+		first && (h.config.Founder || u.account != "")
 	in.voice = right == 'v'
 	returns, mark := r.returning(u)
 	if number, why := h.joinError(r, in, key); number != "" {
@@ -109,12 +110,6 @@ func (r *room) returning(u *user) (returns bool, mark uint64) {
 		mark, returns = r.absent[irc.Lower(u.nick)]
 	}
 	return returns, mark
-}
-
-func newRoom(name string, now int64, since uint64) *room {
-	return &room{name: name, created: now, since: since, modes: map[byte]bool{},
-		lists: map[byte][]ban{}, rights: map[string]byte{}, invited: map[string]bool{},
-		absent: map[string]uint64{}}
 }
 
 // describe sends a client what it needs to know of a room that it has come to.
@@ -241,7 +236,7 @@ func (h *Hall) tellAll(r *room, o *out) {
 	}
 }
 
-// remove removes a member, and the room with its last member.
+// remove removes a member, and with the last one a room without a founder.
 func (h *Hall) remove(m *member) {
 	r, u := m.room, m.user
 	r.here = slices.DeleteFunc(r.here, func(o *member) bool { return o == m })
@@ -256,10 +251,11 @@ func (r *room) hide(c *Client) {
 	r.clients = slices.DeleteFunc(r.clients, func(o *Client) bool { return o == c })
 }
 
-// removeEmpty removes a room without members. A later room of that name is another, and does not
-// get its messages.
+// removeEmpty removes a room without members, unless it has a founder. A later room of that name is
+// another, and does not get its messages. In older versions a founder's room ended, too.
 func (h *Hall) removeEmpty(r *room) {
-	if len(r.here) == 0 && len(r.absent) == 0 {
+	if len(r.here) == 0 && len(r.absent) == 0 && (r.founder == "" || h.bare) {
+		h.setFounder(r, "")
 		delete(h.rooms, irc.Lower(r.name))
 		delete(h.index, irc.Lower(r.name))
 	}

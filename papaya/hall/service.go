@@ -8,7 +8,8 @@ import (
 )
 
 // services are the nicks under which other networks have their accounts. People send passwords to
-// them out of habit. So no user may have such a nick, and messages to them are not kept.
+// them out of habit. So no user may have such a nick, and messages to them are not kept. Only one
+// of them answers here: ChanServ (founder.go).
 var services = []string{"nickserv", "chanserv", "authserv", "userserv", "memoserv", "operserv",
 	"hostserv"}
 
@@ -39,6 +40,9 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
 	if m.Command == "NOTICE" { // a NOTICE is never answered with an error
 		return Entry{}
+	}
+	if h.full() && irc.Lower(m.Param(0)) == irc.Lower(chanServNick) {
+		return h.chanServ(c, &irc.Message{Command: "CS", Params: strings.Fields(m.Param(1))})
 	}
 	for i, one := range strings.Split(m.Param(0), ",") {
 		switch {

@@ -3,6 +3,7 @@ package hall
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,8 @@ var (
 		"CHATHISTORY LATEST ann * 10", "SETNAME :another",
 		"MARKREAD #tea timestamp=2026-11-22T07:20:11.123Z",
 		"MARKREAD ann timestamp=2026-11-22T07:20:12.123Z", "MARKREAD #tea",
-		"CAP REQ :draft/multiline batch draft/message-redaction",
-		"MODE #tea +q-o ~a:bob ann",
+		"CAP REQ :draft/multiline batch draft/message-redaction", "CS REGISTER #tea",
+		"CS TRANSFER #tea bob", "CS ACCEPT #tea", "MODE #tea +q-o ~a:bob ann",
 		"CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=2000-01-01T00:00:00Z 9",
 		"BATCH +1 draft/multiline #tea\n@batch=1 PRIVMSG #tea :one\n@batch=1 PRIVMSG #tea :two\n" +
 			"BATCH -1", "REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
@@ -121,7 +122,13 @@ func (p *cluster) check() {
 				}
 			}
 		}
+		founded := map[string]int{}
 		for folded, r := range h.rooms {
+			if r.founder != "" {
+				founded[r.founder]++
+			} else if len(r.here)+len(r.absent) == 0 {
+				p.t.Errorf("%s: nobody is in %s, and it has no founder", name, folded)
+			}
 			for _, m := range r.here {
 				if !h.here(m.user) || m.user.in(r) != m {
 					p.t.Errorf("%s: %s has a member %s that is not here", name, folded, m.user.nick)
@@ -141,6 +148,10 @@ func (p *cluster) check() {
 					p.t.Errorf("%s: %s has a client of no member: %s", name, folded, c.user.nick)
 				}
 			}
+		}
+		if !maps.Equal(founded, h.founded) {
+			p.t.Errorf("%s: rooms have the founders %v, and %v are counted", name, founded,
+				h.founded)
 		}
 	}
 }

@@ -75,6 +75,7 @@ type (
 		Modes        raw               `json:",omitempty"`
 		Key          raw               `json:",omitempty"`
 		Limit        int               `json:",omitempty"`
+		Offered      raw               `json:",omitempty"`
 		Bans         []savedBan        `json:",omitempty"`
 		Excepts      []savedBan        `json:",omitempty"`
 		Invexes      []savedBan        `json:",omitempty"`
@@ -197,7 +198,8 @@ func (u *user) save(here bool) savedUser {
 func (r *room) save() savedRoom {
 	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
 		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
-		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
+		Offered: raw(r.offered),
+		Rights:  map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
 	for _, letter := range []byte(modeLetters) {
 		if r.modes[letter] {
 			out.Modes += raw(letter)
@@ -320,7 +322,9 @@ func (h *Hall) load(v savedRoom) error {
 	r := newRoom(string(v.Name), v.Created, v.Since)
 	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
 	r.key, r.limit = string(v.Key), v.Limit
-	r.founder = string(v.Founder)
+	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
+		h.founded[r.founder]++
+	}
 	for who := range v.Invited {
 		r.invited[unkey(who)] = true
 	}
