@@ -55,7 +55,9 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             Capabilities.ECHO_MESSAGE,
             Capabilities.EXTENDED_JOIN,
             Capabilities.LABELED_RESPONSE,
+            Capabilities.MESSAGE_REDACTION,
             Capabilities.MESSAGE_TAGS,
+            Capabilities.MULTILINE,
             Capabilities.MULTI_PREFIX,
             Capabilities.SERVER_TIME,
             Capabilities.SETNAME,
@@ -63,8 +65,10 @@ class PapayaController(BaseServerController, DirectoryBasedController):
     )
     optional_behaviors = frozenset(
         (
+            OptionalBehaviors.BAN_EXCEPTION_MODE,
             OptionalBehaviors.CAP_REQ_MINUS,
             OptionalBehaviors.ELIST_M,
+            OptionalBehaviors.INVITE_EXCEPTION_MODE,
             OptionalBehaviors.MULTI_JOIN,
             OptionalBehaviors.MULTI_KICK,
             OptionalBehaviors.MULTI_PRIVMSG,
@@ -74,6 +78,7 @@ class PapayaController(BaseServerController, DirectoryBasedController):
         "CASEMAPPING": "ascii",
         "CHANTYPES": "#",
         "ELIST": "M",
+        "INVEX": "I",
         "MONITOR": "100",
         "MSGREFTYPES": "timestamp,msgid",
         "PREFIX": "(ov)@+",
