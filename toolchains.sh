@@ -250,7 +250,7 @@ want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-dev' \
 	header sqlite3.h
-want zlib 'Eve programs with zlib' 'apt zlib1g-dev' header zlib.h
+want zlib "Eve's util.compress" 'apt zlib1g-dev' header zlib.h
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \
 	least 2023 out/tools/tapip/tapip-config --version
 want lwip 'c-loop-lwip and c-thread-lwip' lwip least 2.1 out/tools/lwip/lwip-config --version

@@ -125,7 +125,7 @@ func (u *unit) definition(t *types.Type) []line {
 		}
 		w.put("struct " + name + " : eve::choice<" + strings.Join(cases, ", ") + "> {")
 		w.put("    using choice::choice;")
-		if !t.Copyable() {
+		if !t.Copyable() && all([]types.Field{{Type: t}}, clonable) {
 			w.put("    " + name + " copy() const { return *this; }")
 		}
 		w.put("};")
@@ -162,7 +162,7 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 		w.put(constructor(name, members))
 	}
 	if base == "" {
-		if !copyable {
+		if !copyable && all(fields, clonable) {
 			u.copyMethod(w, name, fields)
 		}
 		if all(fields, comparable) {

@@ -78,6 +78,22 @@ func printable(t *types.Type, part func(*types.Type) bool) bool {
 	return true
 }
 
+// clonable says whether values of t are copied, by = or by a method. Those of the runtime that own
+// something of a library are not.
+func clonable(t *types.Type, part func(*types.Type) bool) bool {
+	switch t.Kind {
+	case types.Vector, types.Array, types.Set, types.Option, types.Result:
+		return part(t.Elem)
+	case types.Map:
+		return part(t.Key) && part(t.Elem)
+	case types.Tuple:
+		return elemsHave(t.Elems, part)
+	case types.Named:
+		return t.Def.Form != types.Native && namedHas(t, part) || t.Def.Copyable
+	}
+	return true
+}
+
 // comparable says whether == is defined.
 func comparable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {

@@ -33,7 +33,8 @@ const Base = "eve.hpp"
 // are written in Eve alone are not among them.
 var runtimes = map[string]string{
 	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
-	"db.sqlite": "sqlite.hpp", "fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
+	"fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
+	"db.sqlite": "sqlite.hpp", "util.compress": "compress.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module
