@@ -20,7 +20,7 @@ import (
 // The sources of the core, and of the values that it uses for failures and their messages.
 var (
 	coreSources = strings.Fields(`
-		cpus dump forkjoin futex_poller gate idle loan lock memory object recording root
+		cpus dump forkjoin futex_poller gate idle loan lock memory object profile recording root
 		run_queue runtime saving scope task threads trace watchdog worker
 		buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`

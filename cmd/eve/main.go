@@ -1,5 +1,5 @@
-// Command eve begins, checks, runs, builds, traces, tests, formats, explains and documents programs
-// in Eve.
+// Command eve begins, checks, runs, builds, traces, profiles, tests, formats, explains and
+// documents programs in Eve.
 package main
 
 import (
@@ -46,6 +46,8 @@ func init() {
 		{"gdb", "FILE [ARG...]", "compile a program for gdb, and start it there", runGdb},
 		{"trace", "[-o NAME] [--events N] FILE [ARG...]",
 			"run a program, and show who waited for which object, and who held it", runTrace},
+		{"profile", "[-o NAME] [--rate N] FILE [ARG...]",
+			"run a program, and show where its time goes, by task and handler", runProfile},
 		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs",
 			runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},

@@ -17,8 +17,8 @@ import (
 	"interleave/eve/emit"
 )
 
-// A recorded is a command that runs a program which records itself, or reads what one has recorded,
-// and writes pages.
+// A recorded is what eve trace and eve profile do alike: they run a program that records itself, or
+// read what one has recorded, and write pages.
 type recorded struct {
 	variable string   // of the runtime, which names the file
 	magic    string   // with which the file begins

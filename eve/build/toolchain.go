@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -102,6 +103,9 @@ func (o Options) flags(t *toolchain) []string {
 			f = append(f, "-g")
 		} else if o.Profile {
 			f = append(f, "-g1", "-fno-omit-frame-pointer")
+			if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
+				f = append(f, "-mno-omit-leaf-frame-pointer")
+			}
 		}
 	case o.Debug:
 		f = append(f, "-O0", "-g")

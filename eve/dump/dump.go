@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 )
 
 var (
@@ -78,6 +79,16 @@ func Read(data []byte, magic string, see func(tag string, p *Part) error) (whole
 		}
 		if err := see(tag, &section); err != nil {
 			return false, fmt.Errorf("broken file: section %q: %w", tag, err)
+		}
+	}
+}
+
+// Duration is a time in nanoseconds, rounded to three digits.
+func Duration(ns int64) string {
+	d := time.Duration(ns)
+	for unit := time.Duration(1); ; unit *= 10 {
+		if d < 1000*unit || unit >= time.Hour {
+			return d.Round(unit).String()
 		}
 	}
 }

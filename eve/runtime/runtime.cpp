@@ -2,6 +2,7 @@
 #include "scheduler.hpp"
 #include "fail.hpp"
 #include "lock.hpp"
+#include "profile.hpp"
 #include "saving.hpp"
 #include "threads.hpp"
 #include <signal.h>
@@ -59,7 +60,9 @@ void worker_thread(void* argument) {
     u32 n = opened.fetch_add(1, order::acq_rel) + 1;
     wake_on(opened, idle_set::most);
     for (; n < u32(the_scheduler.count); n = opened.load(order::acquire)) wait_on(opened, n, -1);
+    profile_worker(w);
     work(w);
+    unprofile_worker();
     close_heap(w->memory);
     this_worker = nullptr;
 }
@@ -103,6 +106,7 @@ void open_scheduler() {
     if (!the_scheduler.workers) die_out_of_memory();
     for (int i = 0; i < the_scheduler.count; i++) open_worker(&the_scheduler.workers[i], i);
     open_recording();
+    open_profile();
     if (!the_scheduler.tracing) return;
     sigset_t quit; // only the watchdog waits for it
     sigemptyset(&quit);
@@ -114,6 +118,7 @@ void close_scheduler() {
     for (spinning s; the_scheduler.foreign_threads.load(order::acquire) != 0;) s.turn();
     forget_saves();
     close_recording();
+    close_profile();
     for (int i = 0; i < the_scheduler.count; i++) {
         worker& w = the_scheduler.workers[i];
         delete w.io;

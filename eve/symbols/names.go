@@ -64,6 +64,46 @@ func Words(name string) string {
 	return in + ", @"
 }
 
+// Argument is the type in the compiler's name of a template function: "... [with F = T; ..]".
+func Argument(pretty string) string {
+	_, rest, found := strings.Cut(pretty, " = ")
+	if !found {
+		return pretty
+	}
+	depth := 0
+	for i := range len(rest) {
+		switch rest[i] {
+		case '<', '(', '[', '{':
+			depth++
+		case '>', ')', '}':
+			depth--
+		case ']':
+			if depth--; depth < 0 {
+				return rest[:i]
+			}
+		case ';':
+			if depth <= 0 {
+				return rest[:i]
+			}
+		}
+	}
+	return rest
+}
+
+// Code is the name of a body as a reader of the program knows it.
+func Code(pretty string) string {
+	f := Argument(pretty)
+	switch {
+	case strings.HasPrefix(f, "start_("):
+		return "main"
+	case strings.HasPrefix(f, "eve::run("), strings.HasPrefix(f, "run("):
+		return "start of the program"
+	case strings.HasPrefix(f, "eve::"), strings.Contains(f, "::"):
+		return "the runtime"
+	}
+	return Words(f)
+}
+
 var (
 	// functions of the runtime and of the standard library, which may have Eve's types as arguments
 	ofOthers = regexp.MustCompile(`^_ZZ?N?K?(?:3eve|S)`)

@@ -18,6 +18,7 @@ type Table struct {
 	functions []function // by address
 	slide     uint64     // addresses in memory are larger by this
 	lines     *dwarf.Data
+	units     map[dwarf.Offset]*unit
 }
 
 type function struct {
@@ -42,7 +43,7 @@ func Read(program string, run uint64) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the names in %s: %w", program, err)
 	}
-	t := &Table{}
+	t := &Table{units: map[dwarf.Offset]*unit{}}
 	found := false
 	for _, s := range all {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 {

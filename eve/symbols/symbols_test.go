@@ -33,6 +33,23 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestCode(t *testing.T) {
+	for pretty, want := range map[string]string{
+		"constexpr const char* eve::name_of() [with F = a__b__say__task3]": "a.b.say, @",
+		"[with F = chat__main__on_line12; int N = 2]":                      "chat.main, on line",
+		"[with F = chat__main__then1]":                                     "chat.main, behind <-",
+		"const char *eve::name_of() [F = a__b__child1]":                    "a.b, @ in finish",
+		"[with F = start_(eve::worker*)::<lambda(eve::worker*)>]":          "main",
+		"[with F = eve::run(int)::<lambda(eve::worker*)>]":                 "start of the program",
+		"[with F = run(int)::<lambda(eve::worker*)>]":                      "start of the program",
+		"output": "output",
+	} {
+		if got := Code(pretty); got != want {
+			t.Errorf("Code(%q) = %q, want %q", pretty, got, want)
+		}
+	}
+}
+
 func TestNoProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -102,7 +102,7 @@ func (b *builder) code(address uint64) *Code {
 		if known.Pretty == "handler" {
 			return b.code(0)
 		}
-		c = b.one(Code{codeName(known.Pretty), known.File, known.Line})
+		c = b.one(Code{symbols.Code(known.Pretty), known.File, known.Line})
 	}
 	b.codes[address] = c
 	return c

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"interleave/eve/dump"
 )
 
 //go:embed page.html
@@ -101,9 +103,9 @@ func (t *Trace) HTML(w io.Writer, source func(file string) (string, error)) erro
 		Data                            template.JS
 	}{
 		filepath.Base(t.Program), t.Started.UTC().Format("2006-01-02 15:04:05 MST"),
-		duration(t.Length), t.Caution(), t.Args, t.Pid, t.Workers, t.Events, len(t.Tasks),
+		dump.Duration(t.Length), t.Caution(), t.Args, t.Pid, t.Workers, t.Events, len(t.Tasks),
 		len(t.Spans), len(t.Spans) - shown, len(t.Waits), len(t.Waits) - len(data.Waits),
-		max(0, p.waitedFor()-len(data.Objects)), duration(p.shortest), template.JS(text),
+		max(0, p.waitedFor()-len(data.Objects)), dump.Duration(p.shortest), template.JS(text),
 	})
 }
 

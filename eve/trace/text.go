@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+
+	"interleave/eve/dump"
 )
 
 // summarised is the number of objects, and of pairs of each, in a summary.
@@ -43,20 +44,20 @@ func (t *Trace) Text(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "%s ran on %s in %s; %s\n", plural(ran, "task"), plural(t.Workers, "worker"),
-		duration(t.Length), plural(len(t.Waits), "wait")+" for an object")
+		dump.Duration(t.Length), plural(len(t.Waits), "wait")+" for an object")
 	for i, o := range t.Objects {
 		if o.Waits == 0 || i == summarised {
 			break
 		}
-		fmt.Fprintf(&b, "%s: waited for %s in all, %s at most, %s\n", o.Name, duration(o.Waited),
-			duration(o.Longest), plural(o.Waits, "time"))
+		fmt.Fprintf(&b, "%s: waited for %s in all, %s at most, %s\n", o.Name,
+			dump.Duration(o.Waited), dump.Duration(o.Longest), plural(o.Waits, "time"))
 		for k, p := range o.Pairs {
 			if k == summarised {
 				fmt.Fprintf(&b, "    and %s\n", plural(len(o.Pairs)-k, "other pair"))
 				break
 			}
 			fmt.Fprintf(&b, "    %s waited for %s: %s held it\n", p.Waiter.label(),
-				duration(p.Time), p.Holder.label())
+				dump.Duration(p.Time), p.Holder.label())
 		}
 	}
 	if caution := t.Caution(); caution != "" {
@@ -79,14 +80,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// duration rounds a time to three digits.
-func duration(ns int64) string {
-	d := time.Duration(ns)
-	for unit := time.Duration(1); ; unit *= 10 {
-		if d < 1000*unit || unit >= time.Hour {
-			return d.Round(unit).String()
-		}
-	}
 }

@@ -317,21 +317,7 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for pretty, want := range map[string]string{
-		"constexpr const char* eve::name_of() [with F = a__b__say__task3]": "a.b.say, @",
-		"[with F = chat__main__on_line12; int N = 2]":                      "chat.main, on line",
-		"[with F = chat__main__then1]":                                     "chat.main, behind <-",
-		"const char *eve::name_of() [F = a__b__child1]":                    "a.b, @ in finish",
-		"[with F = start_(eve::worker*)::<lambda(eve::worker*)>]":          "main",
-		"[with F = eve::run(int)::<lambda(eve::worker*)>]":                 "start of the program",
-		"[with F = run(int)::<lambda(eve::worker*)>]":                      "start of the program",
-		"output": "output",
-	} {
-		if got := codeName(pretty); got != want {
-			t.Errorf("codeName(%q) = %q, want %q", pretty, got, want)
-		}
-	}
+func TestTypeNames(t *testing.T) {
 	for pretty, want := range map[string]string{
 		"[with T = shop__till]": "shop.till",
 		"[with T = long int]":   "int",

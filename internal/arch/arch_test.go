@@ -60,7 +60,7 @@ var eveRooms = []string{
 	"generate", "interp",
 	"emit", "runtime", "build",
 	"lsp",
-	"dump", "symbols", "trace",
+	"dump", "symbols", "trace", "profile",
 	"trial", "differential", "servers",
 }
 
