@@ -38,7 +38,7 @@ func (r *recorded) get(c *call) (data []byte, status int, err error) {
 	}
 	name := c.args[0]
 	start := beginning(name, max(len(r.magic), len(elfMagic)))
-	program := name
+	var program string
 	switch {
 	case strings.HasPrefix(start, r.magic):
 		if len(c.args) > 1 {
@@ -47,13 +47,12 @@ func (r *recorded) get(c *call) (data []byte, status int, err error) {
 		data, err = os.ReadFile(name)
 		return data, 0, err
 	case strings.HasPrefix(start, elfMagic):
-		if program, err = filepath.Abs(name); err != nil {
-			return nil, 0, err
-		}
+		program, err = filepath.Abs(name)
 	default:
-		if program, err = c.optimised(name); err != nil {
-			return nil, 0, err
-		}
+		program, err = c.optimised(name)
+	}
+	if err != nil {
+		return nil, 0, err
 	}
 	r.ran = name
 	return r.run(c, program)

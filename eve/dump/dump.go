@@ -24,6 +24,8 @@ type Part struct {
 	Err  error
 }
 
+func (p *Part) failed() bool { return p.Err != nil }
+
 func (p *Part) take(n uint64) []byte {
 	if p.Err != nil || n > uint64(len(p.Data)) {
 		p.Err = ErrShort
@@ -69,10 +71,11 @@ func Read(data []byte, magic string, see func(tag string, p *Part) error) (whole
 	for first := true; ; first = false {
 		tag := string(bytes.TrimRight(file.take(8), "\x00"))
 		section := Part{Data: file.take(file.Number())}
+		cut := file.failed()
 		switch {
-		case file.Err != nil && first, file.Err == nil && first && tag != "head":
+		case first && (cut || tag != "head"):
 			return false, errors.New("broken file: it does not begin with its head")
-		case file.Err != nil:
+		case cut:
 			return false, nil
 		case tag == "end":
 			return true, nil

@@ -34,11 +34,15 @@ func Read(program string, run uint64) (*Table, error) {
 	if info, err := os.Stat(program); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("reading the names in %s: it is no file", program)
 	}
-	f, err := elf.Open(program)
+	file, err := os.Open(program)
+	if err != nil {
+		return nil, fmt.Errorf("reading the names in it: %w", err)
+	}
+	defer file.Close()
+	f, err := elf.NewFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the names in %s: %w", program, err)
 	}
-	defer f.Close()
 	all, err := f.Symbols()
 	if err != nil {
 		return nil, fmt.Errorf("reading the names in %s: %w", program, err)

@@ -97,7 +97,7 @@ func (b *builder) code(address uint64) *Code {
 	}
 	c := unknownCode
 	if address == 0 {
-		c = b.one(Code{Name: "handler"})
+		c = b.one(Code{Name: "event"})
 	} else if known, found := b.r.codes[address]; found {
 		if known.Pretty == "handler" {
 			return b.code(0)

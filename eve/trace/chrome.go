@@ -25,7 +25,7 @@ type viewerEvent struct {
 	Tid   int            `json:"tid"`
 	Cat   string         `json:"cat,omitempty"`
 	ID    string         `json:"id,omitempty"`
-	Ts    float64        `json:"ts"`
+	At    float64        `json:"ts"`
 	Dur   float64        `json:"dur,omitempty"`
 	Scope string         `json:"s,omitempty"`
 	Args  map[string]any `json:"args,omitempty"`
@@ -122,7 +122,7 @@ func (v *viewer) name(what string, pid, tid int, name string) {
 
 func (v *viewer) span(s Span) {
 	e := viewerEvent{Name: s.Kind.String(), Phase: "X", Pid: workersPid, Tid: s.Worker,
-		Cat: "worker", Ts: micros(s.From), Dur: micros(s.To - s.From)}
+		Cat: "worker", At: micros(s.From), Dur: micros(s.To - s.From)}
 	args := map[string]any{}
 	if s.Code != nil {
 		e.Name = s.Code.Name
@@ -160,6 +160,6 @@ func (v *viewer) span(s Span) {
 // pair writes a time that may overlap others of its row.
 func (v *viewer) pair(pid, tid int, cat, name, id string, from, to int64, args map[string]any) {
 	v.put(viewerEvent{Name: name, Phase: "b", Pid: pid, Tid: tid, Cat: cat, ID: id,
-		Ts: micros(from), Args: args})
-	v.put(viewerEvent{Name: name, Phase: "e", Pid: pid, Tid: tid, Cat: cat, ID: id, Ts: micros(to)})
+		At: micros(from), Args: args})
+	v.put(viewerEvent{Name: name, Phase: "e", Pid: pid, Tid: tid, Cat: cat, ID: id, At: micros(to)})
 }

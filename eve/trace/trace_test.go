@@ -234,7 +234,8 @@ func TestChrome(t *testing.T) {
 	var got struct {
 		TraceEvents []struct {
 			Name, Ph, Cat, ID string
-			Ts, Dur           float64
+			Dur               float64
+			At                float64 `json:"ts"`
 			Args              map[string]any
 		} `json:"traceEvents"`
 	}
@@ -251,7 +252,7 @@ func TestChrome(t *testing.T) {
 		case "e":
 			open[e.Cat+e.ID]--
 		}
-		if e.Ph == "b" && e.Cat == "waits" && e.Ts == .03 {
+		if e.Ph == "b" && e.Cat == "waits" && e.At == .03 {
 			held, _ := e.Args["held by"].([]any)
 			if len(held) != 2 || held[0] != "shop.main, @ (shop.eve:3)" {
 				t.Errorf("the wait from 30 ns on is held by %v", held)
