@@ -26,7 +26,7 @@ PREFIX    ?= /usr/local
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix install release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -77,7 +77,10 @@ irctest: ## the public suite irctest against Papaya (IRCTEST=FOLDER instead of f
 packetdrill: ## the public packetdrill scripts of TCP on GoNet's machine (PACKETDRILL=FOLDER instead of fetching them; UPDATE=1 rewrites gonet/packetdrill/testdata/expected.txt)
 	gonet/packetdrill/run.sh
 
-lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
+lint: ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
+	@$(MAKE) --no-print-directory -j2 -Otarget lint-go lint-others
+
+lint-go: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode
 	$(OUT)/bin/golangci-lint run ./...
 	internal/arch/deadcode.sh $(OUT)/bin/deadcode
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
@@ -87,6 +90,8 @@ lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead 
 	  GOOS=$$os CGO_ENABLED=0 $(GO) build ./... || exit 1; done
 	$(GO) vet -tags gonet ./services/...
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
+
+lint-others:
 	shellcheck .ci/run $$(git ls-files '*.sh')
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 	internal/arch/c.sh

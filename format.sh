@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Holds each language but Go, C and C++ to its own formatter, and with --write rewrites the files.
-# A formatter that Debian does not pack is fetched into out/tools by the package manager of its
-# language. A language whose formatter cannot be had is left out, with a line that says so.
+# A formatter that Debian does not pack is fetched by the package manager of its language into the
+# user's cache, where all checkouts find it. A language whose formatter cannot be had is left out,
+# with a line that says so.
 # usage: ./format.sh [--write]
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
@@ -13,11 +14,16 @@ skip() { echo "SKIP: install $2 to have $1 checked (out/tools/log)"; }
 
 fetch() { # NAME COMMAND..., in which {} is the folder to install into; sets $at to the folder
 	at=out/tools/$1
-	[ ! -d "$at" ] || return 0
-	local install=("${@:2}")
-	rm -rf "$at.new" && mkdir "$at.new" &&
-		timeout --foreground 900 "${install[@]//\{\}/$PWD/$at.new}" &>>out/tools/log &&
-		mv "$at.new" "$at"
+	local kept=${XDG_CACHE_HOME:-$HOME/.cache}/interleave/tools/$1 new install=("${@:2}")
+	[ ! -e "$at" ] || return 0
+	if [ ! -d "$kept" ]; then
+		mkdir -p "${kept%/*}" && new=$(mktemp -d "$kept.XXXXXX") || return
+		if timeout --foreground 900 "${install[@]//\{\}/$new}" &>>out/tools/log; then
+			mv -T "$new" "$kept" 2>>out/tools/log # fails if another checkout was quicker
+		fi
+		rm -rf "$new"
+	fi
+	[ -d "$kept" ] && ln -sfn "$kept" "$at"
 }
 
 hold() { # PATTERN CHECK WRITE, the last two being commands with their flags

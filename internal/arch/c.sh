@@ -18,6 +18,7 @@ fi
 
 if command -v clang-tidy >/dev/null; then
 	git ls-files 'services/*.c' | xargs -P "$(nproc)" -I{} internal/arch/tidy.sh {} || fault=1
+	find "${XDG_CACHE_HOME:-$HOME/.cache}/interleave/tidy" -type f -mtime +30 -delete 2>/dev/null
 else
 	echo 'SKIP: install clang-tidy to have the servers in C analysed'
 fi
