@@ -194,7 +194,7 @@ func firstLine(r io.Reader) (account.Secret, error) {
 
 func accountCommand(p *target) *cobra.Command {
 	c := &cobra.Command{Use: "account",
-		Short: "Accounts: add, remove, password, role, certificates, list", Args: usageArgs,
+		Short: "Accounts: add, remove, rename, password, role, certificates, list", Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var new, changed passwords
 	var role string
@@ -231,6 +231,10 @@ func accountCommand(p *target) *cobra.Command {
 			"Remove an account, end its sessions, and take from it what it had in rooms",
 			func(ctx context.Context, a control.Accounts, args []string) error {
 				return a.Remove(ctx, args[0])
+			}),
+		p.simple("rename NAME NEW", "Give an account another name, with all that it has",
+			func(ctx context.Context, a control.Accounts, args []string) error {
+				return a.Rename(ctx, args[0], args[1])
 			}),
 		p.simple("role NAME ROLE", "Change what somebody is: admin, operator, member or guest",
 			func(ctx context.Context, a control.Accounts, args []string) error {

@@ -168,7 +168,8 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
-		Accounts:      authenticator{d}, Enter: d.enter, Say: d.say, Admin: &d.admin, Founder: true,
+		Accounts:      authenticator{d}, Own: authenticator{d}, Enter: d.enter, Say: d.say,
+		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: d.measure(), Logger: d.logger,
@@ -185,7 +186,7 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 	}
 	admin := &control.Server{Accounts: d.book, Backup: d.backup, Metrics: &d.metrics,
 		Logger: d.logger,
-		Chat:   &d.admin, Removed: d.forget, Erase: d.erase}
+		Chat:   &d.admin, Settle: d.settle, Erase: d.erase}
 	if c.File != "" {
 		admin.Reload = d.reload
 	}
@@ -287,6 +288,7 @@ func (d *daemon) retain(ctx context.Context) {
 	for {
 		if now := time.Now(); calendar.Believe(now.Round(0), now.Sub(began)) {
 			d.retainUntil(ctx, now)
+			d.expire(ctx, now)
 		} else {
 			d.logger.Warn(
 				"the clock was set: what is old is removed tomorrow, if the date is right", "date",

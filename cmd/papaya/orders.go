@@ -31,7 +31,12 @@ func (d *daemon) forget(ctx context.Context) error {
 	return err
 }
 
-// forgetEvery is how often forget is tried again: accounts may have been removed while no server
+// settle tells the chat which accounts were renamed or removed.
+func (d *daemon) settle(ctx context.Context) error {
+	return errors.Join(d.rename(ctx), d.forget(ctx))
+}
+
+// forgetEvery is how often settle is tried again: accounts may have been removed while no server
 // ran, or while the log could not be written.
 const forgetEvery = 10 * time.Second
 
@@ -44,9 +49,10 @@ func (d *daemon) forgetOld(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
 	for {
-		if err := d.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) &&
+		if err := d.settle(ctx); err != nil && !errors.Is(err, server.ErrNotServing) &&
 			ctx.Err() == nil {
-			d.logger.Error("a removed account may still have something in rooms", "error", err)
+			d.logger.Error("the chat does not know yet which accounts were removed or renamed",
+				"error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -64,6 +64,13 @@ var (
 	ErrInvitation = errors.New("the invitation was used, has expired or does not exist")
 )
 
+// A Mistake is an error of whoever asks, such as a name that is not allowed. Its text may be shown.
+type Mistake struct{ text string }
+
+func (m Mistake) Error() string { return m.text }
+
+func mistakef(format string, args ...any) error { return Mistake{fmt.Sprintf(format, args...)} }
+
 // A LimitError reports too many failures.
 type LimitError struct{ Wait time.Duration }
 
@@ -89,7 +96,7 @@ func fold(name string) string {
 // of its name.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName {
-		return fmt.Errorf("a name has 1 to %d bytes, %.40q has %d", maxName, name, len(name))
+		return mistakef("a name has 1 to %d bytes, %.40q has %d", maxName, name, len(name))
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -97,7 +104,7 @@ func CheckName(name string) error {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', strings.IndexByte("[]\\^_{|}`", c) >= 0:
 		case i > 0 && (c == '-' || '0' <= c && c <= '9'):
 		default:
-			return fmt.Errorf("name %q: %q is not allowed there", name, c)
+			return mistakef("name %q: %q is not allowed there", name, c)
 		}
 	}
 	return nil
@@ -122,7 +129,7 @@ func ParseFingerprint(s string) (string, error) {
 	f := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), ":", ""))
 	if data, err := hex.DecodeString(f); err != nil || len(data) != 32 {
 		return "",
-			fmt.Errorf(
+			mistakef(
 				"fingerprint %.100q: expected the SHA-256 of a certificate, 64 digits of hex", s)
 	}
 	return f, nil

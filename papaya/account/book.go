@@ -16,7 +16,9 @@ import (
 // record is an account as it is stored.
 type record struct {
 	Account
-	Hash     string `json:"hash,omitempty"`
+	Hash string `json:"hash,omitempty"`
+	// Former is the name that the account had, while it is being renamed: see rename.go.
+	Former   string `json:"former,omitempty"`
 	revision uint64
 }
 
@@ -204,6 +206,11 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	if _, err := ParseRole(string(r.Role)); err != nil {
 		return err
 	}
+	if _, _, err := b.store.Get(ctx, key("renamed", r.Name)); err == nil {
+		return fmt.Errorf("account %s: %w", r.Name, ErrRenaming)
+	} else if !errors.Is(err, ErrAbsent) {
+		return fmt.Errorf("account %s: %w", r.Name, err)
+	}
 	r.Created = b.now().UTC().Truncate(time.Second)
 	if password.text == "" {
 		return b.put(ctx, r)
@@ -216,6 +223,9 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
 		return err
+	}
+	if r.Former != "" {
+		return fmt.Errorf("account %s: %w", name, ErrRenaming)
 	}
 	if err := b.store.Put(ctx, key("removed", name), []byte(r.Name), 0); err != nil &&
 		!errors.Is(err, ErrChanged) {

@@ -25,7 +25,7 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 		return nil
 	}
 	if len(r.Certificates) >= maxCertificates {
-		return fmt.Errorf("account %s: has %d certificates, at most %d", r.Name,
+		return mistakef("account %s: has %d certificates, at most %d", r.Name,
 			len(r.Certificates), maxCertificates)
 	}
 	// The key of the certificate is stored first. If a crash follows, the certificate opens
@@ -41,7 +41,7 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 			return err
 		}
 		if slices.Contains(other.Certificates, fingerprint) {
-			return fmt.Errorf("certificate %s: is another account's", fingerprint)
+			return mistakef("certificate %s: is another account's", fingerprint)
 		}
 	}
 	if err := b.store.Put(ctx, k, []byte(r.Name), revision); err != nil {
@@ -63,7 +63,7 @@ func (b *Book) RemoveCertificate(ctx context.Context, name, fingerprint string) 
 	}
 	at := slices.Index(r.Certificates, fingerprint)
 	if at < 0 {
-		return fmt.Errorf("account %s: has no certificate %s", r.Name, fingerprint)
+		return mistakef("account %s: has no certificate %s", r.Name, fingerprint)
 	}
 	r.Certificates = slices.Delete(r.Certificates, at, at+1)
 	if err := b.put(ctx, r); err != nil {

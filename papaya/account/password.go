@@ -184,11 +184,11 @@ func derive(password Secret, salt []byte, c Cost, length int) []byte {
 func (b *Book) checkPassword(password Secret) error {
 	switch n := len(password.text); {
 	case n < b.MinPassword:
-		return fmt.Errorf("a password has at least %d bytes, this one has %d", b.MinPassword, n)
+		return mistakef("a password has at least %d bytes, this one has %d", b.MinPassword, n)
 	case n > MaxPassword:
-		return fmt.Errorf("a password has at most %d bytes, this one has %d", MaxPassword, n)
+		return mistakef("a password has at most %d bytes, this one has %d", MaxPassword, n)
 	case strings.ContainsRune(password.text, 0):
-		return errors.New("a password must not contain NUL: SASL PLAIN cannot send it")
+		return mistakef("a password must not contain NUL: SASL PLAIN cannot send it")
 	}
 	return nil
 }

@@ -52,6 +52,10 @@ func (s *Session) onSpoken(l line) {
 		s.note(s.Status, Notice, m.Text, l.time)
 		return
 	}
+	if m.Kind == Notice && strings.EqualFold(m.Nick, "NickServ") && !s.IsChannel(target) {
+		s.note(s.active, Notice, m.Text, l.time)
+		return
+	}
 	var r *Room
 	switch {
 	case s.IsChannel(target):

@@ -46,7 +46,7 @@ func init() {
 		"CAP":                    (*Session).onCap,
 		"AUTHENTICATE":           (*Session).onAuthenticate,
 		"REGISTER":               (*Session).onRegister,
-		irc.RPL_LOGGEDIN:         ignore,
+		irc.RPL_LOGGEDIN:         (*Session).onLoggedIn,
 		irc.RPL_SASLSUCCESS:      (*Session).onAuthenticated,
 		irc.ERR_NICKLOCKED:       refuse,
 		irc.ERR_SASLFAIL:         refuse,
@@ -431,4 +431,12 @@ func orElse(r, other *Room) *Room {
 		return other
 	}
 	return r
+}
+
+// onLoggedIn takes the name of the account, which may be another one than before: the account may
+// have been renamed.
+func (s *Session) onLoggedIn(l line) {
+	if name := l.Param(2); s.settings.Account != "" && name != "" {
+		s.settings.Account = name
+	}
 }

@@ -464,6 +464,13 @@ func TestInvitation(t *testing.T) {
 	wants(t, hear(t, s, ":x REGISTER SUCCESS ann :Account created"), "AUTHENTICATE PLAIN\n")
 	wants(t, hear(t, s, ":x 900 * * ann :You are now logged in as ann"), "")
 	wants(t, hear(t, s, ":x 903 * :done"), "CAP END\n")
+	// It may have another name by then.
+	hear(t, s, ":x 001 ann :Welcome", ":x 900 ann ann!u@h Zoe :You are now logged in as Zoe")
+	hear(t, s, ":NickServ!NickServ@x NOTICE ann :The account is renamed.")
+	if s.settings.Account != "Zoe" || s.Find("NickServ") != nil {
+		t.Errorf("the account is %s, and the talk with NickServ %v", s.settings.Account,
+			s.Find("NickServ"))
+	}
 	// After a reconnect the account exists.
 	s.Opened()
 	out(s)

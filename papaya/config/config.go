@@ -44,6 +44,7 @@ type Config struct {
 	Registration  string
 	AlwaysOn      bool
 	AbsentInNames bool
+	Expire        time.Duration
 
 	Connections  int
 	PerAddress   int

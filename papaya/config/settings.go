@@ -127,6 +127,10 @@ var settings = []setting{
 	}, plain, nil, true,
 		"Without always_on: whether NAMES and WHO show members with an account that are not " +
 			"connected."},
+	{"accounts", "expire", "forever", func(c *Config) any { return &c.Expire }, plain,
+		within(0, 100*365*day), true,
+		"The time without a connection after which an account leaves its rooms: \"90d\", " +
+			"\"forever\". It is checked once a day."},
 
 	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
 		between(1, 1_000_000), true, "Connections in all."},

@@ -113,6 +113,12 @@ func (c *Client) Remove(ctx context.Context, name string) error {
 	return err
 }
 
+// Rename implements Accounts.
+func (c *Client) Rename(ctx context.Context, old, name string) error {
+	_, err := c.post(ctx, "/accounts/rename", request{Name: old, New: name})
+	return err
+}
+
 // SetPassword implements Accounts.
 func (c *Client) SetPassword(ctx context.Context, name string, password account.Secret) error {
 	_, err := c.post(ctx, "/accounts/password", request{Name: name, Password: password.Reveal()})

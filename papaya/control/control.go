@@ -21,6 +21,7 @@ import (
 type Accounts interface {
 	Add(ctx context.Context, name string, role account.Role, password account.Secret) error
 	Remove(ctx context.Context, name string) error
+	Rename(ctx context.Context, old, name string) error
 	SetPassword(ctx context.Context, name string, password account.Secret) error
 	SetRole(ctx context.Context, name string, role account.Role) error
 	AddCertificate(ctx context.Context, name, fingerprint string) error
@@ -42,6 +43,7 @@ type Chat interface {
 // A request is about accounts. The password is not hidden: only one user can open the socket.
 type request struct {
 	Name        string        `json:"name,omitempty"`
+	New         string        `json:"new,omitempty"`
 	Role        account.Role  `json:"role,omitempty"`
 	Password    string        `json:"password,omitempty"`
 	Fingerprint string        `json:"fingerprint,omitempty"`

@@ -68,6 +68,7 @@ func TestAccounts(t *testing.T) {
 		c.AddCertificate(ctx, "ann", strings.Repeat("0b", 32)),
 		c.RemoveCertificate(ctx, "ann", strings.Repeat("0b", 32)),
 		c.Add(ctx, "eve", account.Member, account.Secret{}),
+		c.Rename(ctx, "bob", "Bob"),
 		c.Remove(ctx, "eve"),
 	} {
 		if err != nil {
@@ -79,7 +80,7 @@ func TestAccounts(t *testing.T) {
 	for _, a := range list {
 		got += fmt.Sprintln(a.Name, a.Role, a.HasPassword, a.Certificates)
 	}
-	if want := fmt.Sprintf("ann admin true []\nbob operator false [%s]\n", print); err != nil ||
+	if want := fmt.Sprintf("ann admin true []\nBob operator false [%s]\n", print); err != nil ||
 		got != want {
 		t.Errorf("the list: %s, %v; want %s", got, err, want)
 	}
@@ -211,8 +212,8 @@ func TestChat(t *testing.T) {
 	there, erased, removed := &chat{}, "", 0
 	book := account.Open(&account.Memory{})
 	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there,
-		Logger:  slog.New(slog.DiscardHandler),
-		Removed: func(context.Context) error { removed++; return nil },
+		Logger: slog.New(slog.DiscardHandler),
+		Settle: func(context.Context) error { removed++; return nil },
 		Erase: func(_ context.Context, room string) (int,
 			error) {
 			erased = room

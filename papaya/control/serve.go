@@ -21,7 +21,8 @@ import (
 type Server struct {
 	Accounts Accounts
 	Chat     Chat
-	Removed  func(ctx context.Context) error // called after accounts were removed
+	// Settle is called after accounts were removed or renamed: the chat must know it, too.
+	Settle func(ctx context.Context) error
 	// Erase removes the messages of a room.
 	Erase   func(ctx context.Context, room string) (lines int, err error)
 	Reload  func() (Reloaded, error)
@@ -90,8 +91,8 @@ func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.Error = err.Error()
 	}
-	s.Logger.Info("admin", "verb", verb, "account", q.Name, "role", q.Role, "invitation", q.ID,
-		"error", a.Error)
+	s.Logger.Info("admin", "verb", verb, "account", q.Name, "new", q.New, "role", q.Role,
+		"invitation", q.ID, "error", a.Error)
 	reply(w, a)
 }
 
@@ -104,8 +105,12 @@ func (s *Server) account(ctx context.Context, verb string, q request) (a answer,
 	case "add":
 		err = s.Accounts.Add(ctx, q.Name, q.Role, password)
 	case "remove":
-		if err = s.Accounts.Remove(ctx, q.Name); err == nil && s.Removed != nil {
-			err = s.Removed(ctx)
+		if err = s.Accounts.Remove(ctx, q.Name); err == nil && s.Settle != nil {
+			err = s.Settle(ctx)
+		}
+	case "rename":
+		if err = s.Accounts.Rename(ctx, q.Name, q.New); err == nil && s.Settle != nil {
+			err = s.Settle(ctx)
 		}
 	case "password":
 		err = s.Accounts.SetPassword(ctx, q.Name, password)

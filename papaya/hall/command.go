@@ -51,13 +51,15 @@ func init() {
 		"KILL":     {words: 1, apply: (*Hall).kill},
 		"SETNAME":  {words: 1, apply: (*Hall).setname},
 
-		"NAMES":   {ask: (*Hall).names},
-		"WHO":     {ask: (*Hall).who},
-		"WHOWAS":  {words: 1, ask: (*Hall).whowas},
-		"MONITOR": {words: 1, ask: (*Hall).monitor},
-		"OPER":    {words: 2, ask: (*Hall).oper},
-		"WHOIS":   {words: 1, ask: (*Hall).whois},
-		"LIST":    {ask: (*Hall).list},
+		"NAMES":    {ask: (*Hall).names},
+		"WHO":      {ask: (*Hall).who},
+		"WHOWAS":   {words: 1, ask: (*Hall).whowas},
+		"MONITOR":  {words: 1, ask: (*Hall).monitor},
+		"OPER":     {words: 2, ask: (*Hall).oper},
+		"WHOIS":    {words: 1, ask: (*Hall).whois},
+		"NS":       {ask: (*Hall).nickServed},
+		"NICKSERV": {ask: (*Hall).nickServed},
+		"LIST":     {ask: (*Hall).list},
 		"MOTD": {ask: func(h *Hall, c *Client,
 			_ *irc.Message) Entry {
 			h.motd(c)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,9 +25,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
 // ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a crash; [lose a], where
 // a declares all others lost; [add b], a new server; [always on], for Config.AlwaysOn; [order VERB
-// WORDS], an administrator's order on the first server; [later 1h]; [text], the text of the first
-// server. {TEXT} is the msgid of the last message that begins with a text. After each line all
-// servers must have the same state, and the same text.
+// WORDS], an administrator's order on the first server; [later 1h]; [unseen TIME], for Hall.Unseen;
+// [text], the text of the first server. {TEXT} is the msgid of the last message that begins with a
+// text. After each line all servers must have the same state, and the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -162,7 +163,7 @@ func (g signs) Required() bool { return false }
 
 func (p *cluster) config(s *node) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
-		Sign: signs{s}, Created: time.Unix(0, 0),
+		Sign: signs{s}, Own: owns{s}, Created: time.Unix(0, 0),
 		Password: func() (string, bool) { return "", false },
 		AlwaysOn: func() bool { return p.always },
 		Redact:   func() time.Duration { return time.Hour },
@@ -339,6 +340,13 @@ func (p *cluster) direct(words []string) {
 		return
 	case "order":
 		p.log(p.halls["a"], NewOrder(1, name[0], name[1:]...), nil)
+		return
+	case "unseen":
+		before, err := strconv.ParseInt(name[0], 10, 64)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		fmt.Fprintf(&p.script, "unseen < %s\n", p.halls["a"].hall.Unseen(before))
 		return
 	case "lose":
 		for _, e := range p.halls[name[0]].hall.Silent(-time.Millisecond) {

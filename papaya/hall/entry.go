@@ -20,7 +20,9 @@ const (
 	Lines   = 'L' // the client has said several lines as one message: see multiline.go
 	Redact  = 'D' // the client has removed a message: see redact.go
 	Founder = 'C' // the client has changed whose a room is: see founder.go
-	Gone    = 'G' // a server is lost: it was silent for too long
+	// another session of the account has ended some: server, run and number, each in a line
+	Logout = 'U'
+	Gone   = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
 	// of the order.
 	Order = 'O'

@@ -50,6 +50,7 @@ type Config struct {
 	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
+	Own      Own                   // nil: accounts do not look after themselves
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// Search runs a query and returns it by Hall.Found, later. nil: SEARCH is not offered.
 	Search  func(*Client, *Query)
@@ -330,6 +331,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Founder:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyFounder(s, e.Data) })
+		}
+	case Logout:
+		if s != nil {
+			h.logout(s.user, string(e.Data))
 		}
 	}
 }

@@ -106,9 +106,12 @@ func (h *Hall) move(s *session, a *user) {
 	case from.account == "":
 		a.joinMarkers(from.read)
 	case h.here(from):
+		if len(from.sessions) == 0 {
+			from.left = h.now
+		}
 		h.updateAway(from)
 	default:
-		from.away = ""
+		from.away, from.left = "", h.now
 	}
 	h.updateAway(a)
 }

@@ -14,13 +14,18 @@ const (
 	EndAccount = "logout" // ACCOUNT WHY: ends all sessions of the account
 	// Forget ACCOUNT WHY ends all sessions of the account and removes its rights in rooms. A later
 	// account of that name is another.
-	Forget      = "forget"
-	GiveRole    = "role"    // ACCOUNT LETTER: gives its sessions another role
-	KickMember  = "kick"    // ROOM NICK WHY: removes a member
-	RemoveRoom  = "remove"  // ROOM WHY: removes all members, and so the room
-	orderWords  = "\n"      // separates the words of an order
-	noLongerIn  = "removed" // the default reason
-	maxOrderWhy = 200       // in bytes
+	Forget     = "forget"
+	GiveRole   = "role"   // ACCOUNT LETTER: gives its sessions another role
+	KickMember = "kick"   // ROOM NICK WHY: removes a member
+	RemoveRoom = "remove" // ROOM WHY: removes all members, and so the room
+	// RenameAccount OLD NEW gives everything that an account has to its new name.
+	RenameAccount = "rename"
+	// ExpireAccount ACCOUNT TIME WHY takes an account out of its rooms that has had no session
+	// since a time in milliseconds since 1970.
+	ExpireAccount = "expire"
+	orderWords    = "\n"      // separates the words of an order
+	noLongerIn    = "removed" // the default reason
+	maxOrderWhy   = 200       // in bytes
 )
 
 // NewOrder makes the entry of an order. Config.Ordered gets the number when the order was obeyed.
@@ -56,6 +61,10 @@ func (h *Hall) order(e Entry) {
 	case Forget:
 		h.endAll(name, why)
 		h.forgetAccount(name)
+	case RenameAccount:
+		h.renameAccount(words[1], words[2])
+	case ExpireAccount:
+		h.expire(name, words[2], why)
 	case GiveRole:
 		for _, u := range h.nicks {
 			if name != "" && (u.is(name) || u.oper == name) {

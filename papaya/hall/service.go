@@ -8,8 +8,8 @@ import (
 )
 
 // services are the nicks under which other networks have their accounts. People send passwords to
-// them out of habit. So no user may have such a nick, and messages to them are not kept. Only one
-// of them answers here: ChanServ (founder.go).
+// them out of habit. So no user may have such a nick, and messages to them are not kept. Two of
+// them answer here: NickServ (own.go) and ChanServ (founder.go).
 var services = []string{"nickserv", "chanserv", "authserv", "userserv", "memoserv", "operserv",
 	"hostserv"}
 
@@ -36,8 +36,11 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 	return true
 }
 
-// toNobody answers such a message with an error.
+// toNobody answers such a message with an error, or for NickServ.
 func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
+	if h.full() && strings.EqualFold(m.Param(0), nickServ) && m.Command != "NOTICE" {
+		return h.serve(c, m.Param(1))
+	}
 	if m.Command == "NOTICE" { // a NOTICE is never answered with an error
 		return Entry{}
 	}

@@ -42,6 +42,7 @@ type (
 		Inbox                           uint64
 		NickAt                          uint64           `json:",omitempty"`
 		Talks                           []savedTalk      `json:",omitempty"`
+		Left                            int64            `json:",omitempty"`
 		Names                           []savedTenure    `json:",omitempty"`
 		Read                            map[string]int64 `json:",omitempty"`
 		Sessions                        []savedSession   `json:",omitempty"`
@@ -171,7 +172,8 @@ func (h *Hall) Save() ([]byte, error) {
 func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
 		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
-		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox}
+		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox,
+		Left: u.left}
 	if !u.lasting() {
 		out.NickAt = u.nickAt
 	}
@@ -280,7 +282,7 @@ func (h *Hall) loadUser(v savedUser) {
 	u := &user{name: string(v.Name), host: string(v.Host), real: string(v.Real),
 		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
-		inbox: v.Inbox, nickAt: v.NickAt}
+		inbox: v.Inbox, nickAt: v.NickAt, left: v.Left}
 	u.rename(string(v.Nick))
 	for _, t := range v.Talks {
 		if u.talks == nil {
@@ -308,6 +310,9 @@ func (h *Hall) loadUser(v savedUser) {
 	}
 	if !u.lasting() {
 		return
+	}
+	if len(u.sessions) == 0 && u.left == 0 { // saved by a version that did not note it
+		u.left = h.now
 	}
 	h.accounts[irc.Lower(u.account)] = u
 	for _, t := range v.Names {

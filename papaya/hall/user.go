@@ -33,6 +33,8 @@ type user struct {
 	read     map[string]int64 // read markers in milliseconds since 1970, by folded room or nick
 	rooms    []*member
 	sessions []*session // the oldest first
+	// left is when the last session of an account has ended, in milliseconds since 1970.
+	left int64
 	// stays is set for an account that others still see when its last session has ended. It is in
 	// the entries of the log, so that all servers agree, whatever their settings are.
 	stays bool
@@ -90,7 +92,7 @@ func (h *Hall) accountUser(account, nick string) *user {
 	folded := irc.Lower(account)
 	u := h.accounts[folded]
 	if u == nil {
-		u = &user{account: account, nick: nick, inbox: h.at}
+		u = &user{account: account, nick: nick, inbox: h.at, left: h.now}
 		h.accounts[folded] = u
 		if mark, waits := h.known[irc.Lower(nick)]; waits {
 			u.inbox = mark
@@ -207,6 +209,9 @@ func (h *Hall) detach(s *session) {
 	delete(h.sessions[s.origin], s.id)
 	u := s.user
 	u.sessions = slices.DeleteFunc(u.sessions, func(o *session) bool { return o == s })
+	if len(u.sessions) == 0 {
+		u.left = h.now
+	}
 	if c := s.client; c != nil {
 		for _, in := range u.rooms {
 			in.room.hide(c)

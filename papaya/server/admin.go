@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"interleave/papaya/hall"
 )
@@ -82,6 +83,15 @@ func (a *Admin) Rooms(ctx context.Context) (list []hall.Room, err error) {
 	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
 		bool) {
 		list = h.Rooms()
+		return hall.Entry{}, false
+	})
+	return list, err
+}
+
+// Unseen lists the accounts that are in rooms and have had no session since a time.
+func (a *Admin) Unseen(ctx context.Context, since time.Time) (list []string, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		list = h.Unseen(since.UnixMilli())
 		return hall.Entry{}, false
 	})
 	return list, err

@@ -54,6 +54,7 @@ type Config struct {
 	Unique string    // this server's name among them; restarts do not change it
 
 	Accounts Accounts // nil: nobody has an account
+	Own      Own      // nil: accounts do not look after themselves
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool

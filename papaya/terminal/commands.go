@@ -45,6 +45,7 @@ func init() {
 		{"nick", "name", "change your nick", nick},
 		{"notice", "nick text", "send a notice",
 			func(m *Model, w []string) string { return tell(m, client.Notice, w) }},
+		{"ns", "words", "look after your account: /ns help", ns},
 		{"part", "[#room] [why]", "leave a room", part},
 		{"query", "nick", "open a conversation with one person", query},
 		{"quit", "[why]", "leave",
@@ -245,6 +246,14 @@ func search(m *Model, words []string) string {
 		return "this server does not offer search"
 	}
 	return ""
+}
+
+// ns keeps the words of passwords apart, as they are quoted.
+func ns(m *Model, words []string) string {
+	if len(words) == 0 {
+		words = []string{"HELP"}
+	}
+	return m.send("NS", strings.Join(words, " "))
 }
 
 func raw(m *Model, words []string) string {

@@ -1,6 +1,7 @@
 // The start of the page: it signs in, connects the session with the connection and the view, and
 // stores what must survive a reload.
 
+import { account } from "./account.js";
 import { Connection } from "./connection.js";
 import { composer } from "./composer.js";
 import { clean } from "./text.js";
@@ -16,6 +17,8 @@ const view = new View((room) => {
   room.look(0);
   remember();
 });
+
+const heard = account(() => session);
 
 const socketURL = () =>
   new URL("socket", location.href.replace(/^http/, "ws").replace(/[?#].*$/, ""))
@@ -102,6 +105,7 @@ function start(given) {
     send: (line) => connection?.send(line),
     changed: () => view.draw(),
     message: announce,
+    served: heard,
     joined: (room) => {
       if (
         session.active === session.status ||

@@ -146,6 +146,11 @@ export const commands = {
       return "";
     },
   ],
+  ns: [
+    "words",
+    "look after your account: password, sessions, certificates, name (/ns help)",
+    (s, room, words) => s.send("NS", words.join(" ") || "HELP") ?? "",
+  ],
   raw: [
     "line",
     "send a line of IRC as it is",

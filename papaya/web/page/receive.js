@@ -36,7 +36,10 @@ export const handlers = {
   AUTHENTICATE: (s, { params }) => {
     if (params[0] === "+") s.authenticate();
   },
-  900() {},
+  900(s, { params }) {
+    // after a rename of the account, the next connection needs the new name
+    if (s.settings.account && params[2]) s.settings.account = params[2];
+  },
   903(s) {
     s.authenticated = true;
     if (s.nickAgain) s.send("NICK", s.nick);
@@ -368,6 +371,10 @@ function spoken(s, line) {
   const made = message(s, line);
   if (!made) return;
   const { target, m } = made;
+  if (m.kind === "notice" && m.nick.toLowerCase() === "nickserv") {
+    if (!s.hooks.served?.(m.text)) s.note(s.active, m.text, "notice");
+    return;
+  }
   const server =
     !line.source.includes("!") &&
     (line.source === "" ||

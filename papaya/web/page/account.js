@@ -1,0 +1,110 @@
+// What users do with their own account, in the settings: its password, its name, its sessions and
+// its certificates. The page asks NickServ, as users of other clients do, and reads the answers.
+
+import { clean } from "./text.js";
+import { $ } from "./view.js";
+
+/** quoted makes one word of a text that may have blanks. */
+const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+
+/** row makes a line of a list with a button, or without. */
+function row(text, what, act) {
+  const item = document.createElement("li");
+  const words = document.createElement("span");
+  words.textContent = clean(text);
+  item.append(words);
+  if (act) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = what;
+    button.setAttribute("aria-label", `${what}: ${clean(text)}`);
+    button.addEventListener("click", act);
+    item.append(button);
+  }
+  return item;
+}
+
+/** session makes a row of "session 3 from=127.0.0.1 since=… server=chat tls here". */
+function session(text, ask) {
+  const [, id, ...words] = text.split(" ");
+  const value = (key) =>
+    words.find((w) => w.startsWith(`${key}=`))?.slice(key.length + 1) ?? "";
+  const since = new Date(value("since"));
+  const when = Number.isNaN(since.getTime()) ? "" : since.toLocaleString();
+  const here = words.includes("here");
+  return row(
+    `${value("from")}, since ${when}${here ? ", this one" : ""}`,
+    "End",
+    here ? null : () => ask(`LOGOUT ${id}`),
+  );
+}
+
+/**
+ * account connects the settings' part with the current session, and returns what hears NickServ.
+ */
+export function account(current) {
+  let wanted = ""; // the password that is being set
+  const shown = () => $("settings").open && !$("account").hidden;
+
+  function ask(words) {
+    current()?.send("NS", words);
+  }
+
+  function list() {
+    $("sessions").replaceChildren();
+    $("certificates").replaceChildren();
+    ask("SESSIONS");
+    ask("CERT LIST");
+  }
+
+  function change(words) {
+    ask(words);
+    list();
+  }
+
+  $("settings-button").addEventListener("click", () => {
+    const name = current()?.settings.account ?? "";
+    $("account").hidden = name === "";
+    $("account-name").textContent = clean(name);
+    $("account-said").textContent = "";
+    if (name) list();
+  });
+  $("settings").addEventListener("close", () => {
+    wanted = "";
+    for (const id of ["old-password", "new-password", "new-name"])
+      $(id).value = "";
+  });
+  $("password-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    wanted = $("new-password").value;
+    if (wanted)
+      ask(`PASSWD ${quoted($("old-password").value)} ${quoted(wanted)}`);
+  });
+  $("rename-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = $("new-name").value.trim();
+    if (name) change(`RENAME ${quoted(name)}`);
+  });
+  $("end-others").addEventListener("click", () => change("LOGOUT OTHERS"));
+
+  /** heard takes a notice of NickServ; false if it is not for the settings. */
+  return function heard(text) {
+    if (!shown()) return false;
+    const [kind, print, here] = text.split(" ");
+    if (kind === "session") $("sessions").append(session(text, change));
+    else if (kind === "certificate")
+      $("certificates").append(
+        row(here ? `${print}, this one` : print, "Remove", () =>
+          change(`CERT DEL ${print}`),
+        ),
+      );
+    else if (!/^\d+ certificates\.$/.test(text))
+      $("account-said").textContent = clean(text);
+    if (text === "The password is changed.") {
+      current().settings.password = wanted; // for the next connection
+      wanted = $("old-password").value = $("new-password").value = "";
+    }
+    $("account-name").textContent = clean(current().settings.account);
+    return true;
+  };
+}
