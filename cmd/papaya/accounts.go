@@ -21,14 +21,16 @@ const accountsTable = "accounts"
 // streamFolder returns the folder of JetStream's files in a data folder.
 func streamFolder(data string) string { return filepath.Join(data, "stream") }
 
-func openBook(ctx context.Context, l log.Log, c *config.Config) (*account.Book, error) {
+// openKeys opens the table with the accounts, and with the tokens of programs.
+func openKeys(ctx context.Context, l log.Log) (account.Store, error) {
 	keys, err := l.Keys(ctx, accountsTable)
-	if err != nil {
-		return nil, err
-	}
-	book := account.Open(keyStore{keys})
+	return keyStore{keys}, err
+}
+
+func openBook(keys account.Store, c *config.Config) *account.Book {
+	book := account.Open(keys)
 	book.MinPassword = c.MinPassword
-	return book, nil
+	return book
 }
 
 // A keyStore makes an account.Store of a table of the log. It translates the errors.

@@ -68,13 +68,20 @@ func offline(ctx context.Context,
 // running. It makes the folder if there is none, so that the first account can be made before the
 // first start.
 func (p *target) accounts(ctx context.Context, do func(control.Accounts) error) error {
+	return p.either(ctx, func(c *control.Client) error { return do(c) },
+		func(keys account.Store, c *config.Config) error { return do(openBook(keys, c)) })
+}
+
+// either does something by the running server, or with the data folder if none is running.
+func (p *target) either(ctx context.Context, running func(*control.Client) error,
+	still func(account.Store, *config.Config) error) error {
 	c, err := p.settings()
 	if err != nil {
 		return err
 	}
 	client, err := control.Dial(ctx, c.Data)
 	if err == nil {
-		return do(client)
+		return running(client)
 	}
 	if !errors.Is(err, control.ErrNobody) {
 		return err
@@ -83,9 +90,9 @@ func (p *target) accounts(ctx context.Context, do func(control.Accounts) error) 
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, l, c)
+	keys, err := openKeys(ctx, l)
 	if err == nil {
-		err = do(book)
+		err = still(keys, c)
 	}
 	return errors.Join(err, end())
 }

@@ -22,6 +22,7 @@ import (
 
 	"interleave/internal/version"
 	"interleave/papaya/account"
+	"interleave/papaya/bot"
 	"interleave/papaya/certificate"
 	"interleave/papaya/config"
 	"interleave/papaya/control"
@@ -43,6 +44,7 @@ type daemon struct {
 	text     *log.Text
 	log      log.Log
 	book     *account.Book
+	tokens   *bot.Tokens
 	source   *certificate.Source
 	open     *limit.Connections
 	connect  *limit.Rate
@@ -132,9 +134,11 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	d.log = store
-	if d.book, err = openBook(ctx, store, c); err != nil {
+	keys, err := openKeys(ctx, store)
+	if err != nil {
 		return err
 	}
+	d.book, d.tokens = openBook(keys, c), bot.Open(keys)
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
 		Domains:     c.Domains,
 		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail,
@@ -161,7 +165,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
-		WebHandler: web.Handler(), Listen: listen, Origins: c.Origins, Base: c.Base,
+		WebHandler: d.pages(), Listen: listen, Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
 		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
@@ -176,6 +180,16 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 	}
 }
 
+// pages serves programs, and browsers.
+func (d *daemon) pages() http.Handler {
+	programs := bot.NewServer(d.tokens, &d.admin, d.logger, time.Now).Handler()
+	mux := http.NewServeMux()
+	mux.Handle("/hook/", programs)
+	mux.Handle("/api/", programs)
+	mux.Handle("/", web.Handler())
+	return mux
+}
+
 // beside starts everything that runs beside the server until ctx ends: the administrators' socket,
 // metrics, reloads, certificates, retention.
 func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, error) {
@@ -184,9 +198,9 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 	if err != nil {
 		return nil, err
 	}
-	admin := &control.Server{Accounts: d.book, Backup: d.backup, Metrics: &d.metrics,
-		Logger: d.logger,
-		Chat:   &d.admin, Settle: d.settle, Erase: d.erase}
+	admin := &control.Server{Accounts: d.book, Tokens: d.tokens, Backup: d.backup,
+		Metrics: &d.metrics, Logger: d.logger,
+		Chat: &d.admin, Settle: d.settle, Erase: d.erase}
 	if c.File != "" {
 		admin.Reload = d.reload
 	}

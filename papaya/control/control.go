@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/bot"
 	"interleave/papaya/hall"
 )
 
@@ -51,6 +52,7 @@ type request struct {
 	Life        time.Duration `json:"life,omitempty"`
 	ID          string        `json:"id,omitempty"`
 	Words       []string      `json:"words,omitempty"`
+	Bot         bot.Token     `json:"bot,omitzero"`
 }
 
 // An answer is the response to a request.
@@ -59,6 +61,7 @@ type answer struct {
 	Accounts    []account.Account    `json:"accounts,omitempty"`
 	Invitations []account.Invitation `json:"invitations,omitempty"`
 	Token       string               `json:"token,omitempty"`
+	Tokens      []bot.Token          `json:"tokens,omitempty"`
 	Reload      *Reloaded            `json:"reload,omitempty"`
 	Sessions    []hall.Session       `json:"sessions,omitempty"`
 	Rooms       []hall.Room          `json:"rooms,omitempty"`

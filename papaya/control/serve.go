@@ -20,6 +20,7 @@ import (
 // A Server answers administrators. Requests for a field that is nil get an error.
 type Server struct {
 	Accounts Accounts
+	Tokens   Tokens
 	Chat     Chat
 	// Settle is called after accounts were removed or renamed: the chat must know it, too.
 	Settle func(ctx context.Context) error
@@ -56,6 +57,7 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /accounts/{verb}", s.accounts)
 	mux.HandleFunc("POST /chat/{verb}", s.chat)
+	mux.HandleFunc("POST /tokens/{verb}", s.tokens)
 	mux.HandleFunc("POST /reload", s.reload)
 	mux.HandleFunc("GET /backup", s.backup)
 	mux.Handle("GET /metrics", s.metrics())

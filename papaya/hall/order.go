@@ -23,6 +23,7 @@ const (
 	// ExpireAccount ACCOUNT TIME WHY takes an account out of its rooms that has had no session
 	// since a time in milliseconds since 1970.
 	ExpireAccount = "expire"
+	PostTo        = "post"    // ROOM NICK LINE...: a program says lines in a room
 	orderWords    = "\n"      // separates the words of an order
 	noLongerIn    = "removed" // the default reason
 	maxOrderWhy   = 200       // in bytes
@@ -65,6 +66,8 @@ func (h *Hall) order(e Entry) {
 		h.renameAccount(words[1], words[2])
 	case ExpireAccount:
 		h.expire(name, words[2], why)
+	case PostTo:
+		h.post(name, words[2], words[min(3, len(words)):])
 	case GiveRole:
 		for _, u := range h.nicks {
 			if name != "" && (u.is(name) || u.oper == name) {
@@ -193,9 +196,7 @@ func (h *Hall) Sessions() []Session {
 func (h *Hall) Rooms() []Room {
 	out := make([]Room, 0, len(h.rooms))
 	for _, name := range sorted(h.rooms) {
-		r := h.rooms[name]
-		out = append(out, Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder,
-			r.topic, time.UnixMilli(r.created).UTC()})
+		out = append(out, h.rooms[name].shown())
 	}
 	return out
 }

@@ -73,6 +73,8 @@ func FuzzSessions(f *testing.F) {
 		{0, 0, 12, 0, 31, 0, 1, 1, 22, 0, 22, 1, 9, 0},   // a guest becomes an account
 		{1, 24, 12, 0, 25, 0, 2, 0, 5, 0, 1, 102, 12, 0}, // an account returns to +i
 		{1, 0, 12, 0, 4, 0, 3, 0, 37, 0, 38, 0, 1, 1, 8, 0, 6, 0},
+		{1, 0, 12, 0, 43, 0, 1, 1, 44, 0, 2, 0, 1, 98}, // an account is renamed, twice
+		{0, 12, 12, 0, 1, 1, 12, 1, 43, 1, 41, 1, 1, 2, 42, 1},
 		[]byte("abcdefghijklmnopqrstuvwxyz0123456789"),
 	} {
 		f.Add(seed)

@@ -97,6 +97,31 @@ func (a *Admin) Unseen(ctx context.Context, since time.Time) (list []string, err
 	return list, err
 }
 
+// Room returns a room. ok is false if there is none of that name.
+func (a *Admin) Room(ctx context.Context, name string) (room hall.Room, ok bool, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		room, ok = h.Room(name)
+		return hall.Entry{}, false
+	})
+	return room, ok, err
+}
+
+// Messages returns messages of a room.
+func (a *Admin) Messages(ctx context.Context, room string,
+	p hall.Page) (list []hall.Message, err error) {
+	var failed error
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		list, failed = h.Messages(room, p)
+		return hall.Entry{}, false
+	})
+	return list, errors.Join(err, failed)
+}
+
+// Post says lines in a room in the name of a program, whose nick has a slash.
+func (a *Admin) Post(ctx context.Context, room, from string, lines []string) error {
+	return a.Order(ctx, hall.PostTo, append([]string{room, from}, lines...)...)
+}
+
 // Order logs an order (hall.EndNick and the others), and returns when this server has obeyed it.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	done := make(chan struct{})

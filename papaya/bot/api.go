@@ -1,0 +1,195 @@
+package bot
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"interleave/papaya/hall"
+)
+
+//go:embed openapi.yaml
+var document []byte
+
+func serveDocument(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/yaml")
+	h.Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(document) // the client has gone
+}
+
+// Limits of a page of messages.
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+var (
+	errForbidden = refusal{http.StatusForbidden, "the token is not for that"}
+	errLimit     = refusal{http.StatusBadRequest, "limit: expected a number from 1 to 200"}
+	errID        = refusal{http.StatusBadRequest, "after and before: expected the id of a message"}
+	errOneText   = refusal{http.StatusBadRequest, `expected {"text": "..."}, and nothing else`}
+	errJSON      = refusal{http.StatusUnsupportedMediaType, "expected application/json"}
+)
+
+// A shownRoom is a room as the API shows it.
+type shownRoom struct {
+	Name  string    `json:"name"`
+	Topic string    `json:"topic"`
+	Here  int       `json:"here"`
+	Away  int       `json:"away"`
+	Since time.Time `json:"since"`
+}
+
+// authorized returns the token of a request to the API, after it was counted.
+func (s *Server) authorized(r *http.Request) (Token, error) {
+	secret := bearer(r)
+	if secret == "" {
+		return Token{}, errToken
+	}
+	return s.find(r, secret, Bot, errToken)
+}
+
+// rooms lists the rooms of the token that exist.
+func (s *Server) rooms(r *http.Request) (int, any, error) {
+	t, err := s.authorized(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	if wait, ok := s.reads.Take(t.ID); !ok {
+		return 0, nil, limited{wait}
+	}
+	list := []shownRoom{}
+	for _, name := range t.Rooms {
+		room, ok, err := s.chat.Room(r.Context(), name)
+		if err != nil {
+			return 0, nil, err
+		}
+		if ok {
+			list = append(list, shownRoom{room.Name, room.Topic, room.Here, room.Away, room.Since})
+		}
+	}
+	return http.StatusOK, map[string]any{"rooms": list}, nil
+}
+
+// room returns the name of the room of a request, which has it without its first #.
+func room(r *http.Request, t Token) (string, error) {
+	name := "#" + r.PathValue("room")
+	if !t.Knows(name) {
+		return "", errForbidden
+	}
+	return name, nil
+}
+
+// messages returns a page of a room.
+func (s *Server) messages(r *http.Request) (int, any, error) {
+	t, err := s.authorized(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	if wait, ok := s.reads.Take(t.ID); !ok {
+		return 0, nil, limited{wait}
+	}
+	name, err := room(r, t)
+	if err == nil && !t.Read {
+		err = errForbidden
+	}
+	page := hall.Page{}
+	if err == nil {
+		page, err = pageOf(r.URL.RawQuery)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	list, err := s.chat.Messages(r.Context(), name, page)
+	switch {
+	case errors.Is(err, hall.ErrNoRoom):
+		err = errRoom
+	case errors.Is(err, hall.ErrNoMessage):
+		err = errID
+	}
+	return http.StatusOK, map[string]any{"messages": list}, err
+}
+
+// pageOf parses the query after=ID&before=ID&limit=N. A name that is empty or twice is a mistake.
+func pageOf(query string) (hall.Page, error) {
+	p := hall.Page{Limit: defaultPage}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return p, refusal{http.StatusBadRequest, "the query is malformed"}
+	}
+	for name, list := range values {
+		if len(list) > 1 || list[0] == "" {
+			return p, refusal{http.StatusBadRequest, "the query has something empty, or twice"}
+		}
+		switch name {
+		case "after":
+			p.After = list[0]
+		case "before":
+			p.Before = list[0]
+		case "limit":
+			if p.Limit, err = strconv.Atoi(list[0]); err != nil || p.Limit < 1 ||
+				p.Limit > maxPage {
+				return p, errLimit
+			}
+		}
+	}
+	return p, nil
+}
+
+// send posts a text to a room.
+func (s *Server) send(r *http.Request) (int, any, error) {
+	t, err := s.authorized(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	if wait, ok := s.posts.Take(t.ID); !ok {
+		return 0, nil, limited{wait}
+	}
+	name, err := room(r, t)
+	if err == nil && !t.Send {
+		err = errForbidden
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	lines, err := textOf(r)
+	if err == nil {
+		err = s.post(r.Context(), t, name, lines)
+	}
+	return http.StatusCreated, sent{len(lines)}, err
+}
+
+// textOf returns the lines of a body {"text": "..."}.
+func textOf(r *http.Request) ([]string, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/json" {
+		return nil, errJSON
+	}
+	data, err := body(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxText {
+		return nil, errLarge
+	}
+	var p struct {
+		Text *string `json:"text"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil || p.Text == nil {
+		return nil, errOneText
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errOneText
+	}
+	return visible(*p.Text)
+}

@@ -1,0 +1,118 @@
+package hall
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// Programs that are no clients post to rooms and read them: webhooks and the API. What they post
+// has a nick with a slash, which no user may have.
+
+// programHost is the host of programs in nick!user@host. It is the same on all servers, since it is
+// in the text.
+const programHost = "!program@papaya"
+
+// post says lines in a room in the name of a program.
+func (h *Hall) post(room, from string, lines []string) {
+	r := h.rooms[irc.Lower(room)]
+	if r == nil || !strings.Contains(from, "/") || strings.ContainsAny(from, " !@:\x00") {
+		return
+	}
+	program := &user{nick: from, source: from + programHost}
+	for _, l := range lines {
+		if l != "" {
+			h.toRoom(r, program, h.tell(program, "PRIVMSG", r.name, l, ""), 0)
+		}
+	}
+}
+
+// A Message is what was said in a room, as programs read it.
+type Message struct {
+	ID   string    `json:"id"` // the msgid
+	Time time.Time `json:"time"`
+	From string    `json:"from"`
+	Kind string    `json:"kind"` // message, action or notice
+	Text string    `json:"text"`
+}
+
+// A Page says which messages of a room are wanted: the first ones after a message, or the last ones
+// before one, or the last ones at all. After and Before are msgids.
+type Page struct {
+	After, Before string
+	Limit         int // at most maxHistory are returned
+}
+
+// The errors of Messages.
+var (
+	ErrNoRoom    = errors.New("there is no such room")
+	ErrNoMessage = errors.New("not the id of a message")
+)
+
+// Messages returns messages of a room in their order.
+func (h *Hall) Messages(room string, p Page) ([]Message, error) {
+	folded := irc.Lower(room)
+	r := h.rooms[folded]
+	if r == nil {
+		return nil, ErrNoRoom
+	}
+	from, to := first, last
+	for _, end := range []struct {
+		id    string
+		bound *bound
+	}{{p.After, &from}, {p.Before, &to}} {
+		if end.id == "" {
+			continue
+		}
+		at, err := strconv.ParseUint(end.id, 36, 64)
+		if err != nil {
+			return nil, ErrNoMessage
+		}
+		*end.bound = bound{at: at}
+	}
+	read := h.backward
+	if p.After != "" {
+		read = h.forward
+	}
+	out := []Message{}
+	for _, s := range read([]string{folded}, from, to, min(p.Limit, maxHistory),
+		func(s said) bool { return s.at >= r.since && s.target == folded && s.isMessage() }) {
+		out = append(out, s.message())
+	}
+	return out, nil
+}
+
+func (s said) isMessage() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }
+
+func (s said) message() Message {
+	nick, _, _ := irc.SplitMask(s.source)
+	m := Message{ID: string(appendMsgid(nil, s.at)), Time: time.UnixMilli(s.time).UTC(), From: nick,
+		Kind: "message"}
+	if line, err := irc.Parse(string(s.body)); err == nil {
+		m.Text = line.Param(1)
+	}
+	if s.command == "NOTICE" {
+		m.Kind = "notice"
+	}
+	if text, ok := strings.CutPrefix(m.Text, "\x01ACTION "); ok {
+		m.Kind, m.Text = "action", strings.TrimSuffix(text, "\x01")
+	}
+	return m
+}
+
+// Room returns a room as administrators see it.
+func (h *Hall) Room(name string) (Room, bool) {
+	r := h.rooms[irc.Lower(name)]
+	if r == nil {
+		return Room{}, false
+	}
+	return r.shown(), true
+}
+
+func (r *room) shown() Room {
+	return Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder, r.topic,
+		time.UnixMilli(r.created).UTC()}
+}
