@@ -1,3 +1,5 @@
+	@install -D -m 644 docs/papaya/man/papaya.1 "$(DESTDIR)$(PREFIX)/share/man/man1/papaya.1"
+	@install -D -m 644 docs/papaya/man/papaya.toml.5 "$(DESTDIR)$(PREFIX)/share/man/man5/papaya.toml.5"
 # Each command also works when typed by hand. `make` alone prints this list.
 SHELL     := /bin/bash
 OUT       := out
@@ -132,7 +134,7 @@ ready:
 vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its registry, and zip)
 	eve/editors/vscode/pack.sh
 
-release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, SBOM, checksums
+release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, images, SBOM, checksums
 	./release.sh $(VERSION)
 
 install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local

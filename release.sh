@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds a release into out/release/VERSION: tarballs of eve, gonet (with gonet-wg) and papaya,
-# Debian packages of eve and papaya, an SBOM of each program (CycloneDX), and SHA256SUMS. The same
-# commit gives the same bytes. usage: ./release.sh VERSION, such as v0.1.0
+# Debian packages of eve and papaya, container images of papaya, an SBOM of each program
+# (CycloneDX), and SHA256SUMS. The same commit gives the same bytes. usage: ./release.sh VERSION,
+# such as v0.1.0
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -43,7 +44,7 @@ pages() { # PROGRAM FOLDER: copies the files that belong beside a program
 	case $1 in
 	eve) cp -r docs/eve/*.md docs/eve/examples "$2/" ;;
 	gonet) cp docs/gonet/command.md docs/gonet/wireguard.md "$2/" ;;
-	papaya) cp docs/papaya/*.md papaya/papaya.service "$2/" ;;
+	papaya) cp -r docs/papaya/*.md docs/papaya/man papaya/papaya.service "$2/" ;;
 	esac
 }
 
@@ -65,6 +66,10 @@ for target in eve/linux gonet/linux papaya/linux papaya/darwin papaya/freebsd; d
 	done
 done
 
+# The settings of a server whose data is in the system's place for it.
+go run ./cmd/papaya admin example |
+	sed 's#^\#data = .*#data = "/var/lib/papaya"#' >"$work/papaya.toml"
+
 deb() { # PROGRAM ARCH DEPENDS SUMMARY
 	local root=$work/$1-$2.deb
 	mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/share/doc/$1"
@@ -74,8 +79,12 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 	if [ "$1" = papaya ]; then
 		mkdir -p "$root/lib/systemd/system" "$root/etc/papaya"
 		mv "$root/usr/share/doc/papaya/papaya.service" "$root/lib/systemd/system/"
-		go run ./cmd/papaya admin example | sed 's#^\#data = .*#data = "/var/lib/papaya"#' \
-			>"$root/etc/papaya/papaya.toml"
+		cp "$work/papaya.toml" "$root/etc/papaya/papaya.toml"
+		mkdir -p "$root/usr/share/man/man1" "$root/usr/share/man/man5"
+		mv "$root/usr/share/doc/papaya/man/papaya.1" "$root/usr/share/man/man1/"
+		mv "$root/usr/share/doc/papaya/man/papaya.toml.5" "$root/usr/share/man/man5/"
+		rmdir "$root/usr/share/doc/papaya/man"
+		gzip -9n "$root"/usr/share/man/man?/*
 		echo /etc/papaya/papaya.toml >"$root/DEBIAN/conffiles"
 		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl daemon-reload\n' \
 			>"$root/DEBIAN/postinst"
@@ -104,6 +113,10 @@ for arch in amd64 arm64; do
 	deb eve "$arch" "g++ (>= 4:12)" \
 		"a parallel language of events and permissions, compiled by way of C++"
 	deb papaya "$arch" "libc-bin" "a chat server of your own: rooms of IRC for any client"
+	go run ./cmd/oci -version "$version" -arch "$arch" -settings "$work/papaya.toml" \
+		-program "$work/papaya-$version-linux-$arch/papaya" \
+		-o "$out/papaya-$version-linux-$arch.oci.tar"
+	echo "built papaya-$version-linux-$arch.oci.tar"
 done
 
 for program in eve gonet gonet-wg papaya; do

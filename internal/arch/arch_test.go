@@ -29,7 +29,7 @@ const maxLines = 600
 // rooms are the laboratory's packages in the order in which data flows: a package may import only
 // packages on lines above its own.
 var rooms = []string{
-	"version",
+	"version", "oci",
 	"browser", "freeport", "irctest", "command", "hist", "manifest", "proc", "profile",
 	"quantity",
 	"group", "netns", "disk",

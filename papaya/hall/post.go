@@ -25,7 +25,7 @@ func (h *Hall) post(room, from string, lines []string) {
 	program := &user{nick: from, source: from + programHost}
 	for _, l := range lines {
 		if l != "" {
-			h.toRoom(r, program, h.tell(program, "PRIVMSG", r.name, l, ""), 0)
+			h.toRoom(r, program, h.tell(program, r.name, speech{command: "PRIVMSG", text: l}), 0)
 		}
 	}
 }
