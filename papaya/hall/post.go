@@ -36,7 +36,7 @@ type Message struct {
 	Time time.Time `json:"time"`
 	From string    `json:"from"`
 	Kind string    `json:"kind"` // message, action or notice
-	Text string    `json:"text"`
+	Text string    `json:"text"` // its lines are separated by LF
 }
 
 // A Page says which messages of a room are wanted: the first ones after a message, or the last ones
@@ -90,10 +90,7 @@ func (s said) isMessage() bool { return s.command == "PRIVMSG" || s.command == "
 func (s said) message() Message {
 	nick, _, _ := irc.SplitMask(s.source)
 	m := Message{ID: string(appendMsgid(nil, s.at)), Time: time.UnixMilli(s.time).UTC(), From: nick,
-		Kind: "message"}
-	if line, err := irc.Parse(string(s.body)); err == nil {
-		m.Text = line.Param(1)
-	}
+		Kind: "message", Text: s.text()}
 	if s.command == "NOTICE" {
 		m.Kind = "notice"
 	}

@@ -80,3 +80,20 @@ func TestMessages(t *testing.T) {
 		t.Error("there is no such room")
 	}
 }
+
+// TestMessageOfLines: a message of several lines is one message for programs, too.
+func TestMessageOfLines(t *testing.T) {
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+	p.add("a")
+	for _, l := range []string{"[connect ann]", "ann > CAP REQ :batch draft/multiline",
+		"ann > CAP END", "ann > NICK ann", "ann > USER ann 0 * :Ann", "ann > JOIN #tea",
+		"ann > BATCH +1 draft/multiline #tea", "ann > @batch=1 PRIVMSG #tea :one",
+		"ann > @batch=1 PRIVMSG #tea :two", "ann > @batch=1;draft/multiline-concat PRIVMSG #tea :!",
+		"ann > BATCH -1"} {
+		p.step(l)
+	}
+	all, err := p.halls["a"].hall.Messages("#tea", Page{Limit: 10})
+	if err != nil || len(all) != 1 || all[0].Text != "one\ntwo!" {
+		t.Errorf("got %+v, %v", all, err)
+	}
+}
