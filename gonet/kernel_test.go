@@ -64,6 +64,13 @@ func skipWithoutTun(t testing.TB, err error) {
 // kernelOn is kernel on a device of this namespace.
 func kernelOn(t testing.TB, tap *link.Tap, wrappers ...func(link.Link) link.Link) *Stack {
 	t.Helper()
+	return kernelWith(t, tap, Config{}, wrappers...)
+}
+
+// kernelWith is kernelOn with a configuration, to which it adds the link and the addresses.
+func kernelWith(t testing.TB, tap *link.Tap, cfg Config,
+	wrappers ...func(link.Link) link.Link) *Stack {
+	t.Helper()
 	run(t, "ip", "link", "set", "lo", "up")
 	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
 	run(t, "ip", "addr", "add", "2001:db8::1/64", "dev", tap.Name(), "nodad")
@@ -72,8 +79,9 @@ func kernelOn(t testing.TB, tap *link.Tap, wrappers ...func(link.Link) link.Link
 	for _, wrap := range wrappers {
 		l = wrap(l)
 	}
-	s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"),
-		netip.MustParsePrefix("2001:db8::2/64")}})
+	cfg.Link, cfg.Addresses = l, []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"),
+		netip.MustParsePrefix("2001:db8::2/64")}
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
