@@ -449,6 +449,40 @@ func TestSqliteKilled(t *testing.T) {
 	s.leave()
 }
 
+// Statements that take for ever leave others a thread: more of them than the pool usually has.
+func TestSqliteLeavesThreads(t *testing.T) {
+	t.Parallel()
+	p := start(t, compiled(t, "endless.eve", `import db.sqlite
+const all: int = 8
+endless: (db: sqlite.database@) void:
+    _ <- db.query("with recursive c(i) as (select 1 union all select i + 1 from c)"
+        + " select count(*) from c")
+    fail "an endless statement has ended"
+begin: (begun: int@) void:
+    opened <- sqlite.open_memory() [+begun]
+    match opened:
+        error(e): fail e
+        ok(db):
+            endless(db)
+            begun += 1
+            if begun == all: look()
+look: () void:
+    about <- fs.info("/") [+stdout]
+    match about:
+        error(e): fail e
+        ok(i): print("%v\n", i.is_directory())
+    stdout.flush()
+    process.exit(0)
+main: () void:
+    begun: int@
+    for (i in 0..all): begin(begun)
+`))
+	p.mustExit(0)
+	if got := p.out.String(); got != "true\n" {
+		t.Errorf("printed %q", got)
+	}
+}
+
 // Many tasks at two connections, with results that nobody waits for and transactions that nobody
 // ends.
 func TestSqliteManyTasks(t *testing.T) {
