@@ -45,6 +45,8 @@ var subjects = []subject{
 	{"rooms", "testdata/server/rooms.eve", talkRooms, repeat("all\n....\n", 1<<10)},
 	{"http", "testdata/server/http.eve", talkHTTP,
 		[]byte(get("/large") + get("/large") + get("/events"))},
+	{"websocket", "testdata/server/websocket.eve", talkWebSocket, []byte(handshake("/") +
+		strings.Repeat(masked(last|opText, strings.Repeat("x", 8<<10)), 64))},
 }
 
 // Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's

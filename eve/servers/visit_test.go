@@ -236,6 +236,62 @@ func talkHTTP(v *visit) error {
 	return nil
 }
 
+// talkWebSocket sends three messages and a ping at once, and reads the answers to the messages in
+// their order. Messages of others may come between. Every second time it closes by a frame.
+func talkWebSocket(v *visit) error {
+	text := strings.Repeat(fmt.Sprint(v.number, "/", v.turns, " "), 1+v.turns%500)
+	input := handshake("/") + masked(opText, text[:1]) + masked(last|opPing, "x") +
+		masked(last|opRest, text[1:]) + masked(last|opText, "all") + masked(last|opText, text)
+	if _, err := io.WriteString(v, input); err != nil {
+		return err
+	}
+	in := bufio.NewReader(v)
+	if a, err := http.ReadResponse(in, nil); err != nil || a.StatusCode != 101 {
+		return fmt.Errorf("the handshake: %v", err)
+	}
+	for _, want := range []string{text, "all", text} {
+		for heard := ""; heard != want; {
+			var err error
+			if heard, err = readMessage(in); err != nil {
+				return err
+			}
+			if heard != want && heard != "to all" {
+				return fmt.Errorf("heard %q, want %q", head(heard), head(want))
+			}
+		}
+	}
+	if v.turns%2 == 0 {
+		return nil
+	}
+	_, err := io.WriteString(v, masked(last|opClose, closing(1000, "")))
+	return err
+}
+
+// readMessage is the next message of a server that sends each as one frame; pongs are left out.
+func readMessage(in *bufio.Reader) (string, error) {
+	for {
+		var frame [2]byte
+		if _, err := io.ReadFull(in, frame[:]); err != nil {
+			return "", err
+		}
+		size := int(frame[1])
+		if size == 126 {
+			var long [2]byte
+			if _, err := io.ReadFull(in, long[:]); err != nil {
+				return "", err
+			}
+			size = int(binary.BigEndian.Uint16(long[:]))
+		}
+		payload := make([]byte, size)
+		if _, err := io.ReadFull(in, payload); err != nil {
+			return "", err
+		}
+		if frame[0] == last|opText {
+			return string(payload), nil
+		}
+	}
+}
+
 // talkCounter increments and reads in turns; the replies never fall.
 func talkCounter(v *visit) error {
 	asked := []byte("\x01\x00\x01\x01\x00")
