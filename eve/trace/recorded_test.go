@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"interleave/eve/trace"
 	"interleave/eve/trial"
 	"interleave/internal/browser"
+	"interleave/internal/freeport"
 )
 
 var sanitize = flag.String("sanitize", "",
@@ -56,6 +59,24 @@ const ticking = `main: [+stderr] () void:
     t: timer@ = timer.every(1ms)
     on t fired [+n]: n += 1
     stderr.write("ready\n")
+`
+
+// busy computes in a handler, and then answers.
+const busy = `import io.socket.*
+
+spin: (n: int) int:
+    x: int = 1
+    for (i in 0..n): x = (x * 31 + i) % 1000003
+    return x
+
+main: [] () void:
+    tcp_socket.listen(process.args()[0].to_int() else 0, "127.0.0.1"):
+        listening = [+stderr] (l: listening&) void: stderr.write("ready\n")
+        connection = [] (c: connection&) void:
+            client: socket@ = c()
+            on client data:
+                b: bytes = client.read_buffer()
+                if spin(30000000) != 7: client.write_buffer(b)
 `
 
 func compiled(t *testing.T, name, text string) string {
@@ -230,6 +251,54 @@ func TestRecordedSignals(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(file + ".part*"); len(left) > 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// While a handler computes, another worker serves the clients of its worker, and that is recorded.
+// A busy machine may not have run that worker in time, so the client asks again.
+func TestRecordedLoan(t *testing.T) {
+	port, err := freeport.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, file, _ := start(t, compiled(t, "busy.eve", busy))
+	cmd.Args = append(cmd.Args, strconv.Itoa(port))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if _, err := stderr.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	client.SetDeadline(time.Now().Add(trial.Limit))
+	for {
+		if _, err := client.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Process.Signal(syscall.SIGQUIT)
+		got := load(t, file)
+		if len(got.Loans) == 0 {
+			continue
+		}
+		if l := got.Loans[0]; l.Of == l.By || l.Of > 1 || l.By > 1 || l.To < l.From {
+			t.Errorf("got a loan %+v", l)
+		}
+		return
 	}
 }
 
