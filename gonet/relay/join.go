@@ -9,21 +9,24 @@ import (
 
 // Join copies between two connections in both directions, and returns when both have ended. The end
 // of one direction is passed on by CloseWrite, so that the other direction may go on. An error of
-// either connection, or the end of the context, ends both directions. Join closes the connections,
-// and returns the first error.
+// either connection, or the end of the context, resets both: what was cut off must not look like a
+// whole. Join closes the connections, and returns the first error.
 func Join(ctx context.Context, a, b net.Conn) error {
-	closeBoth := func() { _, _ = a.Close(), b.Close() } // they may be closed already
-	defer closeBoth()
-	defer context.AfterFunc(ctx, closeBoth)()
+	resetBoth := func() {
+		Reset(a)
+		Reset(b)
+	}
+	defer func() { _, _ = a.Close(), b.Close() }() // they may be closed already
+	defer context.AfterFunc(ctx, resetBoth)()
 	copied := make(chan error, 2)
 	one := func(to, from net.Conn) {
 		_, err := io.Copy(to, from)
 		if err == nil {
 			err = closeWrite(to)
 		}
-		copied <- err // before the close, whose consequences are no news
+		copied <- err // before the reset, whose consequences are no news
 		if err != nil {
-			closeBoth()
+			resetBoth()
 		}
 	}
 	go one(a, b)
@@ -33,6 +36,14 @@ func Join(ctx context.Context, a, b net.Conn) error {
 		return second
 	}
 	return first
+}
+
+// Reset closes a connection with a reset, if it is of TCP: its peer sees an error and not an end.
+func Reset(c net.Conn) {
+	if l, ok := c.(interface{ SetLinger(seconds int) error }); ok {
+		_ = l.SetLinger(0) // it may be closed already
+	}
+	_ = c.Close() // likewise
 }
 
 var errNoHalfClose = errors.New("the connection cannot close one direction")

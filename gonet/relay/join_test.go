@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"testing"
 )
@@ -54,18 +53,20 @@ func TestJoin(t *testing.T) {
 func TestJoinEnds(t *testing.T) {
 	type plain struct{ net.Conn } // without CloseWrite
 	for _, c := range []struct {
-		name string
-		end  func(client *net.TCPConn, cancel context.CancelFunc)
-		want error
+		name  string
+		end   func(client *net.TCPConn, cancel context.CancelFunc)
+		want  error
+		reads error // at the other side
 	}{
 		{"reset", func(client *net.TCPConn, _ context.CancelFunc) {
 			_ = client.SetLinger(0)
 			_ = client.Close()
-		}, syscall.ECONNRESET},
-		{"context", func(_ *net.TCPConn, cancel context.CancelFunc) { cancel() }, net.ErrClosed},
+		}, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"context", func(_ *net.TCPConn, cancel context.CancelFunc) { cancel() }, net.ErrClosed,
+			syscall.ECONNRESET},
 		{"no half-close", func(client *net.TCPConn, _ context.CancelFunc) {
 			_ = client.CloseWrite()
-		}, errNoHalfClose},
+		}, errNoHalfClose, io.EOF},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			client, a := pair(t)
@@ -73,12 +74,15 @@ func TestJoinEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)
-			go func() { ended <- Join(ctx, a, plain{b}) }()
+			far := net.Conn(b)
+			if c.want == errNoHalfClose {
+				far = plain{b}
+			}
+			go func() { ended <- Join(ctx, a, far) }()
 			c.end(client, cancel)
 			wait(t, ended, c.want)
-			if n, err := server.Read(make([]byte, 1)); err == nil ||
-				errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("%d, %v at the other side", n, err)
+			if n, err := server.Read(make([]byte, 1)); !errors.Is(err, c.reads) {
+				t.Errorf("%d, %v at the other side, want %v", n, err, c.reads)
 			}
 		})
 	}

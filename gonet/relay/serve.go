@@ -19,7 +19,7 @@ const (
 )
 
 // Serve accepts connections until the context ends, and calls handle for each in a goroutine of its
-// own. It closes a connection when its handle returns, and all of them when the context ends. It
+// own. It closes a connection when its handle returns, and resets all when the context ends. It
 // returns when the listener is closed and every handle has returned. An error is one of Accept.
 func Serve(ctx context.Context, l net.Listener,
 	handle func(ctx context.Context, c net.Conn)) error {
@@ -46,9 +46,8 @@ func Serve(ctx context.Context, l net.Listener,
 		}
 		failures = 0
 		running.Go(func() {
-			closeConn := func() { _ = c.Close() } // it may be closed already
-			defer closeConn()
-			defer context.AfterFunc(ctx, closeConn)()
+			defer func() { _ = c.Close() }() // it may be closed already
+			defer context.AfterFunc(ctx, func() { Reset(c) })()
 			handle(ctx, c)
 		})
 	}
@@ -64,8 +63,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// limited is a listener with a bound on its connections.
-type limited struct {
+// Limited is a listener with a bound on its connections.
+type Limited struct {
 	net.Listener
 	slots  chan struct{} // one element for each open connection
 	closed chan struct{}
@@ -74,12 +73,12 @@ type limited struct {
 
 // Limit returns a listener whose connections are at most so many at once. Accept waits while there
 // are; further clients are in the backlog of l meanwhile.
-func Limit(l net.Listener, most int) net.Listener {
-	return &limited{Listener: l, slots: make(chan struct{}, most), closed: make(chan struct{})}
+func Limit(l net.Listener, most int) *Limited {
+	return &Limited{Listener: l, slots: make(chan struct{}, most), closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *Limited) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-l.closed:
@@ -94,10 +93,14 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (l *limited) Close() error {
+func (l *Limited) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
+
+// NearlyFull tells whether more than three quarters of the connections are open, with the one for
+// which Accept waits. Then those that are idle should be closed.
+func (l *Limited) NearlyFull() bool { return len(l.slots) > cap(l.slots)*3/4 }
 
 // limitedConn is a connection that gives its slot back when it is closed.
 type limitedConn struct {

@@ -28,21 +28,25 @@ type Server struct {
 	Lookup func(ctx context.Context, name string) (netip.Addr, error)
 	// Login is what clients have to give; the zero value: nothing.
 	Login relay.Login
-	// MaxClients bounds the clients that are served at once; 0 is 256. Further clients wait.
+	// MaxClients bounds the clients that are served at once; 0 is 1024. Further clients wait for
+	// 30 s at most, and are refused then.
 	MaxClients int
 	// Log is called with each client that has failed, and with each destination; nil: no log.
 	Log func(format string, args ...any)
 }
 
 const (
-	defaultClients = 256 // a guess
+	defaultClients = 1024 // a guess
 	// maxPending bounds the clients that have not sent their request yet, or that wait because
 	// MaxClients are served. One more closes the oldest of them: a handshake takes milliseconds, so
-	// the oldest is probably silent. A guess.
-	maxPending = 64
+	// the oldest is probably silent. A guess: a browser or a crawler may open hundreds at once.
+	maxPending = 1024
 	// The time that a client has for its handshake, and a dial. Guesses.
 	handshakeTime = 10 * time.Second
 	dialTime      = 30 * time.Second
+	// slotTime is how long a client waits for a slot. A guess: clients that keep their connections
+	// for later requests may never free one.
+	slotTime = 30 * time.Second
 	// closeTime is how long a refused client may take to close its connection, and maxUnread how
 	// many bytes it may send until then.
 	closeTime = time.Second
@@ -119,7 +123,10 @@ func (v *service) client(ctx context.Context, c net.Conn) error {
 	return fmt.Errorf("socks: command %d: %w", request.Command, CommandNotSupported)
 }
 
-var errPushedOut = errors.New("socks: closed before it was served: too many clients wait")
+var (
+	errPushedOut = errors.New("socks: closed before it was served: too many clients wait")
+	errBusy      = errors.New("socks: refused: too many clients are served")
+)
 
 // admit reads a client's request, and waits for a slot. Until then the client is pending.
 func (v *service) admit(outer context.Context, c net.Conn) (Request, error) {
@@ -144,8 +151,13 @@ func (v *service) admit(outer context.Context, c net.Conn) (Request, error) {
 		}
 		return Request{}, err
 	}
+	busy := time.NewTimer(slotTime)
+	defer busy.Stop()
 	select {
 	case v.slots <- struct{}{}:
+	case <-busy.C:
+		refuse(c, GeneralFailure)
+		return Request{}, errBusy
 	case <-ctx.Done():
 		return Request{}, errPushedOut
 	}

@@ -85,12 +85,12 @@ func (f Forward) Open(name string, from, to Network, o Options) (*Service, error
 	if err != nil {
 		return nil, err
 	}
-	l = o.limit(l)
+	limited := o.limit(l)
 	serve := func(ctx context.Context) error {
-		return relay.Serve(ctx, l, func(ctx context.Context, c net.Conn) {
+		return relay.Serve(ctx, limited, func(ctx context.Context, c net.Conn) {
 			far, err := to.dial(ctx, "tcp", f.To)
 			if err != nil {
-				reset(c)
+				relay.Reset(c) // the client must not take it for an empty answer
 				if ctx.Err() == nil {
 					logTo(o.Log, "%s %v: %v", name, l.Addr(), err)
 				}
@@ -102,15 +102,7 @@ func (f Forward) Open(name string, from, to Network, o Options) (*Service, error
 			}
 		})
 	}
-	return &Service{Name: name, Addr: l.Addr(), To: f.To, Closer: l.Close, Serve: serve}, nil
-}
-
-// reset makes the close of a connection a reset: a client whose destination cannot be reached must
-// not take it for an empty answer.
-func reset(c net.Conn) {
-	if l, ok := c.(interface{ SetLinger(seconds int) error }); ok {
-		_ = l.SetLinger(0) // without it, the client sees an end of file
-	}
+	return &Service{Name: name, Addr: l.Addr(), To: f.To, Closer: limited.Close, Serve: serve}, nil
 }
 
 func (f Forward) openUDP(name string, from, to Network, o Options) (*Service, error) {

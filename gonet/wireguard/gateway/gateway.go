@@ -45,15 +45,15 @@ type Service struct {
 // Options are those of all services.
 type Options struct {
 	Login      relay.Login // of the proxies' clients
-	MaxClients int         // of each service, at once; 0 is 256
+	MaxClients int         // of each service, at once; 0 is 1024
 	// Log is called with what has failed, and Verbose with each connection; nil: no log.
 	Log, Verbose func(format string, args ...any)
 }
 
-const defaultClients = 256 // a guess
+const defaultClients = 1024 // a guess
 
 // limit bounds the connections of a service.
-func (o Options) limit(l net.Listener) net.Listener {
+func (o Options) limit(l net.Listener) *relay.Limited {
 	return relay.Limit(l, cmp.Or(o.MaxClients, defaultClients))
 }
 

@@ -17,7 +17,7 @@ import (
 // The bounds of a client's request. Guesses; those of the handshake are as of SOCKS.
 const (
 	headerTime     = 10 * time.Second
-	idleTime       = 2 * time.Minute
+	idleTime       = time.Minute
 	maxHeaderBytes = 64 << 10
 	// The connections to servers that are kept for the next request.
 	maxIdle     = 64
@@ -31,12 +31,12 @@ func HTTP(near, far Network, address string, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	l = o.limit(l)
-	return &Service{Name: "http", Addr: l.Addr(), Closer: l.Close,
-		Serve: func(ctx context.Context) error { return serveHTTP(ctx, l, far, o) }}, nil
+	limited := o.limit(l)
+	return &Service{Name: "http", Addr: l.Addr(), Closer: limited.Close,
+		Serve: func(ctx context.Context) error { return serveHTTP(ctx, limited, far, o) }}, nil
 }
 
-func serveHTTP(ctx context.Context, l net.Listener, far Network, o Options) error {
+func serveHTTP(ctx context.Context, l *relay.Limited, far Network, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	transport := &http.Transport{DialContext: far.dial, MaxIdleConns: maxIdle,
@@ -44,7 +44,7 @@ func serveHTTP(ctx context.Context, l net.Listener, far Network, o Options) erro
 		DisableCompression: true} // the body is the client's, as the server has encoded it
 	defer transport.CloseIdleConnections()
 	lines := log.New(logWriter(o.Verbose), "", 0)
-	p := &proxy{far: far, o: o}
+	p := &proxy{far: far, o: o, full: l.NearlyFull}
 	p.absolute = &httputil.ReverseProxy{Transport: transport, Rewrite: restore, FlushInterval: -1,
 		ErrorHandler: p.fail, ErrorLog: lines}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
@@ -71,10 +71,14 @@ func (w logWriter) Write(line []byte) (int, error) {
 type proxy struct {
 	far      Network
 	o        Options
+	full     func() bool // clients may be waiting for a connection to end
 	absolute *httputil.ReverseProxy
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.full() {
+		w.Header().Set("Connection", "close") // and not idle until idleTime has passed
+	}
 	switch {
 	case p.o.Login.Required() && !p.admits(r):
 		w.Header().Set("Proxy-Authenticate", `Basic realm="gonet wg"`)

@@ -229,3 +229,26 @@ func TestHTTPStreams(t *testing.T) {
 	_ = response.Body.Close()
 	<-gone
 }
+
+// TestHTTPMakesRoom keeps connections for the next request until most places are taken. The place
+// of a connection that was not kept is free for the next client.
+func TestHTTPMakesRoom(t *testing.T) {
+	port := page(t)
+	address, _ := httpProxy(t, Options{MaxClients: 4})
+	for i, closes := range []bool{false, false, true, true} {
+		c := dial(t, "tcp", address)
+		if _, err := io.WriteString(c, "GET http://far.test:"+port+"/ HTTP/1.1\r\n"+
+			"Host: far.test\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.Close != closes {
+			t.Errorf("client %d: closed %v, %v, want %v", i, response.Close, err, closes)
+		}
+	}
+}

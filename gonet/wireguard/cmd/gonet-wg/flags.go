@@ -34,7 +34,7 @@ tunnel: for all addresses of this host). Port 0 listens at any free port, which 
   --remote LISTEN=TO    a port of this host in the tunnel that leads to this machine; likewise /udp
   --auth FILE           a file with USER:PASSWORD, which clients of the proxies must give
   --dns ADDRESS         a DNS server in the tunnel, in place of those of CONF
-  --clients N           clients of each service at once; further ones wait (default 256)
+  --clients N           clients of each service at once; further ones wait (default 1024)
   --status INTERVAL     print handshake and bytes of each peer to standard error, such as each 60s;
                         SIGUSR1 prints them, too
   --check               check CONF, print what it says without keys, and end
@@ -66,7 +66,7 @@ type options struct {
 // parseFlags parses the command line. Flags and CONF may stand in any order.
 func parseFlags(args []string) (*options, error) {
 	const loopback = "127.0.0.1"
-	o := &options{clients: 256}
+	o := &options{clients: 1024}
 	f := flag.NewFlagSet("gonet-wg", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
