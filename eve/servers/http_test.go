@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -449,10 +450,7 @@ func TestHTTPSlowReaders(t *testing.T) {
 	t.Parallel()
 	const size = 400 * 16 * 4096
 	p, port := serveHTTP(t, 2)
-	slow := p.dial(port)
-	if err := slow.SetReadBuffer(4096); err != nil {
-		t.Fatal(err)
-	}
+	slow := p.dialBy(net.Dialer{Control: narrow}, port)
 	slow.say("GET /pour HTTP/1.1\r\nHost: h\r\n\r\n")
 	p.eventually("the slow client is cut off",
 		func() bool { return strings.Contains(p.out.String(), "pour closed\n") })
@@ -476,4 +474,15 @@ func TestHTTPSlowReaders(t *testing.T) {
 	if want := strings.Repeat("0123456789abcdef", 300_000); text != want {
 		t.Errorf("a large reply: %d of %d bytes", len(text), len(want))
 	}
+}
+
+// narrow gives a connection a receive buffer of 4 KiB, and segments that fit into it. Those of
+// loopback have 64 KiB: the server's kernel would send what it still has five times a second, by
+// its persist timer (RFC 9293, 3.8.6.1), and a test would read for a minute and a half.
+func narrow(_, _ string, raw syscall.RawConn) (err error) {
+	failed := raw.Control(func(fd uintptr) {
+		err = errors.Join(syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG,
+			1000), syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10))
+	})
+	return errors.Join(failed, err)
 }
