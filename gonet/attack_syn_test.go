@@ -82,8 +82,14 @@ func attackWireOf(t *testing.T, network string, f func(t *testing.T, client *Sta
 	})
 }
 
-// TestAttackSynFlood sends SYNs from over 100,000 addresses, on the link or behind a router.
+// TestAttackSynFlood sends SYNs from over 100,000 addresses, on the link or behind a router. Under
+// the race detector, which takes many times as long and has memory of its own, they are a
+// quarter: the table of neighbours and the backlog are still full all the time.
 func TestAttackSynFlood(t *testing.T) {
+	syns := 120_000
+	if underRace {
+		syns /= 4
+	}
 	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8",
 		"from afar": "10.0.0.0/24"} {
 		t.Run(name, func(t *testing.T) {
@@ -100,12 +106,12 @@ func TestAttackSynFlood(t *testing.T) {
 				expectEcho(t, c, 1000)
 				growth := newGrowth(t)
 				b := [4]byte{10}
-				for i := range 120_000 {
+				for i := range syns {
 					binary.BigEndian.PutUint32(b[:], 10<<24|uint32(i+1000)*7)
 					o.tcp(at(netip.AddrFrom4(b), 1000+i%60000), at(addrV, 7),
 						wire.TCP{Seq: uint32(i), Flags: wire.SYN, Window: 1000,
 							Options: wire.TCPOptions{MSS: 1460}})
-					if i%20_000 == 9_999 {
+					if part := syns / 6; i%part == part/2-1 {
 						growth.measure()
 						expectEcho(t, c, 10_000) // the client from before the flood
 						other, err := client.Dial("tcp", "10.0.0.2:7")
@@ -116,13 +122,13 @@ func TestAttackSynFlood(t *testing.T) {
 						if err := other.Close(); err != nil {
 							t.Error(err)
 						}
-						expectNewNeighbour(t, o.victim, client, i/20_000)
+						expectNewNeighbour(t, o.victim, client, i/part)
 					}
 				}
 				// 1024 half-open connections of about 3 KiB, and 4096 neighbours that are being
 				// resolved, with the packets that wait for them, which have a bound of their own.
 				growth.within(24<<20, 100)
-				if n := o.victim.Stats().Cookies; n < 80_000 {
+				if n := o.victim.Stats().Cookies; int(n) < syns*2/3 {
 					t.Errorf("%d cookies", n)
 				}
 				time.Sleep(10 * time.Minute)
