@@ -123,8 +123,9 @@ func (b *builder) unitFlags() []string {
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
-		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]},
-			b.unitFlags()...)
+		// A change of the runtime's sources alone needs another libeve.a, but the same objects.
+		parts := append([]string{b.tools.id, headersOf(units[i].Text), b.place, units[i].Text,
+			b.heads[units[i].Name]}, b.unitFlags()...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		return b.compile(ctx, units[i], lib, paths[i])
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"interleave/eve"
 )
@@ -58,16 +57,9 @@ func (b *builder) compileLibrary(ctx context.Context, dir string) error {
 	}
 	sources := eve.RuntimeSources()
 	objects := make([]string, len(sources))
-	err := b.parallel(ctx, len(sources), func(ctx context.Context, i int) error {
-		objects[i] = filepath.Join(dir, strings.TrimSuffix(sources[i], ".cpp")+".o")
-		args := append(b.o.runtimeFlags(), "-fdebug-prefix-map="+dir+"="+
-			filepath.Join(b.cache.dir, b.runtimeKey()), "-c", filepath.Join(include, sources[i]),
-			"-o", objects[i])
-		if said, err := b.tools.run(ctx, args...); err != nil {
-			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err,
-				said)
-		}
-		return nil
+	err := b.parallel(ctx, len(sources), func(ctx context.Context, i int) (err error) {
+		objects[i], err = b.compileSource(ctx, dir, sources[i])
+		return err
 	})
 	if err != nil {
 		return err
@@ -75,11 +67,25 @@ func (b *builder) compileLibrary(ctx context.Context, dir string) error {
 	if err := b.compileGdb(ctx, dir); err != nil {
 		return err
 	}
-	if err := archive(ctx, filepath.Join(dir, "libeve.a"), objects); err != nil {
-		return err
-	}
-	for _, o := range objects {
-		os.Remove(o)
-	}
-	return nil
+	return archive(ctx, filepath.Join(dir, "libeve.a"), objects)
+}
+
+// compileSource returns the object of a source of the runtime, in the cache. It is made again when
+// the source or a header that it includes has changed. Its debugging information names the folder
+// of the runtime for which it was made first, whose text of this source is the same.
+func (b *builder) compileSource(ctx context.Context, dir, source string) (string, error) {
+	text := runtimeFiles()[source]
+	parts := append([]string{"runtime", b.tools.id, source, text, headersOf(text)},
+		b.o.runtimeFlags()...)
+	object := filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
+	return object, b.cache.once(ctx, object, func(tmp string) error {
+		args := append(b.o.runtimeFlags(), "-fdebug-prefix-map="+dir+"="+
+			filepath.Join(b.cache.dir, b.runtimeKey()), "-c", filepath.Join(dir, "include", source),
+			"-o", tmp)
+		if said, err := b.tools.run(ctx, args...); err != nil {
+			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err,
+				said)
+		}
+		return nil
+	})
 }

@@ -16,7 +16,8 @@ import (
 // that have not changed come from the cache.
 type Parts struct {
 	Compiler string // "g++" or "clang++"
-	// the working directory of the compiler; its headers are part of the key of each object
+	// the working directory of the compiler; the headers below it that a source includes are part
+	// of the key of its object
 	Dir  string
 	Jobs int // most compilers at one time; 0: one for each processor
 }
@@ -30,13 +31,13 @@ func (p Parts) Objects(ctx context.Context, flags []string,
 	if err != nil {
 		return nil, err
 	}
-	headers, err := headersBelow(p.Dir)
-	if err != nil {
-		return nil, err
-	}
 	paths := make([]string, len(sources))
 	err = b.parallel(ctx, len(sources), func(ctx context.Context, i int) error {
 		text, err := os.ReadFile(filepath.Join(p.Dir, sources[i]))
+		if err != nil {
+			return err
+		}
+		headers, err := headersBelow(p.Dir, sources[i], string(text))
 		if err != nil {
 			return err
 		}
@@ -107,8 +108,8 @@ func (b *builder) say(ctx context.Context, dir, what string, args []string) erro
 	return err
 }
 
-// headersBelow is one hash of all headers of a folder and its subfolders.
-func headersBelow(dir string) (string, error) {
+// allHeaders is one hash of all headers of a folder and its subfolders.
+func allHeaders(dir string) (string, error) {
 	var parts []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".hpp" {
