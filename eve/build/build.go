@@ -18,7 +18,8 @@ import (
 
 // Options say which program is built.
 type Options struct {
-	Out      string // the program; empty: one in the cache, built only when something has changed
+	Out string // the program; empty: one in the cache, built only when something has changed
+	// with a sanitizer: -O1; without Optimise it is -O0, of which the sanitizer sees every access
 	Optimise bool
 	Sanitize string            // "", "address" or "thread"
 	Debug    bool              // debugging information for gdb

@@ -90,7 +90,15 @@ func (o Options) flags(t *toolchain) []string {
 	f = append(f, "-w")
 	switch {
 	case o.Sanitize != "":
-		f = append(f, "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize="+o.Sanitize)
+		// Reports need lines. The variables of -g would cost time, and most of the size.
+		level, debug := "-O0", "-g1"
+		if o.Optimise {
+			level = "-O1"
+		}
+		if o.Debug {
+			debug = "-g"
+		}
+		f = append(f, level, debug, "-fno-omit-frame-pointer", "-fsanitize="+o.Sanitize)
 	case o.Optimise:
 		// The alignment of a short loop can cost up to a third: fib takes .23 or .27 s by chance.
 		f = append(f, "-O2", "-falign-functions=64")

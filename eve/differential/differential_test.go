@@ -62,6 +62,8 @@ func TestGeneratedUnderThreadSanitizer(t *testing.T) { sanitized(t, "thread") }
 
 func TestGeneratedUnderAddressSanitizer(t *testing.T) { sanitized(t, "address") }
 
+// sanitized compares generated programs. They are not optimised: then the sanitizer sees every
+// access, and g++ takes half the time. TestGenerated has the optimised code.
 func sanitized(t *testing.T, kind string) {
 	trial.NeedCompiler(t)
 	size := min(*clean, perModule)
