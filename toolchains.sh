@@ -282,7 +282,7 @@ want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
 want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
 want postgresql 'images on PostgreSQL, measured and tested' 'apt postgresql' \
 	least 13 sh -c '/usr/lib/postgresql/*/bin/postgres --version'
-want schemathesis "the test of images' openapi.yaml" schemathesis \
+want schemathesis "the tests of images' and Papaya's openapi.yaml" schemathesis \
 	least 4 env PYTHONPATH=out/tools/schemathesis \
 	python3 out/tools/schemathesis/bin/st --version
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
