@@ -49,6 +49,10 @@ func (h *Hall) renameAccount(old, name string) {
 // moveRights gives the rights and places of an account in all rooms to another name, which has
 // none.
 func (h *Hall) moveRights(from, to string) {
+	if n := h.founded[from]; n > 0 {
+		delete(h.founded, from)
+		h.founded[to] = n
+	}
 	for _, r := range h.rooms {
 		if right, has := r.rights[from]; has {
 			delete(r.rights, from)
@@ -56,6 +60,9 @@ func (h *Hall) moveRights(from, to string) {
 		}
 		if r.founder == from {
 			r.founder = to
+		}
+		if r.offered == from {
+			r.offered = to
 		}
 		if mark, away := r.absent[accountKey(from)]; away {
 			delete(r.absent, accountKey(from))
