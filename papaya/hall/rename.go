@@ -64,6 +64,13 @@ func (h *Hall) moveRights(from, to string) {
 		if r.offered == from {
 			r.offered = to
 		}
+		for _, list := range r.lists { // a ban of the account goes with it
+			for i := range list {
+				if irc.Lower(list[i].mask) == accountMask+from {
+					list[i].mask = accountMask + to
+				}
+			}
+		}
 		if mark, away := r.absent[accountKey(from)]; away {
 			delete(r.absent, accountKey(from))
 			r.absent[accountKey(to)] = mark
