@@ -79,13 +79,11 @@ func (h *Hall) Messages(room string, p Page) ([]Message, error) {
 	}
 	out := []Message{}
 	for _, s := range read([]string{folded}, from, to, min(p.Limit, maxHistory),
-		func(s said) bool { return s.at >= r.since && s.target == folded && s.isMessage() }) {
+		func(s said) bool { return s.at >= r.since && s.target == folded && s.spoken() }) {
 		out = append(out, s.message())
 	}
 	return out, nil
 }
-
-func (s said) isMessage() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }
 
 func (s said) message() Message {
 	nick, _, _ := irc.SplitMask(s.source)
