@@ -1,5 +1,3 @@
-	@install -D -m 644 docs/papaya/man/papaya.1 "$(DESTDIR)$(PREFIX)/share/man/man1/papaya.1"
-	@install -D -m 644 docs/papaya/man/papaya.toml.5 "$(DESTDIR)$(PREFIX)/share/man/man5/papaya.toml.5"
 # Each command also works when typed by hand. `make` alone prints this list.
 SHELL     := /bin/bash
 OUT       := out
@@ -142,6 +140,8 @@ install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX
 	  (cd $$dir && CGO_ENABLED=0 $(GO) build -trimpath -o $(abspath $(OUT))/bin/$$p ./cmd/$$p) && \
 	  install -D -m 755 $(OUT)/bin/$$p "$(DESTDIR)$(PREFIX)/bin/$$p" && \
 	  echo "installed $(DESTDIR)$(PREFIX)/bin/$$p" || exit 1; done
+	@install -D -m 644 docs/papaya/man/papaya.1 "$(DESTDIR)$(PREFIX)/share/man/man1/papaya.1"
+	@install -D -m 644 docs/papaya/man/papaya.toml.5 "$(DESTDIR)$(PREFIX)/share/man/man5/papaya.toml.5"
 
 .PHONY: programs
 programs: $(EVE) $(PROVE)
