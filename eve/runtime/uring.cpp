@@ -97,7 +97,7 @@ public:
 
 private:
     bool map_rings(const io_uring_params& p) noexcept;
-    io_uring_sqe* request(void* of, op what) noexcept;
+    class request;
     void submit(channel& c, u8 bit) noexcept;
     void cancel_request(channel& c, u8 bit) noexcept;
     void submit_wake() noexcept;
@@ -199,22 +199,32 @@ int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size)
     return n;
 }
 
-io_uring_sqe* uring_reactor::request(void* of, op what) noexcept {
-    while (pending_ == sq_entries_) enter(0, 0, nullptr, 0);
-    u32 tail = *sq_tail_;
-    u32 index = tail & *sq_mask_;
-    io_uring_sqe* sqe = &sqes_[index];
-    memset(sqe, 0, sizeof *sqe);
-    sqe->user_data = reinterpret_cast<u64>(of) | what;
-    sq_array_[index] = index;
-    // the kernel reads it in io_uring_enter
-    __atomic_store_n(sq_tail_, tail + 1, __ATOMIC_RELEASE);
-    pending_++;
-    return sqe;
-}
+// A request that is being filled in. It is the kernel's from its end on, and not before: a signal
+// may have the ring's thread enter the kernel at any time, also while a guest fills it in.
+class uring_reactor::request {
+    uring_reactor& ring_;
+    io_uring_sqe* sqe_;
+
+public:
+    request(uring_reactor& ring, void* of, op what) noexcept : ring_(ring) {
+        while (ring.pending_ == ring.sq_entries_) ring.enter(0, 0, nullptr, 0);
+        u32 index = *ring.sq_tail_ & *ring.sq_mask_;
+        ring.sq_array_[index] = index;
+        sqe_ = &ring.sqes_[index];
+        memset(sqe_, 0, sizeof *sqe_);
+        sqe_->user_data = reinterpret_cast<u64>(of) | what;
+    }
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+    ~request() {
+        __atomic_store_n(ring_.sq_tail_, *ring_.sq_tail_ + 1, __ATOMIC_RELEASE);
+        ring_.pending_++;
+    }
+    io_uring_sqe* operator->() const noexcept { return sqe_; }
+};
 
 void uring_reactor::submit_wake() noexcept {
-    io_uring_sqe* sqe = request(nullptr, op_own);
+    request sqe(*this, nullptr, op_own);
     sqe->opcode = IORING_OP_READ;
     sqe->fd = waker_;
     sqe->addr = reinterpret_cast<u64>(&wake_count_);
@@ -222,7 +232,7 @@ void uring_reactor::submit_wake() noexcept {
 }
 
 void uring_reactor::submit_listeners() noexcept {
-    io_uring_sqe* sqe = request(this, op_own);
+    request sqe(*this, this, op_own);
     sqe->opcode = IORING_OP_POLL_ADD;
     sqe->fd = listeners_;
     sqe->poll32_events = POLLIN;
@@ -267,7 +277,7 @@ void uring_reactor::submit(channel& c, u8 bit) noexcept {
               : bit == io_end                  ? op_end
               : c.how == channel::kind::stream ? op_read
                                                : op_poll;
-    io_uring_sqe* sqe = request(&c, what);
+    request sqe(*this, &c, what);
     sqe->fd = c.fd;
     if (what == op_read) {
         sqe->opcode = IORING_OP_RECV;
@@ -289,7 +299,7 @@ void uring_reactor::cancel_request(channel& c, u8 bit) noexcept {
               : bit == io_end                  ? op_end
               : c.how == channel::kind::stream ? op_read
                                                : op_poll;
-    io_uring_sqe* sqe = request(nullptr, op_cancel);
+    request sqe(*this, nullptr, op_cancel);
     sqe->opcode = IORING_OP_ASYNC_CANCEL;
     sqe->addr = reinterpret_cast<u64>(&c) | what;
     c.cancelling |= bit;
@@ -341,7 +351,7 @@ bool uring_reactor::send(loop& on, socket& s) noexcept {
         destroy(p);
         return false;
     }
-    io_uring_sqe* sqe = request(p, op_send);
+    request sqe(*this, p, op_send);
     sqe->opcode = IORING_OP_SEND;
     sqe->fd = s.fd;
     sqe->addr = reinterpret_cast<u64>(p->what.data());
@@ -368,7 +378,7 @@ bool uring_reactor::submit(file_request& r) noexcept {
     case file_call::op::close: opcode = IORING_OP_CLOSE; break;
     default: return false;
     }
-    io_uring_sqe* sqe = request(&r, op_file);
+    request sqe(*this, &r, op_file);
     sqe->opcode = opcode;
     sqe->fd = c.fd;
     if (c.data == nullptr) return true;
@@ -458,8 +468,8 @@ void uring_reactor::interrupt_owner() noexcept {
     syscall(SYS_tgkill, getpid(), thread_, SIGURG);
 }
 
-// The kernel takes only requests that are complete, so it does not matter what the thread was
-// doing. It delivers some results at a time.
+// It does not matter what the thread was doing, nor what a guest does: the kernel takes only
+// requests that are complete. It delivers some results at a time.
 void uring_reactor::interrupted() noexcept {
     u32 sent = interrupts_.load(order::seq_cst);
     if (sent == answers_.load(order::relaxed)) return;
