@@ -2,9 +2,7 @@ package build
 
 import (
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
@@ -63,18 +61,4 @@ func headersOf(unit string) string {
 		return text, ok
 	})
 	return hash
-}
-
-// headersBelow is one hash of the headers that a file of a folder includes. If one of them is not
-// in the folder, it is one hash of all headers there.
-func headersBelow(dir, source, text string) (string, error) {
-	hash, whole := includes(text, path.Dir(filepath.ToSlash(source)),
-		func(name string) (string, bool) {
-			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-			return string(text), err == nil
-		})
-	if whole {
-		return hash, nil
-	}
-	return allHeaders(dir)
 }

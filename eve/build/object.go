@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -106,6 +107,20 @@ func (b *builder) say(ctx context.Context, dir, what string, args []string) erro
 			said)
 	}
 	return err
+}
+
+// headersBelow is one hash of the headers that a file of a folder includes. If one of them is not
+// in the folder, it is one hash of all headers there.
+func headersBelow(dir, source, text string) (string, error) {
+	hash, whole := includes(text, path.Dir(filepath.ToSlash(source)),
+		func(name string) (string, bool) {
+			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			return string(text), err == nil
+		})
+	if whole {
+		return hash, nil
+	}
+	return allHeaders(dir)
 }
 
 // allHeaders is one hash of all headers of a folder and its subfolders.
