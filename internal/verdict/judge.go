@@ -345,16 +345,20 @@ func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	if !c.Metric.Rate() || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
 		return
 	}
-	low := c.Of // whose true rate would bring the ratio back
+	lows := []manifest.Term{c.Of} // whose true rate would bring the ratio back
 	if f.Estimate > f.Accept[1] {
-		low = c.Against
+		lows = j.terms(c)[1:]
 	}
-	bound, all := j.labelled(record.GeneratorBound, []manifest.Term{low}, v.Condition, points,
-		f.Looked)
-	if 2*bound >= all {
+	for _, low := range lows {
+		bound, all := j.labelled(record.GeneratorBound, []manifest.Term{low}, v.Condition, points,
+			f.Looked)
+		if all == 0 || 2*bound < all {
+			continue
+		}
 		f.Word, f.Edge, f.Looked, f.AtLook = stats.Inconclusive, true, 0, nil
 		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is "+
 			"only a lower bound there", bound, all, low)
+		return
 	}
 }
 

@@ -401,18 +401,23 @@ func TestAFullLoadRefutesNoSize(t *testing.T) {
 		{"free, too small", nil, 3.88, stats.NotReproduced},
 		{"full, too small", []string{record.GeneratorBound}, 3.88, stats.Inconclusive},
 		{"free, too large", nil, 1.05, stats.NotReproduced},
+		{"full, too large", []string{record.GeneratorBound}, 1.05, stats.Inconclusive},
 		{"full, as published", []string{record.GeneratorBound}, 1.5, stats.Reproduced},
 	} {
 		e := sweep(1)
-		e.Claims = []manifest.Claim{magnitude("b", "a", tt.published, "alone")}
+		one := magnitude("b", "a", tt.published, "alone")
+		e.Claims = []manifest.Claim{one, best(one, "a", "c")}
 		x := experimenter{experiment: e, rounds: 8, noise: .01, labels: tt.labels}
-		v := Judge(e, x.cells(byModel(1000, 1500, 1)), noModels)[0]
-		if v.Word != tt.want {
-			t.Errorf("%s: got %s (%s), want %s", tt.name, v.Word, v.Reason, tt.want)
-		}
-		if full := len(tt.labels) > 0; full && tt.want == stats.Inconclusive &&
-			!strings.Contains(v.Reason, "only a lower bound") {
-			t.Errorf("%s: the reason %q does not tell of the bound", tt.name, v.Reason)
+		for i, v := range Judge(e, x.cells(byModel(1000, 1500, 1)), noModels) {
+			if v.Word != tt.want {
+				t.Errorf("%s, claim %d: got %s (%s), want %s", tt.name, i, v.Word, v.Reason,
+					tt.want)
+			}
+			if full := len(tt.labels) > 0; full && tt.want == stats.Inconclusive &&
+				!strings.Contains(v.Reason, "in 6 of 6 cells of ") {
+				t.Errorf("%s, claim %d: the reason %q does not tell of the bound", tt.name, i,
+					v.Reason)
+			}
 		}
 	}
 }
