@@ -81,7 +81,8 @@ registers registers_of(void* context) noexcept {
 
 // A frame is: the frame pointer of the caller, the return address. Code without frame pointers may
 // leave any number in the register, so only addresses of the thread's stack are followed, upwards.
-[[gnu::no_sanitize("address", "thread")]] void follow(walk& w, u64 fp, const sampler& t) noexcept {
+__attribute__((no_sanitize("address", "thread"))) // clang has no [[gnu::]] of this name
+void follow(walk& w, u64 fp, const sampler& t) noexcept {
     for (usize n = 0; n < most_frames; n++) {
         if (fp < t.low || fp > t.high - 16 || fp % 8 != 0) return;
         auto* words = reinterpret_cast<const u64*>(fp);
