@@ -190,8 +190,10 @@ func TestRecordedFinish(t *testing.T) {
 	if children != 50 {
 		t.Errorf("got %d children, want 50", children)
 	}
+	// The children that wait for an object are run by a token of the runtime, which has no name.
 	for _, s := range got.Spans {
-		if s.Kind == trace.Stolen && !strings.HasPrefix(s.Code.Name, "sum.") {
+		if s.Kind == trace.Stolen && !strings.HasPrefix(s.Code.Name, "sum.") &&
+			s.Code.Name != "a child in a finish" {
 			t.Errorf("a stolen child has the name %q", s.Code.Name)
 		}
 	}
