@@ -307,6 +307,7 @@ want nginx 'the test of Papaya behind nginx' 'apt nginx-light libnginx-mod-strea
 	least 1 nginx -v
 want haproxy 'the test of Papaya behind HAProxy' 'apt haproxy' least 2 haproxy -v
 want caddy 'the test of Papaya behind Caddy' 'apt caddy' least 2 caddy version
+want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 if [ "${1-}" = --all ]; then
 	want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version
