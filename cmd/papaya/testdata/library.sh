@@ -12,6 +12,17 @@ await() {
 	return 1
 }
 
+# serve CONFIG [OUT [ERR]] starts a server and waits until it is ready. Its process is $server. Its
+# output is in the files OUT and ERR, or out and err.
+serve() {
+	out=${2:-out} err=${3:-err}
+	rm -f "$out" "$err" # of a server before: what is awaited must be said by this one
+	papaya serve --config "$1" >"$out" 2>"$err" &
+	# shellcheck disable=SC2034 # the scripts use it
+	server=$!
+	await '^ready' "$err"
+}
+
 # stop PROCESS ends a server and prints its status.
 stop() {
 	kill "$1"
