@@ -44,7 +44,9 @@ type conn struct {
 	began   time.Time
 	queued  int // those of them that are for the log and not in flight yet
 	heard   time.Time
-	probed  bool   // it was silent and has been sent a PING
+	// askedAt is when it was sent a PING after a silence, since the server's start; 0: it was not.
+	// The time to answer begins there: while the server stood still, it has asked nobody.
+	askedAt time.Duration
 	left    bool   // it has sent QUIT or NUL, after which no line is obeyed
 	ending  bool   // its further lines are ignored
 	last    bool   // nothing follows what is staged

@@ -107,7 +107,7 @@ func (s *server) handle(e event) {
 			f()
 		}
 	default:
-		c.heard, c.probed = time.Now(), false
+		c.heard, c.askedAt = time.Now(), 0
 		if f := s.config.Metrics.Lines; f != nil {
 			f(len(e.lines))
 		}
@@ -338,7 +338,6 @@ func (s *server) checkClients(now time.Time) {
 		}
 	}
 	for _, c := range s.conns {
-		silent := now.Sub(c.heard)
 		switch {
 		case c.ending:
 			continue
@@ -346,10 +345,12 @@ func (s *server) checkClients(now time.Time) {
 			if now.Sub(c.began) > limits.Register {
 				s.end(c, false, "You have not registered in time")
 			}
-		case silent > limits.Silent+limits.Answer:
-			s.end(c, false, "Ping timeout")
-		case silent > limits.Silent && !c.probed:
-			c.probed = true
+		case c.askedAt > 0:
+			if now.Sub(s.start)-c.askedAt >= limits.Answer {
+				s.end(c, false, "Ping timeout")
+			}
+		case now.Sub(c.heard) > limits.Silent:
+			c.askedAt = now.Sub(s.start)
 			c.Write([]byte("PING :" + s.config.Name + "\r\n"))
 		}
 		s.hall.Ask(&c.Client)

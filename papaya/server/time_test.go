@@ -136,3 +136,18 @@ func TestTimes(t *testing.T) {
 		}
 	})
 }
+
+// TestAskedBeforeTheEnd: a client is asked before it is given up, also by a server that stood still
+// for longer than both times together. The checks are further apart here than both.
+func TestAskedBeforeTheEnd(t *testing.T) {
+	inBubble(t, 0, Limits{Silent: tick / 4, Answer: tick / 4}, Metrics{},
+		func(dial func(nick, room string) visitor) {
+			v := dial("still", "#tea")
+			v.Silent = true
+			rest, err := v.Rest()
+			if got, want := string(rest), "PING :chat\r\nERROR :Ping timeout\r\n"; got != want ||
+				err != nil {
+				t.Errorf("a silent client hears %q, %v; want %q", got, err, want)
+			}
+		})
+}
