@@ -147,14 +147,18 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 		c.out.write([]byte("ERROR :You read too slowly\r\n"))
 		c.ended, c.shut, ok = true, true, false
 	}
-	if c.ended {
-		_ = c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
+	if c.ended && c.writing {
+		c.limitWrite() // a write may be waiting for the client
 	}
 	if !c.writing && (c.out != nil || c.ended) {
 		c.writing, start = true, true
 	}
 	return waiting, ok
 }
+
+// limitWrite bounds the last writes. The time begins when a writer begins: the last lines of a
+// client that reads are not lost when the writer gets no core for that long.
+func (c *conn) limitWrite() { _ = c.net.SetWriteDeadline(time.Now().Add(closeTimeout)) }
 
 // finish closes the connection. If the reader still runs, finish closes only the sending side, and
 // the reader takes what the client is sending. A close with unread bytes would reset the

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"interleave/papaya/hall"
@@ -236,4 +237,61 @@ func TestLastLine(t *testing.T) {
 	if got, want := <-said, "one\r\nERROR :the end\r\n"; got != want {
 		t.Errorf("the client got %q, want %q", got, want)
 	}
+}
+
+// TestLastLineOfALateWriter: the last line reaches a client that reads, although the writer got no
+// core for longer than closeTimeout.
+func TestLastLineOfALateWriter(t *testing.T) {
+	t.Run("socket", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		far, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer far.Close()
+		near, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer near.Close()
+		raw, err := near.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &server{ready: make(chan *conn, 1), written: make(chan struct{}, 1)}
+		c := &conn{server: s, net: near, raw: raw}
+		c.Write([]byte("ERROR :the end\r\n"))
+		c.End()
+		c.flush(1 << 20)
+		_ = near.SetWriteDeadline(time.Unix(1, 0)) // has passed when the writer gets a core
+		close(s.ready)
+		s.deliver()
+		if got, err := io.ReadAll(far); string(got) != "ERROR :the end\r\n" || err != nil {
+			t.Errorf("the client got %q, %v", got, err)
+		}
+	})
+	t.Run("pipe", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer far.Close()
+			c := &conn{server: &server{}, net: near}
+			c.Write([]byte("one\r\n"))
+			c.flush(1 << 20)
+			synctest.Wait() // the writer writes
+			c.Write([]byte("ERROR :the end\r\n"))
+			c.End()
+			c.flush(1 << 20)
+			for _, want := range []string{"one\r\n", "ERROR :the end\r\n"} {
+				time.Sleep(closeTimeout * 3 / 4)
+				got := make([]byte, len(want))
+				if _, err := io.ReadFull(far, got); string(got) != want || err != nil {
+					t.Errorf("the client got %q, %v; want %q", got, err, want)
+				}
+			}
+		})
+	})
 }

@@ -79,6 +79,9 @@ func (c *conn) next() *sendQueue {
 		return nil
 	}
 	c.inFlight = out.size
+	if c.ended {
+		c.limitWrite()
+	}
 	return out
 }
 
@@ -106,10 +109,11 @@ type writer struct {
 	err   error
 }
 
-// send writes as much of a send queue as the socket takes now, and removes that from the queue.
-func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr) bool) error {
+// send writes as much of a send queue as the socket takes now, and removes that from the queue. It
+// does so even after a deadline has passed.
+func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr)) error {
 	w.queue, w.err = p, nil
-	if err := raw.Write(try); err != nil {
+	if err := raw.Control(try); err != nil {
 		return err
 	}
 	return w.err
@@ -118,7 +122,7 @@ func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr) bool)
 // maxGather is how many pieces one system call may write (IOV_MAX).
 const maxGather = 1024
 
-func (w *writer) try(fd uintptr) bool {
+func (w *writer) try(fd uintptr) {
 	p := w.queue
 	for p.size > 0 {
 		var n, some int
@@ -139,16 +143,15 @@ func (w *writer) try(fd uintptr) bool {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN):
-			return true
+			return
 		case err != nil:
 			w.err = err
-			return true
+			return
 		}
 		if p.skip(n); n < some {
-			return true
+			return
 		}
 	}
-	return true
 }
 
 // all returns the first n pieces of a send queue, for one system call.
