@@ -389,30 +389,35 @@ func (h *host) prepare(ctx context.Context) error {
 
 // awaitAddress waits until the kernel takes packets for an IPv6 address of its own: it makes the
 // route for them a moment after the address was added. Packets until then are lost, and on a tun,
-// without neighbour discovery, nobody sends them again.
+// without neighbour discovery, nobody sends them again. It gives up after a number of tries, not
+// after a time, in which the ip command may get no core.
 func awaitAddress(ctx context.Context, a netip.Addr) {
-	ctx, cancel := context.WithTimeout(ctx, addressTime)
-	defer cancel()
-	tick := time.NewTicker(addressPoll)
-	defer tick.Stop()
-	for {
+	for range addressTries {
 		// what is wrong, if the wait is in vain, shows later
-		out, err := exec.CommandContext(ctx, "ip", "route", "get", a.String()).Output()
-		if err == nil && strings.HasPrefix(string(out), "local ") {
+		if routed(ctx, a) {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(addressPoll):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// How long awaitAddress waits at most, and between two tries. Guesses.
+// routed says whether the kernel takes packets for an address of its own.
+func routed(ctx context.Context, a netip.Addr) bool {
+	ctx, cancel := context.WithTimeout(ctx, ipTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "ip", "route", "get", a.String()).Output()
+	return err == nil && strings.HasPrefix(string(out), "local ")
+}
+
+// How often awaitAddress tries, and how long it waits between two tries: three seconds in all, if
+// the ip command takes no time. Guesses.
 const (
-	addressTime = 3 * time.Second
-	addressPoll = 10 * time.Millisecond
+	addressTries = 300
+	addressPoll  = 10 * time.Millisecond
 )
 
 // ipTime bounds one call of the ip command, which takes milliseconds.

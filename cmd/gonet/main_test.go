@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 
 // namespaceError returns why the scripts cannot have a network namespace with a tap, or nil.
 func namespaceError() error {
-	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap",
+	out, err := exec.Command("timeout", "300", "unshare", "-rnpf", "--kill-child", "ip", "tuntap",
 		"add", "dev", "trial0", "mode", "tap").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)

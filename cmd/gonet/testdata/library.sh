@@ -16,6 +16,14 @@ await() {
 	done
 }
 
+# patient DEVICE has the kernel ask for the addresses of its neighbours for minutes: it says that they are unreachable if they get no core for the three
+# seconds that it asks otherwise.
+patient() {
+	for file in "/proc/sys/net/ipv4/neigh/$1/mcast_solicit" "/proc/sys/net/ipv6/neigh/$1/mcast_solicit"; do
+		test ! -e "$file" || echo 300 >"$file"
+	done
+}
+
 # stop ends a program as Ctrl-C does, and prints its exit status.
 stop() {
 	kill -INT "$1"
