@@ -37,7 +37,7 @@ func TestBotOfTheDocumentation(t *testing.T) {
 	// A proxy would end TLS: the bot's Python need not trust a certificate here.
 	for name, text := range map[string]string{"bot.py": code, "papaya.toml": fmt.Sprintf(
 		"[listen]\nplain = [\"127.0.0.1:%d\"]\ntls = []\nproxied_web = [\"127.0.0.1:%d\"]\n"+
-			"[accounts]\nrequired = false\n", plain, web)} {
+			"[accounts]\nrequired = false\n"+patient, plain, web)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

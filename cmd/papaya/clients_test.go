@@ -41,7 +41,7 @@ func TestOtherClients(t *testing.T) {
 	dir := t.TempDir()
 	program := link(t, dir)
 	port := freeport.For(t)
-	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n", port)
+	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n"+patient, port)
 	for name, text := range map[string]string{"papaya.toml": conf, "password": "kettle-is-on\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -139,6 +139,8 @@ func startWeechat(t *testing.T, dir string, port int, pin string) otherClient {
 	for _, command := range []string{
 		"/set logger.file.flush_delay 0", "/set irc.server_default.capabilities *",
 		"/set irc.server_default.autoreconnect_delay 1",
+		"/set irc.server_default.connection_timeout 3600",
+		"/set irc.server_default.sasl_timeout 3600",
 		fmt.Sprintf("/server add papaya 127.0.0.1/%d -ssl -ssl_fingerprint=%s -nicks=guest "+
 			"-sasl_username=guest -sasl_password=kettle-is-on -autojoin=#tea", port, pin),
 		"/connect papaya",

@@ -99,7 +99,7 @@ type behind struct {
 func (b *behind) serve(listen string) {
 	b.t.Helper()
 	b.inner = [2]int{freeport.For(b.t), freeport.For(b.t)}
-	conf := b.ports(listen) + "[accounts]\nrequired = false\n"
+	conf := b.ports(listen) + "[accounts]\nrequired = false\n" + patient
 	if err := os.WriteFile(filepath.Join(b.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		b.t.Fatal(err)
 	}

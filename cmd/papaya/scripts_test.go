@@ -65,7 +65,6 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LIBRARY", library)
-			env.Setenv("TODAY", time.Now().UTC().Format(time.DateOnly))
 			for _, name := range []string{"PORT", "TLSPORT", "METRICSPORT"} {
 				env.Setenv(name, fmt.Sprint(freeport.For(t)))
 			}
@@ -83,8 +82,8 @@ func fail(err error) {
 
 // talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`. With a fingerprint it
 // uses TLS, and the server's certificate must have that fingerprint. The folder has the client's
-// certificate and key. Each line of its input is `say LINE`, `plain NAME PASSWORD` (SASL PLAIN) or
-// `await PATTERN`. It prints what it receives.
+// certificate and key. Each line of its input is `say LINE`, `plain NAME PASSWORD` (SASL PLAIN),
+// `await PATTERN`, or `silent`: from there on it does not answer PING. It prints what it receives.
 func talk() {
 	d := &net.Dialer{Timeout: patience}
 	var dialled net.Conn
@@ -111,7 +110,6 @@ func talk() {
 	fail(err)
 	defer dialled.Close()
 	c := irctest.NewConn(dialled)
-	c.Silent = true // scripts answer PING themselves
 	script := bufio.NewScanner(os.Stdin)
 	for script.Scan() {
 		verb, rest, _ := strings.Cut(script.Text(), " ")
@@ -124,6 +122,8 @@ func talk() {
 			_, err := fmt.Fprintf(c, "AUTHENTICATE %s\r\n",
 				base64.StdEncoding.EncodeToString([]byte("\x00"+name+"\x00"+password)))
 			fail(err)
+		case "silent":
+			c.Silent = true
 		case "await":
 			wanted := regexp.MustCompile(rest)
 			if _, err := c.Await(func(line string) bool {
