@@ -98,7 +98,8 @@ func (j *JetStream) dial(ctx context.Context, first uint64) (*connection, error)
 		if l.embedded, err = startEmbedded(j.options.Folder); err != nil {
 			return nil, err
 		}
-		options = append(options, nats.InProcessServer(l.embedded.server))
+		options = append(options, nats.InProcessServer(l.embedded.server),
+			nats.Timeout(startTimeout))
 	}
 	if l.nc, err = nats.Connect(j.options.URL, options...); err != nil {
 		l.close()
@@ -151,7 +152,7 @@ const (
 // with the wanted number of replicas, and lowers it to one if there are too few nodes.
 func (j *JetStream) retryStart(ctx context.Context, do func(ctx context.Context,
 	replicas int) error) error {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	ctx, cancel := WithRunningTime(ctx, openTimeout)
 	defer cancel()
 	begin, replicas := time.Now(), j.options.Replicas
 	if replicas == 0 {
@@ -215,11 +216,9 @@ func (j *JetStream) Append(ctx context.Context, batch []byte) (uint64, error) {
 	}
 	doubt := error(nil) // a try that was sent and not answered
 	for {
-		answer, cancel := context.WithTimeout(ctx, answerTimeout)
-		ack, err := j.current().js.Publish(answer, subject, batch, jetstream.WithRetryAttempts(0))
-		cancel()
+		sequence, err := publish(ctx, j.current().js, batch)
 		if err == nil {
-			return ack.Sequence, nil
+			return sequence, nil
 		}
 		if !refused(err) {
 			doubt = err
@@ -262,17 +261,15 @@ func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, e
 		}
 		l = j.current()
 	}
-	answer, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	ack, err := l.js.Publish(answer, subject, batch, jetstream.WithRetryAttempts(0))
+	sequence, err := publish(ctx, l.js, batch)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err != nil {
 		j.broken = err
 		return 0, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	j.last = ack.Sequence
-	return ack.Sequence, nil
+	j.last = sequence
+	return sequence, nil
 }
 
 // restart restarts the embedded server after a failure. It removes a batch that was stored without
@@ -356,9 +353,26 @@ func plainKey(key string) error {
 	return nil
 }
 
+// publish appends one batch, and waits for the answer.
+func publish(ctx context.Context, js jetstream.JetStream, batch []byte) (sequence uint64,
+	err error) {
+	err = ask(ctx, func(ctx context.Context) error {
+		ack, err := js.Publish(ctx, subject, batch, jetstream.WithRetryAttempts(0))
+		if err == nil {
+			sequence = ack.Sequence
+		}
+		return err
+	})
+	return sequence, err
+}
+
 // ask bounds one request. A request that was lost is so sent again.
 func ask(ctx context.Context, do func(context.Context) error) error {
-	within, cancel := context.WithTimeout(ctx, answerTimeout)
+	within, cancel := WithRunningTime(ctx, answerTimeout)
 	defer cancel()
-	return do(within)
+	err := do(within)
+	if cause := context.Cause(within); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
 }

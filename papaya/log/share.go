@@ -67,7 +67,7 @@ func (t *Text) lines(from uint64) (at uint64, lines []byte, err error) {
 
 // AskText implements Log.
 func (j *JetStream) AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := WithRunningTime(ctx, askTimeout)
 	defer cancel()
 	nc := j.current().nc
 	inbox := nc.NewInbox()

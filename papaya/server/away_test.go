@@ -65,7 +65,7 @@ func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
 	m.stop, m.ended = stop, make(chan error, 1)
 	go func() {
 		err := Run(ctx, Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l,
-			Shared: true, Unique: m.name, Accounts: m.accounts,
+			Shared: true, Unique: m.name, Accounts: m.accounts, Limits: patient,
 			Logger: slog.New(slog.NewTextHandler(&m.said, nil)), Ready: func() { close(ready) },
 			Listen: func(network, address string) (net.Listener, error) {
 				listener, err := net.Listen(network, address)

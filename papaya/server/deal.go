@@ -8,6 +8,7 @@ import (
 
 	"interleave/papaya/hall"
 	"interleave/papaya/irc"
+	"interleave/papaya/log"
 )
 
 // tick is the period of the checks for silent clients, marks and heartbeats.
@@ -50,6 +51,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 		case r := <-s.results:
 			s.stored(r)
 		case now := <-ticker.C:
+			s.log.ticks++
 			s.checkClients(now)
 			s.saveSome(now)
 			if s.hall.Lost(s.config.Unique, s.run) {
@@ -200,7 +202,7 @@ func (s *server) admit(c *conn, l line) {
 
 // doubted says whether an entry was refused because the log has not answered for so long.
 func (s *server) doubted(c *conn, e hall.Entry, m *irc.Message) bool {
-	return s.log.inFlight != nil && time.Since(s.log.since) > doubtAfter &&
+	return s.log.inFlight != nil && s.log.ticks > doubtAfter &&
 		s.hall.Refuse(&c.Client, e, m, "the log does not answer")
 }
 
@@ -442,7 +444,7 @@ func (s *server) write(sequence uint64, state []byte) error {
 	if err := s.config.Text.Sync(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
+	ctx, cancel := log.WithRunningTime(context.Background(), appendTimeout)
 	defer cancel()
 	if err := s.config.Log.SaveState(ctx, sequence, state); err != nil {
 		return err

@@ -19,6 +19,9 @@ import (
 // patience bounds every wait; nothing is expected to be fast.
 const patience = irctest.Patience
 
+// patient gives clients as much time as the tests have.
+var patient = Limits{Register: patience, Answer: patience}
+
 // An instance is a server in this process. The kernel chooses the ports.
 type instance struct {
 	t       *testing.T
@@ -63,7 +66,7 @@ func open(t *testing.T, folder string, change func(*Config)) *instance {
 	srv := &instance{t: t, stopped: make(chan error, 1)}
 	ready := make(chan struct{})
 	config := Config{
-		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store,
+		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store, Limits: patient,
 		Logger: slog.New(slog.NewTextHandler(&srv.said,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),
 		Ready: func() { close(ready) },

@@ -17,10 +17,11 @@ import (
 const maxBatch = 128 << 10
 
 // appendTimeout is how long an append may take before it is tried again. doubtAfter is how long an
-// append may take before new messages are refused. Both are guesses.
+// append may take before new messages are refused, in ticks of deal: a server that itself stood
+// still has seen one. All are guesses.
 const (
 	appendTimeout = 5 * time.Second
-	doubtAfter    = 3 * time.Second
+	doubtAfter    = int(3 * time.Second / tick)
 )
 
 // outbox is what is on its way to the log: one batch in flight, and the lines that wait for the
@@ -34,6 +35,7 @@ type outbox struct {
 	batch    hall.Batch
 	bytes    int
 	since    time.Time
+	ticks    int  // since then, while it is in flight
 	acked    bool // the log has stored it
 	applied  bool // the hall has applied it
 	empty    bool // send a batch without entries: a heartbeat
@@ -172,8 +174,8 @@ func (s *server) sendItems(n, size int) {
 	}
 	s.log.inFlight = append(s.log.spare, s.log.queue[:n]...)
 	s.log.queue, s.log.spare = without(s.log.queue, n), nil
-	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now,
-		len(data)
+	s.log.acked, s.log.applied, s.log.empty = false, false, false
+	s.log.since, s.log.ticks, s.log.bytes = now, 0, len(data)
 	s.log.awaited = len(s.log.queue) > 0
 	s.appends <- data
 	if f := s.config.Metrics.Gathered; f != nil {
@@ -232,7 +234,7 @@ func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		within, cancel := context.WithTimeout(ctx, appendTimeout)
+		within, cancel := log.WithRunningTime(ctx, appendTimeout)
 		sequence, err := s.config.Log.Append(within, data)
 		cancel()
 		if err == nil || errors.Is(err, log.ErrRefused) || ctx.Err() != nil {

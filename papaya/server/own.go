@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/log"
 )
 
 // Own does what the owner of an account asks for itself. The account is the one that the client is
@@ -81,7 +82,7 @@ func (g *owner) ask(c *hall.Client, question func(ctx context.Context, account s
 	g.readers.Add(1)
 	go func() {
 		defer g.readers.Done()
-		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
+		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
 		defer cancel()
 		lines, err := question(ctx, account, o.net.RemoteAddr())
 		switch {

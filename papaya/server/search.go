@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/log"
 )
 
 // searchTime bounds one search, including the wait for its turn. searchesAtOnce bounds the searches
@@ -25,7 +26,7 @@ func (s *server) search(c *hall.Client, q *hall.Query) {
 	s.readers.Add(1)
 	go func() {
 		defer s.readers.Done()
-		ctx, cancel := context.WithTimeout(context.Background(), searchTime)
+		ctx, cancel := log.WithRunningTime(context.Background(), searchTime)
 		defer cancel()
 		select {
 		case s.searches <- struct{}{}:

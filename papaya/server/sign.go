@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/log"
 )
 
 // signTimeout bounds one login. A guess: a password hash takes a tenth of a second on purpose, and
@@ -45,7 +46,7 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 	g.readers.Add(1)
 	go func() {
 		defer g.readers.Done()
-		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
+		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
 		defer cancel()
 		who, err := question(ctx, o)
 		why := ""
