@@ -75,6 +75,7 @@ func kernelWith(t testing.TB, tap *link.Tap, cfg Config,
 	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
 	run(t, "ip", "addr", "add", "2001:db8::1/64", "dev", tap.Name(), "nodad")
 	run(t, "ip", "link", "set", tap.Name(), "up")
+	askPatiently(t, tap.Name())
 	var l link.Link = tap
 	for _, wrap := range wrappers {
 		l = wrap(l)
@@ -91,6 +92,19 @@ func kernelWith(t testing.TB, tap *link.Tap, cfg Config,
 		}
 	})
 	return s
+}
+
+// askPatiently has the kernel ask for hardware addresses for minutes. It asks three times in three
+// seconds otherwise, and then has no route to a stack that got no core meanwhile.
+func askPatiently(t testing.TB, device string) {
+	t.Helper()
+	for _, family := range []string{"ipv4", "ipv6"} {
+		err := os.WriteFile("/proc/sys/net/"+family+"/neigh/"+device+"/mcast_solicit",
+			[]byte(within), 0)
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
+			t.Fatal(err)
+		}
+	}
 }
 
 // device returns the name of the tap's device.

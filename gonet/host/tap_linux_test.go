@@ -36,6 +36,12 @@ func namespace(t *testing.T) (device string) {
 			t.Fatalf("ip %v: %v: %s", words, err, out)
 		}
 	}
+	// The kernel asks for hardware addresses for three seconds otherwise, and then has no route to
+	// a stack that got no core meanwhile.
+	if err := os.WriteFile("/proc/sys/net/ipv4/neigh/lab0/mcast_solicit", []byte("300"),
+		0); err != nil {
+		t.Fatal(err)
+	}
 	return "lab0"
 }
 
