@@ -61,8 +61,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("no condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"bad": bad, "await": await, "cells": cells, "clean": clean, "exits": exits,
-			"begin": begin, "send": send, "end": end,
+			"bad": bad, "cells": cells, "clean": clean, "exits": exits, "interrupt": interrupt,
 		},
 	})
 }
@@ -87,21 +86,6 @@ run      = ["{out}/echo", "{port}", "{host}", %q]
 
 // longest is a net for every wait of these scripts.
 const longest = 5 * time.Minute
-
-// await waits until a file matches a pattern: `await PATTERN FILE`. The file may be a glob.
-func await(ts *testscript.TestScript, _ bool, args []string) {
-	pattern := regexp.MustCompile(args[0])
-	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		found, err := filepath.Glob(ts.MkAbs(args[1]))
-		ts.Check(err)
-		for _, name := range found {
-			if data, err := os.ReadFile(name); err == nil && pattern.Match(data) {
-				return
-			}
-		}
-	}
-	ts.Fatalf("%s does not match %q after %v", args[1], args[0], longest)
-}
 
 // cells counts the cells of the newest run: `cells N [MODEL [REGEXP of status and reasons]]`; N may
 // end in +, for at least.
@@ -183,63 +167,110 @@ func leftIn(dir string) (left []string) {
 	return left
 }
 
-// A program that a script began and has not ended yet.
+// A program that a script began.
 type program struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// begun are the programs of a script, and the numbers of those that have ended.
-type begun struct {
-	running *program
-	pids    []int
+// begun are the numbers of the programs that a script began.
+type begun struct{ pids []int }
+
+// interrupt begins a program, waits until a file matches a pattern, sends the program a signal, and
+// checks its exit status: `interrupt INT 130 PATTERN FILE PROGRAM...`, `interrupt KILL killed ...`.
+// The file may be a glob. With -hosts the program must have a network namespace then, too. out.txt
+// and err.txt take its output. A program that was finished before the signal came, on a busy
+// machine, is begun again, without the run that it has recorded.
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	hosts := args[0] == "-hosts"
+	if hosts {
+		args = args[1:]
+	}
+	number := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM,
+		"KILL": os.Kill}[args[0]]
+	status, pattern, file := args[1], regexp.MustCompile(args[2]), ts.MkAbs(args[3])
+	before := runsIn(ts)
+	for end := time.Now().Add(longest); time.Now().Before(end); {
+		p := begin(ts, args[4:])
+		p.await(ts, func() bool {
+			own, err := filepath.Glob(fmt.Sprintf("/run/netns/*.%d.*", p.cmd.Process.Pid))
+			ts.Check(err)
+			return matches(ts, file, pattern) && (!hosts || len(own) > 0)
+		})
+		_ = p.cmd.Process.Signal(number) // it may have ended
+		p.await(ts, func() bool { return false })
+		ts.Logf("%s%s", ts.ReadFile("out.txt"), ts.ReadFile("err.txt"))
+		got := strconv.Itoa(p.cmd.ProcessState.ExitCode())
+		if got == "-1" {
+			got = "killed"
+		}
+		switch {
+		case got == status:
+			return
+		case !slices.Contains([]string{"0", strconv.Itoa(exitRefused),
+			strconv.Itoa(exitNonconform)}, got):
+			ts.Fatalf("it ended with %v, want %s", p.cmd.ProcessState, status)
+		}
+		for _, run := range runsIn(ts) {
+			if !slices.Contains(before, run) {
+				ts.Check(os.RemoveAll(run))
+			}
+		}
+	}
+	ts.Fatalf("it was never interrupted in %v", longest)
 }
 
-// begin starts a program in the background; out.txt and err.txt take its output.
-func begin(ts *testscript.TestScript, _ bool, args []string) {
-	b := ts.Value(begunKey).(*begun)
-	path, err := exec.LookPath(args[0])
+func runsIn(ts *testscript.TestScript) []string {
+	found, err := filepath.Glob(ts.MkAbs("out/runs/*"))
 	ts.Check(err)
-	p := &program{exec.Command(path, args[1:]...), make(chan struct{})}
+	return found
+}
+
+// matches says whether one of the files of a glob matches a pattern.
+func matches(ts *testscript.TestScript, glob string, pattern *regexp.Regexp) bool {
+	found, err := filepath.Glob(glob)
+	ts.Check(err)
+	return slices.ContainsFunc(found, func(name string) bool {
+		data, err := os.ReadFile(name)
+		return err == nil && pattern.Match(data)
+	})
+}
+
+func begin(ts *testscript.TestScript, words []string) *program {
+	b := ts.Value(begunKey).(*begun)
+	path, err := exec.LookPath(words[0])
+	ts.Check(err)
+	p := &program{exec.Command(path, words[1:]...), make(chan struct{})}
 	p.cmd.Dir = ts.MkAbs(".")
 	p.cmd.Stdout, err = os.Create(ts.MkAbs("out.txt"))
 	ts.Check(err)
 	p.cmd.Stderr, err = os.Create(ts.MkAbs("err.txt"))
 	ts.Check(err)
 	ts.Check(p.cmd.Start())
-	b.running, b.pids = p, append(b.pids, p.cmd.Process.Pid)
+	b.pids = append(b.pids, p.cmd.Process.Pid)
 	go func() {
-		_ = p.cmd.Wait() // the script's end command checks the status
+		_ = p.cmd.Wait() // interrupt checks the status
 		close(p.done)
 	}()
 	ts.Defer(func() {
 		_ = p.cmd.Process.Kill() // ended already, unless the script failed
 		<-p.done
 	})
+	return p
 }
 
-// send sends a signal to the program that runs: `send INT`.
-func send(ts *testscript.TestScript, _ bool, args []string) {
-	number := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM,
-		"KILL": os.Kill}[args[0]]
-	ts.Check(ts.Value(begunKey).(*begun).running.cmd.Process.Signal(number))
-}
-
-// end waits for the program and checks its exit status: `end 130`, `end killed`.
-func end(ts *testscript.TestScript, _ bool, args []string) {
-	p := ts.Value(begunKey).(*begun).running
-	select {
-	case <-p.done:
-	case <-time.After(longest):
-		ts.Fatalf("it did not end within %v", longest)
-	}
-	ts.Logf("%s%s", ts.ReadFile("out.txt"), ts.ReadFile("err.txt"))
-	got := strconv.Itoa(p.cmd.ProcessState.ExitCode())
-	if got == "-1" {
-		got = "killed"
-	}
-	if got != args[0] {
-		ts.Fatalf("it ended with %v, want %s", p.cmd.ProcessState, args[0])
+// await waits until a condition holds or the program has ended.
+func (p *program) await(ts *testscript.TestScript, so func() bool) {
+	for end := time.Now().Add(longest); !so(); {
+		select {
+		case <-p.done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("it goes on after %v:\n%s%s", longest, ts.ReadFile("out.txt"),
+				ts.ReadFile("err.txt"))
+		}
 	}
 }
 
