@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -23,12 +25,13 @@ func pair(t *testing.T) (near, far *net.TCPConn) {
 	return near, c.(*net.TCPConn)
 }
 
-// TestJoin sends a request to its end, and then the response.
+// TestJoin sends a request to its end, and then the response, and counts both.
 func TestJoin(t *testing.T) {
 	client, a := pair(t)
 	b, server := pair(t)
 	ended := make(chan error, 1)
-	go func() { ended <- Join(t.Context(), a, b) }()
+	var read, written atomic.Uint64
+	go func() { ended <- Join(t.Context(), a, Count(b, &read, &written)) }()
 	request, response := bytes.Repeat([]byte("request"), 50_000), []byte("response")
 	go func() {
 		_, _ = client.Write(request) // what does not arrive shows below
@@ -47,21 +50,25 @@ func TestJoin(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	wait(t, ended, nil)
+	if r, w := int(read.Load()), int(written.Load()); r != len(response) || w != len(request) {
+		t.Errorf("%d bytes were read and %d written, want %d and %d", r, w, len(response),
+			len(request))
+	}
 }
 
 // TestJoinEnds ends a join by a reset, by the context, and because a direction cannot be closed.
 func TestJoinEnds(t *testing.T) {
 	type plain struct{ net.Conn } // without CloseWrite
+	var read, written atomic.Uint64
+	reset := func(client *net.TCPConn, _ context.CancelFunc) { Reset(client) }
 	for _, c := range []struct {
 		name  string
 		end   func(client *net.TCPConn, cancel context.CancelFunc)
 		want  error
 		reads error // at the other side
 	}{
-		{"reset", func(client *net.TCPConn, _ context.CancelFunc) {
-			_ = client.SetLinger(0)
-			_ = client.Close()
-		}, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"reset", reset, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"reset, counted", reset, syscall.ECONNRESET, syscall.ECONNRESET},
 		{"context", func(_ *net.TCPConn, cancel context.CancelFunc) { cancel() }, net.ErrClosed,
 			syscall.ECONNRESET},
 		{"no half-close", func(client *net.TCPConn, _ context.CancelFunc) {
@@ -75,8 +82,11 @@ func TestJoinEnds(t *testing.T) {
 			defer cancel()
 			ended := make(chan error, 1)
 			far := net.Conn(b)
-			if c.want == errNoHalfClose {
-				far = plain{b}
+			switch {
+			case c.want == errNoHalfClose:
+				far = Count(plain{b}, &read, &written)
+			case strings.HasSuffix(c.name, "counted"):
+				far = Count(b, &read, &written)
 			}
 			go func() { ended <- Join(ctx, a, far) }()
 			c.end(client, cancel)

@@ -89,7 +89,7 @@ func (l *Limited) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
+	return &limitedConn{wrapped: wrapped{c}, release: sync.OnceFunc(func() { <-l.slots })}, nil
 }
 
 // Close implements net.Listener.
@@ -104,7 +104,7 @@ func (l *Limited) NearlyFull() bool { return len(l.slots) > cap(l.slots)*3/4 }
 
 // limitedConn is a connection that gives its slot back when it is closed.
 type limitedConn struct {
-	net.Conn
+	wrapped
 	release func()
 }
 
@@ -112,15 +112,4 @@ type limitedConn struct {
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
-}
-
-// CloseWrite closes the sending direction.
-func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
-
-// SetLinger is that of net.TCPConn, if the connection has one.
-func (c *limitedConn) SetLinger(seconds int) error {
-	if l, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
-		return l.SetLinger(seconds)
-	}
-	return errors.ErrUnsupported
 }

@@ -6,12 +6,12 @@ package tun2socks
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"interleave/gonet"
+	"interleave/gonet/relay"
 	"interleave/gonet/socks"
 )
 
@@ -156,13 +156,16 @@ func (p *Proxy) connect(r *gonet.TCPRequest) {
 	}
 	near, err := r.Accept()
 	if err != nil {
-		_ = far.Close() // the client has gone
+		relay.Reset(far) // the client has gone
 		return
 	}
 	p.connections.Add(1)
 	p.open.Add(1)
 	defer p.open.Add(-1)
-	p.join(near, far)
+	err = relay.Join(p.ctx, near, relay.Count(far, &p.received, &p.sent))
+	if err != nil && p.ctx.Err() == nil {
+		p.log("%v to %v: %v", r.Source(), r.Destination(), err)
+	}
 }
 
 // refuse tells a client why there is no connection, as far as TCP and ICMP have a word for it.
@@ -177,20 +180,4 @@ func refuse(r *gonet.TCPRequest, err error) {
 	default:
 		r.Refuse()
 	}
-}
-
-// join copies in both directions, and passes on the end of each separately. An error, or the end of
-// Serve, ends both.
-func (p *Proxy) join(near *gonet.Conn, far net.Conn) {
-	abort := func() { _, _ = near.Abort(), far.Close() } // they may be closed already
-	defer context.AfterFunc(p.ctx, abort)()
-	back := make(chan bool, 1)
-	go func() { back <- copyTo(near, far, &p.received) }()
-	if !copyTo(far, near, &p.sent) {
-		abort()
-	}
-	if !<-back {
-		abort()
-	}
-	_, _ = near.Close(), far.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	"interleave/gonet"
 	"interleave/gonet/link"
+	"interleave/gonet/relay"
 	"interleave/gonet/socks"
 )
 
@@ -33,13 +35,18 @@ type world struct {
 	mu           sync.Mutex
 	controls     []net.Conn // of associations
 	asked        []string   // the destinations of CONNECT
+	ends         []error    // of connections, as the server has seen them
 }
 
-// The ports whose connections the server refuses, and the one that it forgets.
+// The ports whose connections the server refuses, the one that it forgets, and the one at which it
+// resets in the middle of its answer.
 var refusals = map[uint16]socks.Code{1: socks.Refused, 2: socks.HostUnreachable,
 	3: socks.NotAllowed, 4: socks.NetworkUnreachable, 5: socks.GeneralFailure}
 
-const silent = 6
+const (
+	silent   = 6
+	resetsAt = 7
+)
 
 // testFlows bounds the flows in these tests.
 const testFlows = 40
@@ -183,10 +190,21 @@ func (w *world) client(c net.Conn) {
 		}
 		_, _ = c.Write(b) // the proxy may have gone
 	}
-	if answer.Code == socks.Succeeded {
-		_, _ = io.Copy(c, c) // the proxy may have gone
+	switch {
+	case q.Address.Port == resetsAt:
+		_, _ = io.WriteString(c, halfAnswer) // what arrives shows at the guest
+		_, _ = c.Read(make([]byte, 1))       // until the guest has read it
+		relay.Reset(c)
+	case answer.Code == socks.Succeeded:
+		_, err := io.Copy(c, c)
+		w.mu.Lock()
+		w.ends = append(w.ends, err)
+		w.mu.Unlock()
 	}
 }
+
+// halfAnswer is what the server says at the port resetsAt, before it resets.
+const halfAnswer = "the first half"
 
 // lastAsked returns the last destination of a CONNECT.
 func (w *world) lastAsked() string {
@@ -244,14 +262,49 @@ func TestConnections(t *testing.T) {
 		if s := w.proxy.Stats(); s != want {
 			t.Errorf("%+v, want %+v", s, want)
 		}
-		// A guest that aborts ends the connection with the server, and the other way round.
-		c := w.dial("tcp", "198.51.100.7:80")
+		if want := []error{nil, nil}; !slices.Equal(w.ends, want) {
+			t.Errorf("the server has seen the ends %v", w.ends)
+		}
+	})
+}
+
+// TestCutOff cuts transfers off: at the server, at the guest, and by the end of the proxy. The
+// other side sees a reset, and not an end, which would make a part look like a whole.
+func TestCutOff(t *testing.T) {
+	inWorld(t, Config{}, func(t *testing.T, w *world) {
+		c := w.dial("tcp", "198.51.100.7:7")
+		w.echo(c, "", halfAnswer)
+		if _, err := io.WriteString(c, "go on"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Read(make([]byte, 100)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%d bytes, %v at the guest, want a reset", n, err)
+		}
+		c = w.dial("tcp", "198.51.100.7:80")
+		w.echo(c, "hello", "hello")
 		if err := c.(*gonet.Conn).Abort(); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
 		if n := w.proxy.Stats().Open; n != 0 {
 			t.Errorf("%d connections are open", n)
+		}
+		c = w.dial("tcp", "198.51.100.7:80")
+		w.echo(c, "hello", "hello")
+		w.stop()
+		if n, err := c.Read(make([]byte, 100)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%d bytes, %v at the guest after the end, want a reset", n, err)
+		}
+		synctest.Wait()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.ends) != 2 {
+			t.Fatalf("the server has seen the ends %v, want two", w.ends)
+		}
+		for _, err := range w.ends {
+			if !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("the server has seen %v, want a reset", err)
+			}
 		}
 	})
 }
