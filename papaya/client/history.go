@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"interleave/papaya/irc"
 )
 
 // message makes a message for a room from a line. It returns false if the line is not for people.
@@ -121,16 +123,16 @@ func (s *Session) past(b *batch) {
 		return
 	}
 	var page []*Message
+	var redactions []line
 	for _, raw := range b.lines {
-		l := line{Message: raw, time: s.settings.Now()}
-		if t, err := time.Parse(time.RFC3339Nano, raw.Tags["time"]); err == nil {
-			l.time, l.timed = t, true
-		}
-		if raw.Command != "PRIVMSG" && raw.Command != "NOTICE" {
-			continue
-		}
-		if _, m, ok := s.message(l); ok {
-			page = append(page, m)
+		l := s.line(raw)
+		switch raw.Command {
+		case "PRIVMSG", "NOTICE":
+			if _, m, ok := s.message(l); ok {
+				page = append(page, m)
+			}
+		case "REDACT":
+			redactions = append(redactions, l)
 		}
 	}
 	asked := r.asked
@@ -141,7 +143,7 @@ func (s *Session) past(b *batch) {
 		return
 	}
 	r.asked = nothing
-	add := r.add
+	top, add := r.oldest(), r.add
 	if asked == before { // from the last on: each is put before others of the same time
 		slices.Reverse(page)
 		add = r.addOlder
@@ -154,24 +156,32 @@ func (s *Session) past(b *batch) {
 			r.count(m)
 		}
 	}
-	s.turnPage(r, asked, page, len(b.lines))
+	for _, l := range redactions { // the messages that they name may be in the same page
+		r.redact(l)
+	}
+	if asked == before && r.oldest() == top {
+		r.Whole = true // nor would the next page have anything older
+	}
+	s.turnPage(r, asked, b.lines)
 }
 
 // turnPage asks for the next page of history, or notes that there is none.
-func (s *Session) turnPage(r *Room, asked asking, page []*Message, lines int) {
+func (s *Session) turnPage(r *Room, asked asking, lines []irc.Message) {
+	if len(lines) == 0 {
+		return
+	}
+	l := s.line(lines[len(lines)-1])
+	last := &Message{ID: l.Tags["msgid"], Time: l.time}
 	switch {
-	case asked == before && lines == 0:
-		r.Whole = true
-	case asked == after && len(page) > 0 && lines >= s.limit():
-		last := page[len(page)-1]
+	case asked == after && len(lines) >= s.limit():
 		if r.pages++; r.pages < maxPages {
 			s.after(r, last)
 			return
 		}
 		s.note(r, Wrong, "there are more messages than are shown: the rest is on the server",
 			last.Time)
-	case asked == latest && r.read.IsZero() && len(page) > 0:
-		r.read = page[len(page)-1].Time
+	case asked == latest && r.read.IsZero():
+		r.read = last.Time
 	}
 }
 

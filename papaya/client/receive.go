@@ -74,6 +74,7 @@ func init() {
 		irc.ERR_UNAVAILRESOURCE:  (*Session).onBadNick,
 		"PRIVMSG":                (*Session).onSpoken,
 		"NOTICE":                 (*Session).onSpoken,
+		"REDACT":                 (*Session).onRedact,
 		"JOIN":                   (*Session).onJoin,
 		"PART": func(s *Session,
 			l line) {
@@ -399,7 +400,9 @@ func (s *Session) onFail(l line) {
 		s.tell(Event{Kind: Refused, Why: l.Last()})
 		return
 	}
-	s.failed(l.Tags["label"], room)
+	if l.Param(0) != "REDACT" { // that has refused no message
+		s.failed(l.Tags["label"], room)
+	}
 	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))
 }
 

@@ -28,6 +28,7 @@ const (
 	Happened
 	Answer
 	Wrong
+	Deleted // Nick has deleted it, and Text is the reason
 )
 
 // A Message is one line in a room.
@@ -44,6 +45,7 @@ type Message struct {
 	Pending bool // its echo has not come yet
 	Failed  bool // it may not have arrived
 	label   string
+	of      string // the msgid of the message that this note stands for
 }
 
 // key identifies a message that comes twice: its msgid, or its time and text if it has none.
@@ -88,7 +90,8 @@ type Room struct {
 	Whole    bool // there are no older messages
 
 	known  map[string]bool
-	read   time.Time // the time of the newest message that the user has seen
+	gone   map[string]*Message // notes for messages that the room does not have, by msgid
+	read   time.Time           // the time of the newest message that the user has seen
 	asked  asking
 	from   *Message // the requested page begins after it
 	pages  int
@@ -97,7 +100,7 @@ type Room struct {
 
 func newRoom(name string, channel bool) *Room {
 	return &Room{Name: name, Channel: channel, Members: map[string]Member{},
-		known: map[string]bool{}}
+		known: map[string]bool{}, gone: map[string]*Message{}}
 }
 
 // add inserts a message by its time, behind those of the same time. It returns false if the room
@@ -118,6 +121,9 @@ func (r *Room) insert(m *Message, follows func(*Message) bool) bool {
 			return false
 		}
 		r.known[k] = true
+	}
+	if note := r.gone[m.ID]; note != nil && m.ID != "" {
+		m.delete(note)
 	}
 	at := len(r.Messages)
 	for at > 0 && follows(r.Messages[at-1]) {
@@ -175,6 +181,7 @@ func (r *Room) trim() {
 	}
 	for _, m := range r.Messages[:n] {
 		delete(r.known, m.key())
+		delete(r.gone, m.of)
 	}
 	r.Messages = slices.Delete(r.Messages, 0, n)
 	r.Whole = false
@@ -188,6 +195,19 @@ func (r *Room) count(m *Message) {
 	r.Unread++
 	if m.Mention || !r.Channel {
 		r.Mentions++
+	}
+}
+
+// recount counts the unread messages again: those after the newest that the user has seen.
+func (r *Room) recount() {
+	r.Unread, r.Mentions = 0, 0
+	for _, m := range slices.Backward(r.Messages) {
+		if !m.Time.After(r.read) {
+			return
+		}
+		if m.Told && m.Kind.spoken() {
+			r.count(m)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // wanted are the capabilities that a session uses. It needs none of them.
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
-	"chathistory",
+	"chathistory", "draft/message-redaction",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
@@ -167,10 +167,7 @@ func (s *Session) Lost() {
 
 // Receive handles a line of the server.
 func (s *Session) Receive(m irc.Message) {
-	l := line{Message: m, time: s.settings.Now()}
-	if t, err := time.Parse(time.RFC3339Nano, m.Tags["time"]); err == nil {
-		l.time, l.timed = t, true
-	}
+	l := s.line(m)
 	if b := s.batches[m.Tags["batch"]]; b != nil && b.history && m.Command != "BATCH" {
 		if len(b.lines) < maxBatch {
 			b.lines = append(b.lines, m)
@@ -185,6 +182,15 @@ func (s *Session) Receive(m irc.Message) {
 	} else if len(m.Command) == 3 && strings.Trim(m.Command, "0123456789") == "" {
 		s.numeric(l)
 	}
+}
+
+// line returns a line of the server with its time.
+func (s *Session) line(m irc.Message) line {
+	l := line{Message: m, time: s.settings.Now()}
+	if t, err := time.Parse(time.RFC3339Nano, m.Tags["time"]); err == nil {
+		l.time, l.timed = t, true
+	}
+	return l
 }
 
 // Out returns the lines to send, and removes them.

@@ -29,6 +29,7 @@ func init() {
 			func(m *Model, _ []string) string { return m.send("AWAY") }},
 		{"close", "", "leave this room or conversation",
 			func(m *Model, _ []string) string { return part(m, nil) }},
+		{"delete", "[why]", "delete the chosen message, or your last one", remove},
 		{"help", "", "list the commands and keys", help},
 		{"invite", "nick [#room]", "invite somebody to the room", invite},
 		{"join", "#room [key]", "go into a room", join},
@@ -279,6 +280,7 @@ func help(m *Model, _ []string) string {
 var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
+	"Ctrl-Up and Ctrl-Down choose a message, for /delete",
 	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
 		"something new",
 	"Ctrl-C leaves",

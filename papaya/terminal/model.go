@@ -38,6 +38,7 @@ type Model struct {
 	bottom *client.Message
 	cut    int // lines of bottom that are below the screen
 	rows   map[*client.Message]drawn
+	picked *client.Message // the message that a command is about; nil: none
 
 	// The results.
 	Quit   bool
@@ -136,7 +137,7 @@ func (m *Model) leave(why string) {
 func (m *Model) look(r *client.Room) {
 	old := m.session.Active()
 	m.drafts[old] = m.in.String()
-	m.told, m.bottom, m.cut = "", nil, 0
+	m.told, m.bottom, m.cut, m.picked = "", nil, 0, nil
 	delete(m.marks, old)
 	if r.Unread > 0 && r.Unread < len(r.Messages) {
 		m.marks[r] = marked{lastSeen(r)}
@@ -177,6 +178,10 @@ func (m *Model) key(key string) {
 		m.scroll(m.page(key))
 	case "pgdown", "shift+down":
 		m.scroll(-m.page(key))
+	case "ctrl+up":
+		m.pick(-1)
+	case "ctrl+down":
+		m.pick(1)
 	case "esc":
 		m.newest()
 	case "ctrl+n", "alt+down":
@@ -199,7 +204,7 @@ func (m *Model) page(key string) int {
 }
 
 func (m *Model) newest() {
-	m.bottom, m.cut = nil, 0
+	m.bottom, m.cut, m.picked = nil, 0, nil
 	m.session.Active().Look()
 }
 

@@ -205,6 +205,7 @@ func (m *Model) peopleList(height int) []string {
 type drawn struct {
 	width         int
 	pending, fail bool
+	kind          client.Kind
 	lines         []string
 }
 
@@ -238,6 +239,9 @@ func (m *Model) drawAll(l layout) []row {
 			out = append(out, row{mention.Render(rule("new", l.width)), x})
 		}
 		for _, line := range m.draw(x, l.width) {
+			if x == m.picked {
+				line = bar.Render(fit(ansi.Strip(line), l.width))
+			}
 			out = append(out, row{line, x})
 		}
 		due = due || marked && mark.after == x
@@ -253,10 +257,11 @@ func rule(text string, width int) string {
 }
 
 func (m *Model) draw(x *client.Message, width int) []string {
-	if d, ok := m.rows[x]; ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed {
+	d, ok := m.rows[x]
+	if ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed && d.kind == x.Kind {
 		return d.lines
 	}
-	d := drawn{width, x.Pending, x.Failed, m.lines(x, width)}
+	d = drawn{width, x.Pending, x.Failed, x.Kind, m.lines(x, width)}
 	m.rows[x] = d
 	return d.lines
 }
@@ -265,6 +270,9 @@ func (m *Model) draw(x *client.Message, width int) []string {
 func (m *Model) lines(x *client.Message, width int) []string {
 	head, style := m.head(x)
 	text := clean(x.Text)
+	if x.Kind == client.Deleted {
+		text = "message deleted by " + clean(x.Nick) + clean(x.Why())
+	}
 	if x.Failed {
 		text += " (not known to have arrived)"
 	}
@@ -307,7 +315,7 @@ func (m *Model) head(x *client.Message) (string, lipgloss.Style) {
 		return "* " + nick, plain
 	case client.Notice:
 		return "-" + nick + "-", plain
-	case client.Happened:
+	case client.Happened, client.Deleted:
 		return "--", faint
 	case client.Answer:
 		return "", plain
@@ -329,7 +337,7 @@ func styled(x *client.Message, head string) string {
 	switch {
 	case x.Mention:
 		return mention.Reverse(true).Render(head)
-	case x.Kind == client.Happened:
+	case x.Kind == client.Happened, x.Kind == client.Deleted:
 		return faint.Render(head)
 	case x.Kind == client.Wrong:
 		return wrong.Render(head)
@@ -369,10 +377,15 @@ func (m *Model) end(rows []row) int {
 func (m *Model) scroll(by int) {
 	l := m.layout()
 	rows := m.drawAll(l)
-	end := m.end(rows) - by
+	m.scrollTo(rows, l, m.end(rows)-by)
+}
+
+// scrollTo makes a row the one after the last on the screen.
+func (m *Model) scrollTo(rows []row, l layout, end int) {
 	end = max(end, min(l.height, len(rows)))
 	if end >= len(rows) {
-		m.newest()
+		m.bottom, m.cut = nil, 0
+		m.session.Active().Look()
 		return
 	}
 	m.bottom, m.cut = rows[end-1].of, 0

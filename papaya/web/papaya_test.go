@@ -106,8 +106,14 @@ func (p *papaya) kill() {
 // admin runs `papaya admin` and returns its output.
 func (p *papaya) admin(words ...string) string {
 	p.t.Helper()
+	return p.adminWith("", words...)
+}
+
+// adminWith is admin with a standard input.
+func (p *papaya) adminWith(input string, words ...string) string {
+	p.t.Helper()
 	cmd := exec.Command(p.program, append([]string{"admin"}, words...)...)
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(input)
 	out, err := cmd.Output()
 	if err != nil {
 		p.t.Fatalf("papaya admin %v: %v", words, err)

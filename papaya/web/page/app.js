@@ -4,6 +4,7 @@
 import { account } from "./account.js";
 import { Connection } from "./connection.js";
 import { composer } from "./composer.js";
+import { deletion } from "./delete.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { Session } from "./session.js";
@@ -72,10 +73,20 @@ function leave() {
   document.title = "Papaya";
 }
 
+const notified = new WeakMap(); // message -> its notification
+
+/** silence takes a deleted message back from where it was announced. */
+function silence(room, m) {
+  for (const line of [...$("spoken").children])
+    if (line.message === m) line.remove();
+  notified.get(m)?.close();
+}
+
 function announce(room, m) {
   if (room === session.active) {
     const line = document.createElement("p");
     line.textContent = `${clean(m.nick)}: ${clean(m.text)}`;
+    line.message = m;
     $("spoken").append(line);
     while ($("spoken").children.length > 20) $("spoken").firstChild.remove();
   }
@@ -92,6 +103,7 @@ function announce(room, m) {
       `${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ""}`,
       { body: clean(m.text), tag: room.name, icon: "icon.svg" },
     );
+    notified.set(m, n);
     n.onclick = () => {
       globalThis.focus();
       session?.look(room);
@@ -105,6 +117,7 @@ function start(given) {
     send: (line) => connection?.send(line),
     changed: () => view.draw(),
     message: announce,
+    deleted: silence,
     served: heard,
     joined: (room) => {
       if (
@@ -188,6 +201,7 @@ composer(
   view,
   () => leave(),
 );
+deletion(() => session);
 
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") connection?.hurry();

@@ -1,6 +1,8 @@
 // The commands that are typed with a slash. Each is a function of the session, the room on the
 // screen and the words.
 
+import { askToDelete, deletable } from "./redact.js";
+
 export const commands = {
   join: [
     "#room [key]",
@@ -102,6 +104,17 @@ export const commands = {
         names.length ? `Here: ${names.join(", ")}` : "Nobody is here.",
         "info",
       );
+      return "";
+    },
+  ],
+  delete: [
+    "[why]",
+    "delete your last message",
+    (s, room, words) => {
+      const may = deletable(s, room);
+      const m = room.messages.findLast((x) => x.own && may(x));
+      if (!m) return "There is no message of yours that can be deleted.";
+      askToDelete(s, room, m, words.join(" "));
       return "";
     },
   ],

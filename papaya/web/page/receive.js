@@ -1,6 +1,7 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
 import { nickOf } from "./irc.js";
+import { redact, redacted } from "./redact.js";
 import { maxPages } from "./room.js";
 
 export const handlers = {
@@ -80,6 +81,7 @@ export const handlers = {
 
   PRIVMSG: spoken,
   NOTICE: spoken,
+  REDACT: redacted,
 
   JOIN(s, { source, params, time }) {
     const nick = nickOf(source);
@@ -242,7 +244,8 @@ export const handlers = {
     }
     if (about === "SEARCH") s.searching = null;
     if (!s.registered) s.hooks.refused(line.params.at(-1));
-    failed(s, line.tags.get("label"), room);
+    // a refused REDACT is about a message that was passed on
+    if (about !== "REDACT") failed(s, line.tags.get("label"), room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
   WARN: (s, { params }) => s.note(s.active, params.at(-1)),
@@ -396,15 +399,8 @@ function spoken(s, line) {
     if (!waited) room.look(0);
     return;
   }
-  count(s, room, m);
+  room.count(m);
   s.hooks.message(room, m);
-}
-
-/** count makes a message unread, unless it was seen before. */
-function count(s, room, m) {
-  if (m.own || m.time <= room.read) return;
-  room.unread++;
-  if (m.mention || !room.isChannel) room.mentions++;
 }
 
 /** past puts a page of history in. */
@@ -431,9 +427,11 @@ function past(s, batch) {
     return;
   }
   room.asked = "";
+  const top = room.oldest();
   const page = batch.lines
     .map(
-      (line) => /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, line)?.m,
+      (line) =>
+        /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, s.timed(line))?.m,
     )
     .filter(Boolean);
   const known = room.read > 0 || asked === "after";
@@ -441,10 +439,15 @@ function past(s, batch) {
   for (const m of older ? [...page].reverse() : page) {
     if (m.own) room.settle(m);
     if (!room.add(m, older)) continue;
-    if (!older && known) count(s, room, m);
+    if (!older && known) room.count(m);
   }
-  const last = page.at(-1);
-  if (older && batch.lines.length === 0) room.whole = true;
+  // the messages that they name may be in the same page
+  for (const line of batch.lines)
+    if (line.command === "REDACT") redact(s, room, s.timed(line));
+  // nor would the next page have anything older
+  if (older && room.oldest() === top) room.whole = true;
+  const end = batch.lines.at(-1);
+  const last = end && { id: end.tags.get("msgid") ?? "", ...s.timed(end) };
   if (asked === "after" && last && batch.lines.length >= s.limit()) {
     if (++room.pages < maxPages) s.after(room, last);
     else

@@ -2,6 +2,8 @@
 // Messages are sorted by time and identified by msgid, so history may come late, twice or in
 // pieces.
 
+import { makeNote, spoken } from "./redact.js";
+
 /**
  * keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back
  * ends.
@@ -24,6 +26,7 @@ export class Room {
     this.members = new Map(); // folded nick -> {nick, prefix, away}
     this.messages = []; // by time
     this.known = new Set(); // msgids, or a substitute
+    this.gone = new Map(); // notes for messages that the room does not have, by msgid
     this.unread = 0;
     this.mentions = 0;
     this.read = 0; // the time of the newest message that the user has seen
@@ -42,6 +45,8 @@ export class Room {
       if (this.known.has(key)) return false;
       this.known.add(key);
     }
+    if (message.id && this.gone.has(message.id))
+      makeNote(message, this.gone.get(message.id).text);
     let at = this.messages.length;
     const after = ({ time }) =>
       time > message.time || (older && time === message.time);
@@ -87,9 +92,29 @@ export class Room {
   /** trim forgets the oldest messages; they can be had from the server again. */
   trim(size = keep) {
     if (this.messages.length <= size) return;
-    for (const m of this.messages.splice(0, this.messages.length - size))
+    for (const m of this.messages.splice(0, this.messages.length - size)) {
       this.known.delete(keyOf(m));
+      this.gone.delete(m.of);
+    }
     this.whole = false;
+  }
+
+  /** count makes a message unread, unless it was seen before. */
+  count(m) {
+    if (m.own || m.time <= this.read) return;
+    this.unread++;
+    if (m.mention || !this.isChannel) this.mentions++;
+  }
+
+  /** recount counts the unread messages again: those after the newest that the user has seen. */
+  recount() {
+    this.unread = 0;
+    this.mentions = 0;
+    for (let at = this.messages.length - 1; at >= 0; at--) {
+      const m = this.messages[at];
+      if (m.time <= this.read) return;
+      if (m.told && spoken(m)) this.count(m);
+    }
   }
 
   look(time) {

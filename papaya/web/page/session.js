@@ -15,6 +15,7 @@ const wanted = [
   "labeled-response",
   "draft/chathistory",
   "chathistory",
+  "draft/message-redaction",
   "away-notify",
   "multi-prefix",
   "cap-notify",
@@ -106,9 +107,7 @@ export class Session {
 
   receive(line) {
     if (!line) return;
-    const time = Date.parse(line.tags.get("time") ?? "");
-    line.timed = !Number.isNaN(time);
-    line.time = line.timed ? time : this.now();
+    this.timed(line);
     const batch = this.batches.get(line.tags.get("batch"));
     if (batch?.history && line.command !== "BATCH") {
       batch.lines.push(line);
@@ -119,6 +118,14 @@ export class Session {
     if (handler) handler(this, line);
     else if (/^\d{3}$/.test(line.command)) numeric(this, line);
     this.hooks.changed();
+  }
+
+  /** timed gives a line its time: the server's, or now. */
+  timed(line) {
+    const time = Date.parse(line.tags.get("time") ?? "");
+    line.timed = !Number.isNaN(time);
+    line.time = line.timed ? time : this.now();
+    return line;
   }
 
   send(command, ...params) {

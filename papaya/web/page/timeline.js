@@ -23,7 +23,7 @@ const day = new Intl.DateTimeFormat(undefined, {
 });
 
 /** draw makes the list show the messages; unreadFrom is the time after which they are new. */
-export function draw(list, messages, { unreadFrom, quiet }) {
+export function draw(list, messages, { unreadFrom, quiet, mayDelete }) {
   const want = [];
   let before = null;
   let marked = unreadFrom <= 0;
@@ -45,7 +45,7 @@ export function draw(list, messages, { unreadFrom, quiet }) {
       m.kind !== "message" ||
       before.kind !== "message" ||
       m.time - before.time > together;
-    want.push(node(m, alone));
+    want.push(node(m, alone, mayDelete(m)));
     before = m;
   }
   place(list, want);
@@ -77,9 +77,17 @@ function line(list, key, className, text) {
   return li;
 }
 
-function node(m, alone) {
+/** messageOf is the message of a node; undefined if it has none. */
+export const messageOf = (li) => li?.message;
+
+function node(m, alone, deletable) {
   let li = made.get(m);
-  if (!li) made.set(m, (li = make(m)));
+  const deleted = m.kind === "deleted" && !li?.classList.contains("deleted");
+  if (!li || deleted) made.set(m, (li = make(m)));
+  if (deletable !== Boolean(li.querySelector(".delete"))) {
+    if (deletable) li.append(deleteButton(m));
+    else li.querySelector(".delete").remove();
+  }
   const classes = [
     "line",
     m.kind,
@@ -100,8 +108,21 @@ function node(m, alone) {
   return li;
 }
 
+function deleteButton(m) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "delete";
+  button.textContent = "Delete";
+  button.setAttribute(
+    "aria-label",
+    `Delete the message of ${clean(m.nick)}, ${clock.format(m.time)}`,
+  );
+  return button;
+}
+
 function make(m) {
   const li = document.createElement("li");
+  li.message = m;
   const time = document.createElement("time");
   time.dateTime = new Date(m.time).toISOString();
   time.textContent = clock.format(m.time);

@@ -1,6 +1,7 @@
 // The page as the state of the session. draw may be called often: several calls paint the page
 // once.
 
+import { deletable } from "./redact.js";
 import { clean } from "./text.js";
 import { draw as drawTimeline, hue } from "./timeline.js";
 
@@ -52,6 +53,7 @@ export class View {
     drawTimeline($("messages"), room.messages, {
       unreadFrom: this.from,
       quiet: this.quiet,
+      mayDelete: deletable(session, room),
     });
     this.head(session, room);
     this.rooms(session);

@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+
+	"interleave/papaya/client"
+)
+
+// A message on the screen is picked by keys, for commands that are about one message.
+
+// pickable returns the messages of the room on the screen that can be picked.
+func (m *Model) pickable() []*client.Message {
+	var out []*client.Message
+	for _, x := range m.session.Active().Messages {
+		if x.Spoken() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// pick moves the choice to the next older or newer message, and shows it. Beyond the newest there
+// is no choice.
+func (m *Model) pick(by int) {
+	list := m.pickable()
+	at := slices.Index(list, m.picked)
+	if at < 0 {
+		at = len(list)
+	}
+	switch at += by; {
+	case at >= len(list):
+		m.newest()
+	case at < 0:
+		m.session.Older(m.session.Active())
+	default:
+		m.picked = list[at]
+		m.reveal(m.picked)
+	}
+}
+
+// reveal scrolls until a message is on the screen.
+func (m *Model) reveal(x *client.Message) {
+	l := m.layout()
+	rows := m.drawAll(l)
+	first := slices.IndexFunc(rows, func(r row) bool { return r.of == x })
+	if first < 0 {
+		return
+	}
+	last := first
+	for last+1 < len(rows) && rows[last+1].of == x {
+		last++
+	}
+	switch end := m.end(rows); {
+	case last >= end:
+		m.scrollTo(rows, l, last+1)
+	case first < end-l.height:
+		m.scrollTo(rows, l, first+l.height)
+	}
+}
+
+// remove deletes the chosen message, or the last one of the user's own.
+func remove(m *Model, words []string) string {
+	room, x := m.session.Active(), m.picked
+	if x == nil {
+		for _, y := range room.Messages {
+			if y.Own && m.session.MayDelete(room, y) {
+				x = y
+			}
+		}
+	}
+	switch {
+	case !m.session.Online():
+		return "not connected"
+	case x == nil:
+		return "there is no message of yours that can be deleted: Ctrl-Up chooses another"
+	case !m.session.Delete(room, x, strings.Join(words, " ")):
+		return "you cannot delete this message"
+	}
+	m.picked = nil
+	return ""
+}

@@ -1,0 +1,69 @@
+// Redaction (draft/message-redaction of IRCv3). A deleted message is replaced by a note in its
+// place, so its text is in memory no more. If the room does not have the message, the note stands
+// where the REDACT is: histories have only that.
+
+import { nickOf } from "./irc.js";
+
+const cap = "draft/message-redaction";
+
+/** spoken says whether somebody has said the message. */
+export const spoken = (m) => /^(message|action|notice)$/.test(m.kind);
+
+/**
+ * deletable returns a test of messages of a room: whether the server is likely to delete one for
+ * us. It deletes our own, and for an operator of the room any. The server decides.
+ */
+export function deletable(s, room) {
+  if (!s.has(cap) || s.state !== "ready") return () => false;
+  const prefix = room.members.get(s.fold(s.nick))?.prefix ?? "";
+  const operator = room.isChannel && prefix !== "" && prefix !== "+";
+  return (m) => Boolean(m.id) && spoken(m) && (m.own || operator);
+}
+
+/** askToDelete asks the server to delete a message. */
+export function askToDelete(s, room, m, why) {
+  s.send("REDACT", room.name, m.id, ...(why ? [why] : []));
+}
+
+/** redacted is called for a REDACT: somebody has deleted a message. */
+export function redacted(s, line) {
+  const target = line.params[0] ?? "";
+  const nick = nickOf(line.source);
+  const room = s.find(s.isChannel(target) || s.isMe(nick) ? target : nick);
+  if (room) redact(s, room, line);
+}
+
+/** redact deletes the message that a REDACT names. */
+export function redact(s, room, { tags, source, params, time, timed }) {
+  const id = params[1];
+  if (!id) return;
+  const by = nickOf(source);
+  const why = (params[2] ?? "").trim();
+  const text = `Message deleted by ${by}${why ? `: ${why}` : ""}`;
+  if (room.known.has(id)) {
+    const m = room.messages.find((x) => x.id === id && spoken(x));
+    if (!m) return; // it is a note already
+    makeNote(m, text);
+    room.recount();
+    s.hooks.deleted?.(room, m);
+    return;
+  }
+  if (room.gone.has(id)) return;
+  const note = {
+    id: tags.get("msgid") ?? "",
+    time,
+    timed,
+    told: true,
+    nick: "",
+    kind: "deleted",
+    text,
+    of: id,
+  };
+  if (room.add(note)) room.gone.set(id, note);
+}
+
+/** makeNote makes a message the note that it was deleted. */
+export function makeNote(m, text) {
+  Object.assign(m, { kind: "deleted", nick: "", text, own: false });
+  m.mention = m.pending = m.failed = false;
+}

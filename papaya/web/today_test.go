@@ -1,0 +1,106 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"interleave/internal/browser"
+)
+
+// TestWhatPeopleExpectToday has one server and three pages for all checks: ann's, that of her
+// phone, and bob's.
+func TestWhatPeopleExpectToday(t *testing.T) {
+	p := newPapaya(t, false)
+	for _, name := range []string{"ann", "bob"} {
+		p.addAccount(name)
+	}
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 390, 800)
+	ann.signInTo(p, "ann")
+	bob.signInTo(p, "bob")
+	deletion(t, p, ann, bob)
+}
+
+const secretOf = "the kettle is on"
+
+// addAccount makes an account.
+func (p *papaya) addAccount(name string) {
+	p.t.Helper()
+	p.adminWith(secretOf, "account", "add", name)
+}
+
+// signInTo signs in to an account, and to #tea.
+func (p *person) signInTo(server *papaya, nick string) {
+	p.t.Helper()
+	p.open(server.url())
+	p.Do(setValue("#password", secretOf))
+	p.submit(nick, "#tea")
+	p.Until(nick+" is in #tea", `document.querySelector("#room-name").textContent === "#tea"`)
+}
+
+// has waits until an expression is true for the texts of all lines.
+func (p *person) has(what, js string) {
+	p.t.Helper()
+	p.Until(what, fmt.Sprintf(
+		`(() => { const texts = [...document.querySelectorAll("#messages .text")].map((n) => n.textContent); return %s })()`,
+		js))
+}
+
+// buttonOf is the expression of the button of the message with a text.
+func buttonOf(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#messages .line")].find((n) => n.querySelector(".text").textContent === %q)?.querySelector(".delete")`,
+		text)
+}
+
+// deletes deletes the message with a text.
+func (p *person) deletes(text, why string) {
+	p.t.Helper()
+	p.Until("it can be deleted", `Boolean(`+buttonOf(text)+`)`)
+	browser.Eval[any](p.Page, buttonOf(text)+".click()")
+	p.Until("the dialog is open", `document.querySelector("#delete").open`)
+	if why != "" {
+		p.Do(chromedp.SendKeys(chromedp.CSS("#delete-why"), why))
+	}
+	p.Picture("delete-dialog")
+	p.Do(chromedp.SendKeys(chromedp.CSS("#delete-why"), "\r"))
+	p.has(text+" is gone", fmt.Sprintf(`!texts.includes(%q)`, text))
+}
+
+// deletion: users delete their own messages, operators any. The note is in the place of the
+// message, and in the history that is loaded later.
+func deletion(t *testing.T, p *papaya, ann, bob *person) {
+	ann.write("before")
+	ann.write("a secret, of all people")
+	bob.sees("a secret, of all people")
+	bob.write("ann: <b>rude</b> words")
+	ann.sees("ann: <b>rude</b> words")
+	if browser.Eval[bool](bob.Page, `Boolean(`+buttonOf("before")+`)`) {
+		t.Error("a member can delete the messages of others")
+	}
+	ann.deletes("a secret, of all people", "<img src=x>\u202e wrong room")
+	ann.deletes("ann: <b>rude</b> words", "")
+	const notes = `texts.includes("Message deleted by ann: <img src=x> wrong room") && texts.includes("Message deleted by ann") && !texts.some((x) => /secret|rude/.test(x))`
+	bob.has("both are notes", notes)
+	if got := browser.Eval[string](ann.Page,
+		`document.body.textContent + document.querySelector("#compose").value`); strings.Contains(got,
+		"secret, of") || strings.Contains(got, "rude") {
+		t.Error("the text of a deleted message is still in the page")
+	}
+	bob.write("mine")
+	bob.Until("it is echoed", `!document.querySelector(".pending")`)
+	bob.write("/delete by command")
+	bob.has("it is gone", `texts.includes("Message deleted by bob: by command")`)
+	browser.Eval[any](ann.Page, buttonOf("before")+".click()")
+	ann.click("#delete-not")
+	ann.sees("before")
+	bob.Picture("deleted-phone")
+	ann.Picture("deleted")
+	later := newPerson(t, 1280, 800)
+	later.signInTo(p, "bob")
+	later.has("a history has the notes", notes+` && texts.includes("before")`)
+	if browser.Eval[bool](later.Page, `Boolean(document.querySelector("#messages img"))`) {
+		t.Error("a reason became markup")
+	}
+}
