@@ -96,15 +96,22 @@ func (s *Session) onBatch(l line) {
 	if ref[0] == '+' {
 		kind := l.Param(1)
 		if len(s.batches) < maxBatch {
-			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind,
-				"chathistory") || isSearch(kind)}
+			s.batches[name] = &batch{kind: kind, target: l.Param(2), source: l.Source,
+				tags:    l.Tags,
+				history: strings.Contains(kind, "chathistory") || isSearch(kind)}
 		}
 		return
 	}
 	b := s.batches[name]
 	delete(s.batches, name)
-	if b != nil && b.history {
+	switch {
+	case !b.collects():
+	case b.history:
 		s.past(b)
+	default: // it may be in a batch itself
+		if m, ok := b.assemble(); ok {
+			s.Receive(m)
+		}
 	}
 }
 

@@ -123,8 +123,8 @@ func (s *Session) onCap(l line) {
 	switch strings.ToUpper(l.Param(1)) {
 	case "LS", "NEW":
 		for _, w := range list {
-			name, _, _ := strings.Cut(w, "=")
-			s.offered[name] = true
+			name, value, _ := strings.Cut(w, "=")
+			s.offered[name] = value
 		}
 		if l.Param(2) != "*" { // more lines follow
 			s.request()

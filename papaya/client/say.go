@@ -8,10 +8,21 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Say sends a message to a room and shows it at once. It returns false if it cannot be sent.
-func (s *Session) Say(r *Room, kind Kind, text string) bool {
+// An Outcome is what became of a text that the user wants to say.
+type Outcome int
+
+// The outcomes of Say.
+const (
+	Sent    Outcome = iota
+	Unheard         // there is no connection, or we are not in the room
+	TooLong         // the text would become too many messages; nothing was sent
+)
+
+// Say sends a text to a room and shows it at once: as one message of several lines, or as several
+// messages if it is long or the server knows no such messages.
+func (s *Session) Say(r *Room, kind Kind, text string) Outcome {
 	if s.state != ready || r == s.Status || r.Channel && !r.Joined {
-		return false
+		return Unheard
 	}
 	source := s.source
 	if source == "" {
@@ -19,29 +30,51 @@ func (s *Session) Say(r *Room, kind Kind, text string) bool {
 		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63)
 	}
 	overhead := len(":" + source + " PRIVMSG " + r.Name + " :\x01ACTION \x01\r\n")
-	for _, part := range Pieces(text, irc.MaxLine-overhead) {
-		m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: part, Own: true,
-			Pending: s.caps["echo-message"]}
-		if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
-			// The server's clock is ahead of ours. Our message is still the last.
-			m.Time = r.Messages[n-1].Time
+	var messages [][]part
+	most := maxLinesAtOnce
+	if s.several() && kind != Action {
+		most = maxAtOnce
+		messages = compose(text, irc.MaxLine-overhead, parseLimits(s.offered[multilineCap]))
+	} else {
+		for _, piece := range Pieces(text, irc.MaxLine-overhead) {
+			messages = append(messages, []part{{text: piece}})
 		}
-		command, body := "PRIVMSG", part
-		switch kind {
-		case Action:
-			body = "\x01ACTION " + part + "\x01"
-		case Notice:
-			command = "NOTICE"
-		}
-		s.send(command, r.Name, body)
-		if s.caps["labeled-response"] {
-			s.labels++
-			m.label = fmt.Sprintf("m%d", s.labels)
-			s.out[len(s.out)-1].Tags = map[string]string{"label": m.label}
-		}
-		r.add(m)
 	}
-	return true
+	if len(messages) > most {
+		return TooLong
+	}
+	for _, parts := range messages {
+		s.sayOne(r, kind, parts)
+	}
+	return Sent
+}
+
+// sayOne sends one message and shows it at once.
+func (s *Session) sayOne(r *Room, kind Kind, parts []part) {
+	m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: joined(parts), Own: true,
+		Pending: s.caps["echo-message"]}
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
+		// The server's clock is ahead of ours. Our message is still the last.
+		m.Time = r.Messages[n-1].Time
+	}
+	command, first := "PRIVMSG", len(s.out)
+	if kind == Notice {
+		command = "NOTICE"
+	}
+	switch {
+	case len(parts) > 1:
+		first = s.sendBatch(command, r.Name, parts)
+	case kind == Action:
+		s.send(command, r.Name, "\x01ACTION "+m.Text+"\x01")
+	default:
+		s.send(command, r.Name, m.Text)
+	}
+	if s.caps["labeled-response"] {
+		s.labels++
+		m.label = fmt.Sprintf("m%d", s.labels)
+		s.out[first].Tags = map[string]string{"label": m.label}
+	}
+	r.add(m)
 }
 
 // Pieces splits a text into parts of at most size bytes: at the ends of lines, at blanks, or

@@ -17,7 +17,7 @@ import (
 // wanted are the capabilities that a session uses. It needs none of them.
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
-	"chathistory", "draft/message-redaction",
+	"chathistory", "draft/message-redaction", multilineCap,
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
@@ -69,10 +69,14 @@ const (
 
 // A batch collects the lines of a BATCH.
 type batch struct {
-	kind, target string
-	history      bool
-	lines        []irc.Message
+	kind, target, source string
+	tags                 map[string]string // of the line that opened it
+	history              bool
+	lines                []irc.Message
 }
+
+// collects says whether the lines of the batch wait for its end.
+func (b *batch) collects() bool { return b != nil && (b.history || b.kind == multilineCap) }
 
 // maxBatch bounds the lines of a batch that has not ended.
 const maxBatch = 4096
@@ -97,13 +101,14 @@ type Session struct {
 	registered bool // at least once
 	since      time.Time
 	labels     int
+	sent       int // messages of several lines
 	out        []irc.Message
 	events     []Event
 
 	// The fields below belong to one connection.
 	state         state
 	caps          map[string]bool
-	offered       map[string]bool
+	offered       map[string]string // and their values
 	support       support
 	batches       map[string]*batch
 	asking        map[string]bool // rooms for which the session, not the user, has sent WHO
@@ -133,7 +138,7 @@ func New(settings Settings) *Session {
 
 // reset clears the fields that belong to one connection.
 func (s *Session) reset() {
-	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]bool{}
+	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]string{}
 	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+",
 		history: pageLength}
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
@@ -168,7 +173,7 @@ func (s *Session) Lost() {
 // Receive handles a line of the server.
 func (s *Session) Receive(m irc.Message) {
 	l := s.line(m)
-	if b := s.batches[m.Tags["batch"]]; b != nil && b.history && m.Command != "BATCH" {
+	if b := s.batches[m.Tags["batch"]]; b.collects() && m.Command != "BATCH" {
 		if len(b.lines) < maxBatch {
 			b.lines = append(b.lines, m)
 		}
@@ -317,15 +322,20 @@ func (s *Session) Search(r *Room, text string) bool {
 	return true
 }
 
+func (s *Session) offers(capability string) bool {
+	_, there := s.offered[capability]
+	return there
+}
+
 // request asks for the capabilities that the server has and we want.
 func (s *Session) request() {
 	var ask []string
 	for _, c := range wanted {
-		if s.offered[c] && !s.caps[c] {
+		if s.offers(c) && !s.caps[c] {
 			ask = append(ask, c)
 		}
 	}
-	if s.settings.Account != "" && s.offered["sasl"] && !s.caps["sasl"] {
+	if s.settings.Account != "" && s.offers("sasl") && !s.caps["sasl"] {
 		ask = append(ask, "sasl")
 	}
 	switch {
@@ -342,7 +352,7 @@ func (s *Session) negotiated() {
 	case s.state != registering:
 	case s.settings.Account == "" || s.authenticated:
 		s.send("CAP", "END")
-	case s.settings.Invitation != "" && s.offered["draft/account-registration"]:
+	case s.settings.Invitation != "" && s.offers("draft/account-registration"):
 		s.send("REGISTER", s.settings.Account, s.settings.Invitation, s.settings.Password)
 	case s.caps["sasl"]:
 		s.send("AUTHENTICATE", "PLAIN")

@@ -160,7 +160,7 @@ func TestEchoTakesThePlaceOfWhatWaits(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, full)
 	tea := s.Find("#tea")
-	if !s.Say(tea, Said, "one") || !s.Say(tea, Action, "waves") {
+	if s.Say(tea, Said, "one") != Sent || s.Say(tea, Action, "waves") != Sent {
 		t.Fatal("nothing could be said")
 	}
 	wants(t, out(s), "@label=m1 PRIVMSG #tea one\n@label=m2 PRIVMSG #tea :\x01ACTION waves\x01\n")
@@ -181,11 +181,11 @@ func TestWithoutEchoItIsShownOnce(t *testing.T) {
 
 func TestNothingIsSaidWhereNobodyHears(t *testing.T) {
 	s := newSession(Settings{})
-	if s.Say(s.Open("bob"), Said, "x") {
+	if s.Say(s.Open("bob"), Said, "x") == Sent {
 		t.Error("said before the session was ready")
 	}
 	connect(t, s, "")
-	if s.Say(s.Open("#other"), Said, "x") || s.Say(s.Status, Said, "x") {
+	if s.Say(s.Open("#other"), Said, "x") == Sent || s.Say(s.Status, Said, "x") == Sent {
 		t.Error("said where we are not")
 	}
 }

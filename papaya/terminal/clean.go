@@ -14,7 +14,7 @@ func clean(text string) string {
 	text = dropColours(text)
 	return strings.Map(func(c rune) rune {
 		switch {
-		case c == '\t':
+		case c == '\t', c == '\n':
 			return ' '
 		case c == '\u200d', c == '\u200c': // joiners within an emoji or a word
 			return c
@@ -23,6 +23,18 @@ func clean(text string) string {
 		}
 		return c
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// cleanLines is clean for a text of several lines. A line cannot change those after it.
+func cleanLines(text string) string {
+	if !strings.Contains(text, "\n") {
+		return clean(text)
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = clean(l)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // dropColours removes colour codes of IRC: \x03 and up to two numbers of two digits.

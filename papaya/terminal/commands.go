@@ -100,11 +100,14 @@ func orAway(words []string) string {
 
 func say(m *Model, room *client.Room, kind client.Kind, words []string) string {
 	text := strings.Join(words, " ")
-	switch {
-	case text == "":
+	if text == "" {
 		return errUsage
-	case m.session.Say(room, kind, text):
+	}
+	switch outcome := m.session.Say(room, kind, text); {
+	case outcome == client.Sent:
 		return ""
+	case outcome == client.TooLong:
+		return "the text is too long to be sent at once"
 	case !m.session.Online():
 		return "not connected: what you wrote is kept until you are"
 	}
@@ -280,7 +283,8 @@ func help(m *Model, _ []string) string {
 var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
-	"Ctrl-Up and Ctrl-Down choose a message, for /delete",
+	"Shift-Enter, Alt-Enter or Ctrl-J begin a new line of the message",
+	"Ctrl-Up and Ctrl-Down choose a message, for /delete; Enter shows a long one whole",
 	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
 		"something new",
 	"Ctrl-C leaves",

@@ -1,8 +1,10 @@
 package terminal
 
 import (
+	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -10,9 +12,11 @@ import (
 // remembered is how many typed lines are kept for the arrow keys.
 const remembered = 100
 
-// maxInput bounds a typed or pasted text. A line of IRC has 512 bytes; a longer text is sent in
-// pieces.
+// maxInput bounds a typed or pasted text, in characters. It is about what Say sends at once.
 const maxInput = 8192
+
+// breakSign stands for the end of a line in the one line of the input.
+const breakSign = '⏎'
 
 // An input is the line that the user is typing.
 type input struct {
@@ -32,12 +36,23 @@ func (in *input) set(text string) {
 	in.cursor = len(in.text)
 }
 
-func (in *input) insert(text string) {
-	text = clean(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(text))
-	runes := []rune(text)
-	runes = runes[:min(len(runes), max(0, maxInput-len(in.text)))]
+// insert inserts a text before the cursor. It returns false, and inserts nothing, if the input
+// would be too long.
+func (in *input) insert(text string) bool {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	var runes []rune
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			runes = append(runes, '\n')
+		}
+		runes = append(runes, []rune(clean(line))...)
+	}
+	if len(in.text)+len(runes) > maxInput {
+		return false
+	}
 	in.text = append(in.text[:in.cursor:in.cursor], append(runes, in.text[in.cursor:]...)...)
 	in.cursor += len(runes)
+	return true
 }
 
 // take returns the line, remembers it and empties it.
@@ -96,10 +111,10 @@ func (in *input) drop(from, to int) {
 // word returns where the word before the cursor begins.
 func (in *input) word() int {
 	at := in.cursor
-	for at > 0 && in.text[at-1] == ' ' {
+	for at > 0 && unicode.IsSpace(in.text[at-1]) {
 		at--
 	}
-	for at > 0 && in.text[at-1] != ' ' {
+	for at > 0 && !unicode.IsSpace(in.text[at-1]) {
 		at--
 	}
 	return at
@@ -123,7 +138,7 @@ func (in *input) recall(step int) {
 func (in *input) complete(step int, offered func(word string, first bool) []string) {
 	if len(in.offers) == 0 {
 		in.start = in.cursor
-		for in.start > 0 && in.text[in.start-1] != ' ' {
+		for in.start > 0 && !unicode.IsSpace(in.text[in.start-1]) {
 			in.start--
 		}
 		word := string(in.text[in.start:in.cursor])
@@ -147,10 +162,16 @@ func (in *input) complete(step int, offered func(word string, first bool) []stri
 // forgetOffers ends a completion.
 func (in *input) forgetOffers() { in.offers = nil }
 
-// view returns the part of the line that fits, and the column of the cursor in it.
+// view returns the part of the text that fits in one line, and the column of the cursor in it.
 func (in *input) view(width int) (string, int) {
+	shown := slices.Clone(in.text)
+	for i, c := range shown {
+		if c == '\n' {
+			shown[i] = breakSign
+		}
+	}
 	from := sort.Search(in.cursor,
-		func(i int) bool { return ansi.StringWidth(string(in.text[i:in.cursor])) < width })
-	return ansi.Truncate(string(in.text[from:]), width, ""),
-		ansi.StringWidth(string(in.text[from:in.cursor]))
+		func(i int) bool { return ansi.StringWidth(string(shown[i:in.cursor])) < width })
+	return ansi.Truncate(string(shown[from:]), width, ""),
+		ansi.StringWidth(string(shown[from:in.cursor]))
 }

@@ -4,6 +4,7 @@
 package terminal
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,8 @@ type Model struct {
 	bottom *client.Message
 	cut    int // lines of bottom that are below the screen
 	rows   map[*client.Message]drawn
-	picked *client.Message // the message that a command is about; nil: none
+	picked *client.Message          // the message that a command is about; nil: none
+	opened map[*client.Message]bool // long messages that are shown whole
 
 	// The results.
 	Quit   bool
@@ -58,7 +60,7 @@ func NewModel(session *client.Session, zone *time.Location) *Model {
 	return &Model{
 		session: session, zone: zone, width: 80, height: 24, state: "connecting",
 		drafts: map[*client.Room]string{}, marks: map[*client.Room]marked{},
-		rows: map[*client.Message]drawn{},
+		rows: map[*client.Message]drawn{}, opened: map[*client.Message]bool{},
 	}
 }
 
@@ -77,7 +79,7 @@ func (m *Model) Take(event any) []irc.Message {
 		clear(m.rows)
 	case Text:
 		m.in.forgetOffers()
-		m.in.insert(string(e))
+		m.insert(string(e))
 	case Key:
 		m.key(string(e))
 	}
@@ -86,6 +88,7 @@ func (m *Model) Take(event any) []irc.Message {
 	}
 	if len(m.rows) > maxDrawn {
 		clear(m.rows)
+		clear(m.opened)
 	}
 	return m.session.Out()
 }
@@ -170,6 +173,8 @@ func (m *Model) key(key string) {
 		m.leave("")
 	case "enter":
 		m.enter()
+	case "shift+enter", "alt+enter", "ctrl+j":
+		m.insert("\n")
 	case "tab":
 		m.in.complete(1, m.offered)
 	case "shift+tab":
@@ -195,6 +200,13 @@ func (m *Model) key(key string) {
 	}
 }
 
+// insert inserts a text that was typed or pasted.
+func (m *Model) insert(text string) {
+	if !m.in.insert(text) {
+		m.told = fmt.Sprintf("the text is too long: at most %d characters", maxInput)
+	}
+}
+
 // page returns how many rows a key scrolls.
 func (m *Model) page(key string) int {
 	if strings.HasPrefix(key, "shift+") {
@@ -210,9 +222,10 @@ func (m *Model) newest() {
 
 // enter runs the typed line. If that fails, the line stays.
 func (m *Model) enter() {
-	text := strings.TrimRight(m.in.String(), " ")
+	text := strings.TrimRight(m.in.String(), " \n")
 	if strings.TrimSpace(text) == "" {
 		m.in.set("")
+		m.open()
 		return
 	}
 	room := m.session.Active()

@@ -350,12 +350,16 @@ func TestEditing(t *testing.T) {
 		t.Errorf("what was written before: got %q", got)
 	}
 	u.presses("down", "down", "down", "pasted\r\nin \x1b[31mtwo\x07 lines")
-	if got := u.m.in.String(); got != "pasted in [31mtwo lines" {
+	if got := u.m.in.String(); got != "pasted\nin [31mtwo lines" {
 		t.Errorf("what is pasted: got %q", got)
 	}
-	u.presses(strings.Repeat("é", 2*maxInput))
-	if len(u.m.in.text) != maxInput {
-		t.Errorf("%d characters, at most %d", len(u.m.in.text), maxInput)
+	if text := u.screen(); !strings.Contains(text, "> pasted⏎in [31mtwo lines") {
+		t.Errorf("two lines in the input: got\n%s", text)
+	}
+	u.presses("ctrl+u", "all ", strings.Repeat("é\n", maxInput/2))
+	if got := u.m.in.String(); got != "all " ||
+		!strings.HasPrefix(u.m.told, "the text is too long") {
+		t.Errorf("of a text that is too long %d bytes are there, told %q", len(got), u.m.told)
 	}
 	u.screen()
 }

@@ -59,6 +59,15 @@ func (m *Model) reveal(x *client.Message) {
 	}
 }
 
+// open shows a long message whole, or folds it again, if one is chosen.
+func (m *Model) open() {
+	if x := m.picked; x != nil {
+		m.opened[x] = !m.opened[x]
+		delete(m.rows, x)
+		m.reveal(x)
+	}
+}
+
 // remove deletes the chosen message, or the last one of the user's own.
 func remove(m *Model, words []string) string {
 	room, x := m.session.Active(), m.picked

@@ -11,7 +11,8 @@ import (
 func (u *user) connectsWith(caps string) {
 	u.t.Helper()
 	u.connects()
-	u.hears(":x CAP ann NEW :"+caps, ":x CAP ann ACK :"+caps)
+	name, _, _ := strings.Cut(caps, "=")
+	u.hears(":x CAP ann NEW :"+caps, ":x CAP ann ACK :"+name)
 	u.sent = nil
 }
 

@@ -20,8 +20,9 @@ const (
 	peopleFrom   = 80
 	nicksFrom    = 60 // nicks have a column of their own
 	nickWidth    = 10
-	stampWidth   = 6 // "15:04 "
-	leastPicture = 4 // below this height, only the input line is shown
+	stampWidth   = 6  // "15:04 "
+	leastPicture = 4  // below this height, only the input line is shown
+	unfolded     = 12 // lines of a long message that are shown unless it is opened
 )
 
 // The styles use the 16 colours of every terminal, so the user's theme decides how they look. They
@@ -126,6 +127,9 @@ func (m *Model) status(l layout) string {
 	out := " " + clean(m.session.Nick)
 	if m.session.Away {
 		out += " (away)"
+	}
+	if m.picked != nil {
+		return out + "  chosen: Enter shows it whole, /delete deletes it, Esc leaves it"
 	}
 	if m.bottom != nil {
 		out += "  scrolled back: Esc goes to the newest"
@@ -269,7 +273,7 @@ func (m *Model) draw(x *client.Message, width int) []string {
 // lines draws a message: the time, the nick, and the text beside them.
 func (m *Model) lines(x *client.Message, width int) []string {
 	head, style := m.head(x)
-	text := clean(x.Text)
+	text := cleanLines(x.Text)
 	if x.Kind == client.Deleted {
 		text = "message deleted by " + clean(x.Nick) + clean(x.Why())
 	}
@@ -287,7 +291,12 @@ func (m *Model) lines(x *client.Message, width int) []string {
 		text = head + " " + text
 	}
 	var out []string
-	for i, part := range wrap(text, width-indent) {
+	parts := wrap(text, width-indent)
+	folded := len(parts) - unfolded // one more line would take no less room than saying so
+	if folded > 1 && !m.opened[x] {
+		parts = parts[:unfolded]
+	}
+	for i, part := range parts {
 		if rest, is := strings.CutPrefix(part, head); i == 0 && is && m.width < nicksFrom &&
 			head != "" {
 			part = styled(x, head) + style.Render(rest)
@@ -299,6 +308,11 @@ func (m *Model) lines(x *client.Message, width int) []string {
 		} else {
 			out = append(out, strings.Repeat(" ", indent)+part)
 		}
+	}
+	if folded > 1 && !m.opened[x] {
+		out = append(out, strings.Repeat(" ", indent)+faint.Render(ansi.Truncate(
+			fmt.Sprintf("… %d more lines", folded), width-indent,
+			"…")))
 	}
 	return out
 }

@@ -21,6 +21,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	ann.signInTo(p, "ann")
 	bob.signInTo(p, "bob")
 	deletion(t, p, ann, bob)
+	severalLines(t, ann, bob)
 }
 
 const secretOf = "the kettle is on"
@@ -103,4 +104,43 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 	if browser.Eval[bool](later.Page, `Boolean(document.querySelector("#messages img"))`) {
 		t.Error("a reason became markup")
 	}
+}
+
+// severalLines: a text of several lines is one message, a long one is folded, and one that is too
+// long stays in the box. The lines of others are text, and end their formats.
+func severalLines(t *testing.T, ann, bob *person) {
+	ann.write("one\n\n  <i>two</i>\u202e\nthree")
+	bob.sees("one\n\n  <i>two</i>\nthree")
+	bob.Until("it is one line of the list",
+		`[...document.querySelectorAll("#messages .line")].filter((n) => /two|three/.test(n.textContent)).length === 1`)
+	word := strings.Repeat("A long paragraph is one message, too. ", 30)
+	ann.write(word + "End.")
+	bob.sees(word + "End.")
+	many := "\x02line 0"
+	for i := 1; i < 30; i++ {
+		many += fmt.Sprintf("\nline %d", i)
+	}
+	bob.write(many)
+	ann.Until("it is folded",
+		`document.querySelector("#messages .fold")?.textContent === "Show all 30 lines"`)
+	if browser.Eval[bool](ann.Page,
+		`document.querySelector("#messages").textContent.includes("line 29")`) {
+		t.Error("the folded lines are shown")
+	}
+	if browser.Eval[int](ann.Page,
+		`document.querySelectorAll("#messages .format-b").length`) != 1 {
+		t.Error("the format of a line holds in the next")
+	}
+	ann.Picture("folded")
+	bob.Picture("folded-phone")
+	ann.click("#messages .fold")
+	ann.Until("it is unfolded",
+		`document.querySelector("#messages").textContent.includes("line 29Show less") && document.activeElement.className === "fold"`)
+	box := strings.TrimSuffix(strings.Repeat("x\n", 10_000), "\n")
+	ann.write(box)
+	ann.Until("10,000 lines stay in the box",
+		`document.querySelector("#told").textContent.startsWith("This is too long") && document.querySelector("#compose").value.length === 19999`)
+	ann.write("/delete")
+	ann.has("the message is deleted as one", `!texts.some((x) => x.endsWith("End."))`)
+	bob.has("for others, too", `!texts.some((x) => x.endsWith("End."))`)
 }

@@ -30,7 +30,7 @@ export const commands = {
     "write to one person",
     (s, room, [to, ...text]) => {
       if (!to || text.length === 0) return usage;
-      return s.say(s.open(to), text.join(" ")) ? "" : "You are not connected.";
+      return outcome(s, s.open(to), s.say(s.open(to), text.join(" ")));
     },
   ],
   query: [
@@ -49,9 +49,7 @@ export const commands = {
     "say what you do",
     (s, room, words) => {
       if (words.length === 0) return usage;
-      return s.say(room, words.join(" "), "action")
-        ? ""
-        : "There is nobody to tell here.";
+      return outcome(s, room, s.say(room, words.join(" "), "action"));
     },
   ],
   notice: [
@@ -59,9 +57,11 @@ export const commands = {
     "send a notice",
     (s, room, [to, ...text]) => {
       if (!to || text.length === 0) return usage;
-      return s.say(s.open(to), text.join(" "), "notice")
-        ? ""
-        : "You are not connected.";
+      return outcome(
+        s,
+        s.open(to),
+        s.say(s.open(to), text.join(" "), "notice"),
+      );
     },
   ],
   topic: [
@@ -194,15 +194,24 @@ export const commands = {
 
 const usage = Symbol("usage");
 
+/** outcome is what to tell of a text that was to be said, or ''. */
+function outcome(s, room, what) {
+  if (what === "sent") return "";
+  if (what === "long")
+    return "This is too long to be sent at once: send it in parts, or as a link.";
+  if (s.state !== "ready")
+    return "Not connected: what you wrote is kept here until you are.";
+  return room === s.status
+    ? "There is nobody to tell here."
+    : `You are not in ${room.name}: /join ${room.name}`;
+}
+
 /** obey does what was written; it returns what is to be told, or '' when all is well. */
 export function obey(session, room, text) {
   if (!text.startsWith("/") || text.startsWith("//")) {
     const said = text.startsWith("//") ? text.slice(1) : text;
     if (room === session.status) return "Join a room first: /join #room";
-    if (session.say(room, said)) return "";
-    return session.state === "ready"
-      ? `You are not in ${room.name}: /join ${room.name}`
-      : "Not connected: what you wrote is kept here until you are.";
+    return outcome(session, room, session.say(room, said));
   }
   const [name, ...words] = text.slice(1).trim().split(/ +/);
   const command =

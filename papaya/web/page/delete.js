@@ -34,7 +34,7 @@ export function deletion(current) {
     const line = event.target.closest(".line");
     const m = messageOf(line);
     if (event.target.closest(".delete") && current() && m) open(m);
-    else if (line && !event.target.closest("a")) pick(line);
+    else if (line && !event.target.closest("a, button")) pick(line);
   });
   $("delete-not").addEventListener("click", () => dialog.close(""));
   dialog.addEventListener("close", () => {

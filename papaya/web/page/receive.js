@@ -1,8 +1,9 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
 import { nickOf } from "./irc.js";
+import { assemble, multiline } from "./multiline.js";
 import { redact, redacted } from "./redact.js";
-import { maxPages } from "./room.js";
+import { maxBatch, maxPages } from "./room.js";
 
 export const handlers = {
   PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
@@ -218,21 +219,28 @@ export const handlers = {
       );
   },
 
-  BATCH(s, { params }) {
+  BATCH(s, { params, tags, source }) {
     const [ref = "", type = "", target = ""] = params;
     const name = ref.slice(1);
+    const history = /chathistory|search/.test(type);
     if (ref.startsWith("+")) {
-      s.batches.set(name, {
-        type,
-        target,
-        lines: [],
-        history: /chathistory|search/.test(type),
-      });
+      const collects = history || type === multiline;
+      if (s.batches.size < maxBatch)
+        s.batches.set(name, {
+          type,
+          target,
+          tags,
+          source,
+          lines: [],
+          history,
+          collects,
+        });
       return;
     }
     const batch = s.batches.get(name);
     s.batches.delete(name);
     if (batch?.history) past(s, batch);
+    else if (batch?.collects) s.receive(assemble(batch)); // it may be in a batch itself
   },
 
   FAIL: (s, line) => {

@@ -17,6 +17,9 @@ export const deep = 20000;
  */
 export const maxPages = 20;
 
+/** maxBatch bounds the batches, and the lines of one, that have not ended. */
+export const maxBatch = 4096;
+
 export class Room {
   constructor(name, isChannel) {
     this.name = name;

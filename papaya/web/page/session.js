@@ -3,8 +3,17 @@
 // missed during one are requested on the next.
 
 import { bytes, fold, format, pieces, plain64 } from "./irc.js";
+import {
+  compose,
+  joined,
+  maxAtOnce,
+  maxLinesAtOnce,
+  multiline,
+  parseLimits,
+  wireOf,
+} from "./multiline.js";
 import { handlers, numeric } from "./receive.js";
-import { Room } from "./room.js";
+import { maxBatch, Room } from "./room.js";
 
 /** wanted are the capabilities that are of use here; a server without any will do. */
 const wanted = [
@@ -16,6 +25,7 @@ const wanted = [
   "draft/chathistory",
   "chathistory",
   "draft/message-redaction",
+  multiline,
   "away-notify",
   "multi-prefix",
   "cap-notify",
@@ -31,6 +41,9 @@ const wanted = [
  * pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n.
  */
 const pageLength = 100;
+
+/** longest is how many characters of a text are looked at; more are too long for any server. */
+const longest = 1 << 17;
 
 export class Session {
   /**
@@ -50,6 +63,7 @@ export class Session {
     this.wants = new Map((settings.rooms ?? []).map((name) => [name, ""]));
     this.since = settings.since ?? 0; // when the server last sent a line
     this.labels = 0;
+    this.sent = 0; // messages
     this.reset();
   }
 
@@ -109,8 +123,8 @@ export class Session {
     if (!line) return;
     this.timed(line);
     const batch = this.batches.get(line.tags.get("batch"));
-    if (batch?.history && line.command !== "BATCH") {
-      batch.lines.push(line);
+    if (batch?.collects && line.command !== "BATCH") {
+      if (batch.lines.length < maxBatch) batch.lines.push(line);
       return;
     }
     if (line.timed) this.since = Math.max(this.since, line.time);
@@ -286,42 +300,52 @@ export class Session {
     this.send("CHATHISTORY", command, room.name, ref, String(this.limit()));
   }
 
-  /** say sends a text to a room and shows it at once; false if there is nobody to send it to. */
+  /**
+   * say sends a text to a room and shows it at once: as one message of several lines, or as
+   * several messages if it is long or the server knows no such messages. It returns "sent",
+   * "unheard" if there is nobody to send it to, or "long" if it would become too many messages.
+   */
   say(room, text, kind = "message") {
     if (
       this.state !== "ready" ||
       room === this.status ||
       (room.isChannel && !room.joined)
     )
-      return false;
+      return "unheard";
+    if (text.length > longest) return "long";
     const source = this.source || `${this.nick}!0123456789@${"h".repeat(63)}`;
-    const overhead = bytes(
-      `:${source} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`,
-    );
-    for (const part of pieces(text, 512 - overhead)) {
-      const label = this.has("labeled-response") ? `m${++this.labels}` : "";
-      const echo = this.has("echo-message");
-      room.add({
-        time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0),
-        nick: this.nick,
-        kind,
-        text: part,
-        own: true,
-        pending: echo,
-        label,
-      });
-      const body = kind === "action" ? `\x01ACTION ${part}\x01` : part;
-      this.hooks.send(
-        format(
-          label ? { label } : null,
-          kind === "notice" ? "NOTICE" : "PRIVMSG",
-          room.name,
-          body,
-        ),
-      );
-    }
+    const size =
+      512 - bytes(`:${source} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`);
+    const several =
+      this.has(multiline) && this.has("batch") && kind !== "action";
+    const messages = several
+      ? compose(text, size, parseLimits(this.offered.get(multiline)))
+      : pieces(text, size).map((piece) => [{ text: piece }]);
+    if (messages.length > (several ? maxAtOnce : maxLinesAtOnce)) return "long";
+    for (const parts of messages) this.sayOne(room, parts, kind);
     this.hooks.changed();
-    return true;
+    return "sent";
+  }
+
+  /** sayOne sends one message and shows it at once. */
+  sayOne(room, parts, kind) {
+    const label = this.has("labeled-response") ? `m${++this.labels}` : "";
+    const text = joined(parts);
+    room.add({
+      time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0),
+      nick: this.nick,
+      kind,
+      text,
+      own: true,
+      pending: this.has("echo-message"),
+      label,
+    });
+    const body =
+      kind === "action" ? [{ text: `\x01ACTION ${text}\x01` }] : parts;
+    const command = kind === "notice" ? "NOTICE" : "PRIVMSG";
+    const ref = `l${++this.sent}`;
+    for (const words of wireOf(command, room.name, body, ref, label))
+      this.hooks.send(format(...words));
   }
 
   /** note writes a line that only we see. */

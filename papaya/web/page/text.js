@@ -6,7 +6,7 @@ const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/giu;
 
 // hidden are control characters, and marks that reverse the text after them (Unicode TR 36).
 const hidden =
-  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const formats = {
   "\x02": "b",
@@ -16,8 +16,11 @@ const formats = {
   "\x11": "m",
 };
 
-/** clean is a text without anything that is not to be seen. */
-export const clean = (text) =>
+/** clean is a text of one line without anything that is not to be seen. */
+export const clean = (text) => visible(text).replace(/\n/g, " ");
+
+/** visible is clean, and leaves the ends of lines. */
+const visible = (text) =>
   text
     .replace(
       /\x03(\d{1,2}(,\d{1,2})?)?|\x04([0-9a-f]{6}(,[0-9a-f]{6})?)?/gi,
@@ -31,12 +34,13 @@ export function runs(text) {
   const on = new Set();
   let piece = "";
   const flush = () => {
-    const seen = clean(piece);
+    const seen = visible(piece);
     if (seen) out.push({ text: seen, on: [...on] });
     piece = "";
   };
   for (const c of text) {
-    if (c === "\x0f") {
+    if (c === "\x0f" || c === "\n") {
+      if (c === "\n") piece += c; // each line begins without a format
       flush();
       on.clear();
     } else if (formats[c]) {

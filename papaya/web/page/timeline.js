@@ -3,6 +3,9 @@
 
 import { clean, nodes } from "./text.js";
 
+const foldFrom = 14; // lines: a message with more is folded
+const folded = 10; // lines of a folded message
+const foldChars = 1000; // and characters
 const together = 5 * 60_000; // ms: messages of one user within this time are under one nick
 const made = new WeakMap(); // message -> its node
 
@@ -108,6 +111,30 @@ function node(m, alone, deletable) {
   return li;
 }
 
+/** fill puts the text of a message in, the beginning of it if it is long and not opened. */
+function fill(text, m) {
+  const lines = m.text.split("\n");
+  const long = lines.length > foldFrom || m.text.length > 1.5 * foldChars;
+  if (!long) {
+    text.replaceChildren(...nodes(m.text));
+    return;
+  }
+  const head = lines.slice(0, folded).join("\n").slice(0, foldChars);
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "fold";
+  button.setAttribute("aria-expanded", String(Boolean(m.opened)));
+  const all =
+    lines.length > foldFrom ? `all ${lines.length} lines` : "the whole message";
+  button.textContent = m.opened ? "Show less" : `Show ${all}`;
+  button.addEventListener("click", () => {
+    m.opened = !m.opened;
+    fill(text, m);
+    text.querySelector(".fold").focus();
+  });
+  text.replaceChildren(...nodes(m.opened ? m.text : head), button);
+}
+
 function deleteButton(m) {
   const button = document.createElement("button");
   button.type = "button";
@@ -142,7 +169,7 @@ function make(m) {
   face.setAttribute("aria-hidden", "true");
   face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? "?";
   if (m.kind === "action") text.append(nick, " ", ...nodes(m.text));
-  else text.append(...nodes(m.text));
+  else fill(text, m);
   li.append(
     ...(m.kind === "action" ? [face, time, text] : [face, nick, time, text]),
   );
