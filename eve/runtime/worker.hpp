@@ -9,6 +9,7 @@
 namespace eve {
 
 struct frame;
+class emitter_base;
 
 struct alignas(128) worker {
     // For fork-join; see forkjoin.hpp. Owner only, except `mark`: with frames up to here enough
@@ -23,6 +24,7 @@ struct alignas(128) worker {
     frame* end = nullptr;    // of the stack of frames
     frame* stolen = nullptr; // the stolen frame that it runs, for cancelled()
     scope* within = nullptr; // the scope whose child it runs, for cancelled()
+    emitter_base* fresh = nullptr; // emitters that the body it runs has made, the newest first
     int id = 0;
     int depth = 0; // number of nested roots and frames that it runs while waiting in a join
     u32 random = 1;
@@ -56,6 +58,10 @@ struct alignas(128) worker {
     // Owner only. The first frame of a root, handler or closure.
     frame* top() const noexcept { return floor; }
 };
+
+// Owner only: the body has ended that has made these emitters, so their events may begin. Set
+// before eve::run, by an initialiser of emitter.cpp when it is linked in.
+extern void (*begin_emitters)(emitter_base* newest) noexcept;
 
 // Any thread. A worker runs that nobody watches: it woke, or it was away. If the watchdog has come
 // to rest, wakes it.
