@@ -20,7 +20,8 @@ func calibrateCommand(lab *laboratory) *cobra.Command {
 		Short: "measure reference servers whose truth is known",
 		Long: `Calibrate measures reference servers with a known truth (a stall of 100 ms each second, an injected
 delay, a known burn of CPU, a known amount of memory) and prints the laboratory's error.
-Every run makes a form of it that takes seven seconds, and refuses to measure if it fails.
+It also measures what the kernel takes to wake a core, a figure that the gate foreign-cpu uses.
+Every run makes a form of it that takes ten seconds, and refuses to measure if it fails.
 
 With --duets it measures one model against itself instead, in cells and in duets for the same time,
 beside busy loops that it starts. It prints the width of the interval, how often it holds 1, and how
@@ -42,6 +43,10 @@ that takes 20 minutes.`,
 			}
 			checks, err := calibrate.Run(cmd.Context(), exe, true)
 			if err != nil {
+				return err
+			}
+			checks = append(checks, calibrate.Wakings(cmd.Context(), exe).Check())
+			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
 			if asJSON {

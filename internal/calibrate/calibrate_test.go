@@ -260,7 +260,8 @@ func TestInterrupted(t *testing.T) {
 
 // TestServerEnds closes a reference server's standard input: it ends by itself.
 func TestServerEnds(t *testing.T) {
-	for _, kind := range []string{"stall", "delay 0", "burn .1", "memory 1", "crowd 3"} {
+	for _, kind := range []string{"stall", "delay 0", "burn .1", "memory 1", "crowd 3", "sleeper",
+		"pair"} {
 		s, err := newBench(os.Args[0]).start(strings.Fields(kind)...)
 		if err != nil {
 			t.Fatal(err)

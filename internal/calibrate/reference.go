@@ -25,8 +25,8 @@ const (
 	burnEvery = 2 * time.Millisecond
 )
 
-// Main is the hidden subcommand: stall; delay NANOSECONDS; burn SHARE; memory MIB; crowd PROCESSES.
-// It returns the exit status.
+// Main is the hidden subcommand: stall; delay NANOSECONDS; burn SHARE; memory MIB; crowd PROCESSES;
+// sleeper; pair. It returns the exit status.
 func Main(args []string) int {
 	if err := reference(args, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "reference server:", err)
@@ -64,6 +64,10 @@ func reference(args []string, stdin io.Reader, stdout io.Writer) error {
 		return memory(int(value), stdin, stdout)
 	case "crowd":
 		return crowd(int(value), stdin, stdout)
+	case "sleeper":
+		return wakes(sleeper, stdin, stdout)
+	case "pair":
+		return wakes(pair, stdin, stdout)
 	}
 	return fmt.Errorf("there is none called %q", args[0])
 }

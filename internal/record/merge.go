@@ -161,6 +161,7 @@ func (h *Header) join(o *Header) {
 	} else {
 		h.Calibration = nil
 	}
+	h.Wakings = append(slices.Clone(h.Wakings), o.Wakings...)
 	h.Skipped = slices.DeleteFunc(slices.Clone(h.Skipped), func(s Skip) bool {
 		return !slices.ContainsFunc(o.Skipped, func(k Skip) bool {
 			return s.Service == k.Service && s.Model == k.Model

@@ -47,6 +47,7 @@ func TestMerge(t *testing.T) {
 		h.Builds = []Build{{Experiment: "p", Target: "x"}}
 	}, "one", "two")
 	second := mergeable(t, "B", func(h *Header) {
+		h.Wakings = []Waking{{Cost: 5000, Measured: true}}
 		h.Skipped = []Skip{{Service: "echo", Model: "gone"}}
 		h.Builds = []Build{{Experiment: "p", Target: "x"}, {Experiment: "p", Target: "y"}}
 	}, "two", "three")
@@ -62,6 +63,9 @@ func TestMerge(t *testing.T) {
 		t.Errorf("the cells are %s", s)
 	}
 	h := m.Header
+	if h.WakeCost() != 5000 || len(h.Wakings) != 1 {
+		t.Errorf("the wakings are %+v, want those of the run that measured them", h.Wakings)
+	}
 	if h.ID != "A+B" || strings.Join(h.Experiments, " ") != "one two three" || h.Finished != nil ||
 		len(h.Skipped) != 1 || h.Skipped[0].Model != "gone" || len(h.Builds) != 2 ||
 		len(h.Budgets) != 2 {

@@ -30,6 +30,8 @@ type Header struct {
 	CPUs        map[string][]int   `json:"cpus"`                // the own condition's cores by role
 	Machine     Machine            `json:"machine"`
 	Calibration []Check            `json:"calibration"`
+	// what it costs to wake a core: one figure, and of merged runs one of each that has any
+	Wakings []Waking `json:"wakings,omitempty"`
 	// models that were not measured, and why
 	Skipped []Skip `json:"skipped,omitempty"`
 	// for which systems a model was built, of experiments that ask for it

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
 
 var (
@@ -88,6 +89,38 @@ func TestPageIsSound(t *testing.T) {
 			if !ids[must] {
 				t.Errorf("%s: no element #%s", name, must)
 			}
+		}
+	}
+}
+
+// TestWakingInCalibration: the page says what the gate has taken off for a waking, of records that
+// were made before it was measured, too.
+func TestWakingInCalibration(t *testing.T) {
+	for _, test := range []struct {
+		wakings []record.Waking
+		want    []string
+	}{
+		{nil, []string{"3.00\u202fµs", "made by a version that did not measure it"}},
+		{[]record.Waking{record.MeasuredWaking([]record.Pattern{
+			{Name: "two threads", Slope: 4600, Low: 4400, High: 5000}})},
+			[]string{"4.60\u202fµs", "two threads 4.6µs (4.4µs–5µs)"}},
+	} {
+		run := Run{Header: record.Header{Wakings: test.wakings,
+			Calibration: []record.Check{{Name: "an injected delay", Unit: "ms", OK: true}}}}
+		var p page
+		(&study{Run: run}).fillMachine(&p)
+		if len(p.Calibration) != 2 {
+			t.Fatalf("got %+v, want two lines", p.Calibration)
+		}
+		line := p.Calibration[1]
+		said := line.MeasuredText + " " + line.Note
+		for _, want := range test.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("got %q, want %q in it", said, want)
+			}
+		}
+		if line.TruthText != "" || line.ToleranceText != "" {
+			t.Errorf("a line without a truth shows %q ± %q", line.TruthText, line.ToleranceText)
 		}
 	}
 }

@@ -117,7 +117,7 @@ type conditionView struct {
 
 type checkView struct {
 	record.Check
-	TruthText, MeasuredText, ToleranceText string
+	TruthText, MeasuredText, ToleranceText string // "" where no truth is known
 }
 
 // A loss is a cell that no figure rests on.
@@ -323,9 +323,13 @@ func (s *study) fillMachine(p *page) {
 		p.Chains = append(p.Chains, pairText{strings.Replace(name, ">=", "≥", 1),
 			cmp.Or(m.ToolChains[name], "version not told")})
 	}
-	for _, c := range s.Header.Calibration {
-		p.Calibration = append(p.Calibration, checkView{c, quantity.Of(c.Truth, c.Unit),
-			quantity.Of(c.Measured, c.Unit), "± " + quantity.Of(c.Tolerance, c.Unit)})
+	for _, c := range s.Header.Checks() {
+		v := checkView{Check: c, MeasuredText: quantity.Of(c.Measured, c.Unit)}
+		if c.Tolerance > 0 {
+			v.TruthText = quantity.Of(c.Truth, c.Unit)
+			v.ToleranceText = "± " + quantity.Of(c.Tolerance, c.Unit)
+		}
+		p.Calibration = append(p.Calibration, v)
 	}
 }
 

@@ -34,6 +34,8 @@ type Local struct {
 	Built map[*manifest.Model]*toolchain.Built // every model that may be measured
 	CPUs  map[string][]int                     // the own condition's cores by role
 	Hosts manifest.Hosts                       // of servers that could be anywhere: Local or NetNS
+	// of the kernel for each waking of a core, as calibrated
+	WakeCost time.Duration
 }
 
 // Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
@@ -58,7 +60,7 @@ func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64,
 // facts are what is known of a cell before it is measured.
 func (l *Local) facts(s *Spec) Facts {
 	f := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)),
-		Pinned: s.Condition == manifest.Own, Window: s.Window}
+		Pinned: s.Condition == manifest.Own, Window: s.Window, WakeCost: l.WakeCost}
 	if f.LoadCores == 0 {
 		f.LoadCores = 1 // one engine thread on any core
 	}

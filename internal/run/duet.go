@@ -71,6 +71,7 @@ func (l *Local) Round(ctx context.Context, specs []*Spec, seed uint64,
 	if err := d.play(window); err != nil {
 		return nil, err
 	}
+	d.excuse()
 	for _, p := range d.players {
 		p.judge()
 		cells = append(cells, p.cell)
@@ -411,6 +412,21 @@ func (d *duet) judgeMachine(m machineSpan) {
 			f.Stints = p.stints.Spent()
 		}
 		p.facts.Duet = f
+	}
+}
+
+// excuse takes off what the wakings of all stints explain of the machine's time. How often the
+// servers and loads were woken between the stints was not counted, so that is not excused.
+func (d *duet) excuse() {
+	woken := int64(0)
+	for _, p := range d.players {
+		woken += wakings(p.cell)
+	}
+	for _, p := range d.players {
+		if f := p.facts.Duet; f != nil {
+			f.Foreign = max(0, f.Foreign-excused(woken, p.facts.WakeCost,
+				f.Wall*time.Duration(p.facts.Cores)))
+		}
 	}
 }
 

@@ -367,6 +367,37 @@ func TestDuetGates(t *testing.T) {
 	}
 }
 
+// TestDuetExcuses: what the wakings of all stints explain is nobody's, in the facts of each player.
+func TestDuetExcuses(t *testing.T) {
+	one := func(runs int64, facts *DuetFacts) *player {
+		c := sound()
+		c.Result.Runs = runs
+		return &player{cell: c, facts: Facts{Cores: 2, WakeCost: 5 * time.Microsecond, Duet: facts}}
+	}
+	for _, test := range []struct {
+		foreign, want time.Duration
+		runs          int64
+	}{
+		{ms(500), ms(400), 10_000},  // 20,000 wakings of both
+		{ms(90), 0, 10_000},         // not less than nothing
+		{ms(500), ms(100), 100_000}, // a tenth of the cores' 4 s at most
+	} {
+		wall := 2 * time.Second
+		d := &duet{players: []*player{
+			one(test.runs, &DuetFacts{Wall: wall, Foreign: test.foreign}),
+			one(test.runs, &DuetFacts{Wall: wall, Foreign: test.foreign}),
+			{cell: &record.Cell{}}, // it has not begun
+		}}
+		d.excuse()
+		for i := range 2 {
+			if got := d.players[i].facts.Duet.Foreign; got != test.want {
+				t.Errorf("%v beside %d wakings: got %v, want %v", test.foreign, test.runs, got,
+					test.want)
+			}
+		}
+	}
+}
+
 // TestLittlesLawInStints: each connection waits, at a stint's end, for the last of all.
 func TestLittlesLawInStints(t *testing.T) {
 	took := &hist.Histogram{}

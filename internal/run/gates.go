@@ -22,9 +22,9 @@ const (
 	maxForeign = .05
 	// above it the cell is void, whatever it measures
 	maxCrowd = .50
-	// wakeCost is what it costs a core to come out of its rest and go back: time of the kernel and
-	// of interrupts that is charged to no process. 1.6 to 4.2 µs for each switch were seen.
-	wakeCost    = 3 * time.Microsecond
+	// of the cores' time, excused as the kernel's for waking them, however often they were woken.
+	// 8.6 % is the most that was seen, with 33,000 wakings of two cores a second.
+	maxWaking   = .10
 	maxBusyLoad = .90 // of the load's core, where it must keep a schedule
 	// of a connection's interval, 99th percentile of send lateness
 	maxLate     = .10
@@ -62,6 +62,7 @@ type Facts struct {
 	Pinned    bool          // the two roles have cores of their own
 	Window    time.Duration // that was asked for; 0 if the load ends by itself
 	ClockStep time.Duration // wall clock against the monotonic one, over the cell
+	WakeCost  time.Duration // of the kernel for each waking of a core, charged to no process
 	// "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
 	Stranger string
 	Died     string     // how the server ended before it was told to; empty if it did not
@@ -71,9 +72,10 @@ type Facts struct {
 
 // DuetFacts are the times of a whole duet, for /proc counts the machine's in ticks of 10 ms.
 type DuetFacts struct {
-	Wall    time.Duration // from the first stint to the last
-	Steal   time.Duration // by the hypervisor
-	Foreign time.Duration // CPU of what is neither server, load nor laboratory
+	Wall  time.Duration // from the first stint to the last
+	Steal time.Duration // by the hypervisor
+	// CPU of what is neither server, load nor laboratory, nor excused as the cost of waking
+	Foreign time.Duration
 	Resting time.Duration // CPU of the other models' servers while they rested
 	Stints  time.Duration // of this model, by the clock
 }
@@ -420,10 +422,23 @@ func others(c *record.Cell, f Facts) (share float64, ok bool) {
 	if wall <= 0 {
 		return 0, false
 	}
-	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User +
-		c.Result.System
-	ours += wakeCost * time.Duration(b.Voluntary-a.Voluntary+c.Result.Runs)
-	return float64(b.Busy-a.Busy-ours) / float64(wall) / float64(f.Cores), true
+	left := b.Sub(a).Others() - c.Result.User - c.Result.System -
+		excused(wakings(c), f.WakeCost, wall*time.Duration(f.Cores))
+	return float64(left) / float64(wall) / float64(f.Cores), true
+}
+
+// wakings are how often a thread of the server or of the load was woken in a cell's window.
+func wakings(c *record.Cell) int64 {
+	ends, ok := marks(c)
+	if !ok || c.Result == nil {
+		return 0
+	}
+	return ends[1].Voluntary - ends[0].Voluntary + c.Result.Runs
+}
+
+// excused is the time of the kernel that so many wakings explain, of all that the cores had.
+func excused(wakings int64, cost, cores time.Duration) time.Duration {
+	return min(cost*time.Duration(wakings), time.Duration(maxWaking*float64(cores)))
 }
 
 func foreign(c *record.Cell, f Facts) *record.Reason {

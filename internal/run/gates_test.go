@@ -90,7 +90,7 @@ func pings(c *record.Cell) *load.Pings { return c.Result.Part.(*load.Pings) }
 // streams returns the counts of a cell of streams.
 func streams(c *record.Cell) *load.Streams { return c.Result.Part.(*load.Streams) }
 
-var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
+var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true, WakeCost: 3 * time.Microsecond}
 
 // closed is a cell's last sample.
 func closed(c *record.Cell) *sample.Sample { return &c.Server.Samples[1] }
@@ -301,6 +301,37 @@ func TestABrokenCellStaysBroken(t *testing.T) {
 	}
 }
 
+// TestNeighboursAreSeen: a thousand pingers wake two cores 24,000 times a second, and the machine
+// does 2 % besides. A program that uses 5 % of the cores is seen beside them with every figure that
+// a calibration may say, though a figure that is too large excuses a part of it.
+func TestNeighboursAreSeen(t *testing.T) {
+	const truth = 5400 * time.Nanosecond // of each waking
+	for _, test := range []struct {
+		cost      time.Duration
+		neighbour float64 // of two cores
+		disturbed bool
+	}{
+		{truth, 0, false},
+		{truth, .02, false},
+		{truth, .05, true},
+		{7 * time.Microsecond, 0, false},
+		{7 * time.Microsecond, .05, true},
+		{3 * time.Microsecond, .05, true},
+		{time.Microsecond, .05, true},
+	} {
+		c := sound()
+		closed(c).Voluntary, c.Result.Runs = 8_000, 16_000
+		closed(c).Busy += 24_000*truth + ms(40) + ms(2000*test.neighbour)
+		f := twoCores
+		f.WakeCost = test.cost
+		Judge(c, f)
+		if got := slices.Contains(c.Labels, record.Disturbed); got != test.disturbed {
+			t.Errorf("%v a waking, beside %.0f %% of the cores: disturbed is %v, want %v",
+				test.cost, 100*test.neighbour, got, test.disturbed)
+		}
+	}
+}
+
 func TestLabels(t *testing.T) {
 	slices20 := func(first, last int64) []int64 {
 		s := slices.Repeat([]int64{1000}, 20)
@@ -324,6 +355,18 @@ func TestLabels(t *testing.T) {
 		}, nil},
 		{"cores that wake, and other programs", func(c *record.Cell, _ *Facts) {
 			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 4_000, 6_000, ms(1545)
+		}, []string{record.Disturbed}},
+		{"cores that wake, as calibrated", func(c *record.Cell, f *Facts) { // 45 ms
+			f.WakeCost = 4500 * time.Nanosecond
+			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 4_000, 6_000, ms(1545)
+		}, nil},
+		{"cores that wake all the time, just not", func(c *record.Cell, f *Facts) {
+			f.WakeCost = 7 * time.Microsecond // 700 ms, of which 200 are excused
+			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 40_000, 60_000, ms(1709)
+		}, nil},
+		{"cores that wake all the time", func(c *record.Cell, f *Facts) {
+			f.WakeCost = 7 * time.Microsecond
+			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 40_000, 60_000, ms(1711)
 		}, []string{record.Disturbed}},
 		{"the load's core was full", func(c *record.Cell,
 			_ *Facts) {

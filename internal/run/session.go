@@ -42,6 +42,7 @@ type Session struct {
 	built   map[*manifest.Model]*toolchain.Built
 	skipped []record.Skip
 	checks  []record.Check
+	wakings []record.Waking // one, unless it was not calibrated
 	builds  []record.Build
 	before  *Planner // of a budget, before it is known which models can be measured
 }
@@ -90,15 +91,16 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
+	header := writer.Header()
 	r := &Runner{
 		Tree: s.Tree, Plan: plan, Record: writer, Cells: cells, Watch: s.Watch, Now: time.Now,
 		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs,
-			Hosts: manifest.Hosts(s.Hosts)},
+			Hosts: manifest.Hosts(s.Hosts), WakeCost: header.WakeCost()},
 		Duets:       true,
 		Experiments: s.Experiments,
 	}
 	if s.Choice.Budget {
-		r.Planner = s.planner(plan, writer.Header().Skipped)
+		r.Planner = s.planner(plan, header.Skipped)
 		r.Planner.Later(s.before)
 	}
 	return writer.Dir, r.Run(ctx)
@@ -205,7 +207,7 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 		s.say("not calibrated, as --no-calibration asks")
 		return nil
 	}
-	s.say("calibrating the instrument (7 s)")
+	s.say("calibrating the instrument (10 s)")
 	s.checks, err = calibrate.Run(ctx, s.Exe, false)
 	switch {
 	case ctx.Err() != nil:
@@ -219,6 +221,22 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 				c.Measured, c.Unit, c.Truth, c.Tolerance, note(c.Note), wayOut)
 		}
 	}
+	return s.wake(ctx)
+}
+
+// wake measures what it costs to wake a core. A run that goes on keeps the figure that it has.
+func (s *Session) wake(ctx context.Context) error {
+	if s.Resume != "" {
+		return nil
+	}
+	w := calibrate.Wakings(ctx, s.Exe)
+	if ctx.Err() != nil {
+		return ErrStopped
+	}
+	if w.Note != "" {
+		s.say("%s: %s", w.Check().Name, w.Check().Note)
+	}
+	s.wakings = []record.Waking{w}
 	return nil
 }
 
@@ -259,8 +277,8 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 		Depth: s.Choice.Depth, Seed: s.Seed,
 		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition,
 		Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
-		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped,
-		Builds: s.builds,
+		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Wakings: s.wakings,
+		Skipped: s.skipped, Builds: s.builds,
 	}
 	if s.Own != nil {
 		h.Own = &record.Own{Service: s.Own.Service, Name: s.Own.Name, Summary: s.Own.Summary,

@@ -18,6 +18,9 @@ type Delta struct {
 // CPU is user and system time together.
 func (d Delta) CPU() time.Duration { return d.User + d.System }
 
+// Others is what the cores have done besides the group and the process that samples.
+func (d Delta) Others() time.Duration { return d.Busy - d.CPU() - d.Self }
+
 // Percent is the CPU in percent of one core; 0 for no time.
 func (d Delta) Percent() float64 {
 	if d.Wall <= 0 {
