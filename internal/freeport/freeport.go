@@ -16,20 +16,25 @@ import (
 // first is the lowest port: above the well-known ones and those of most daemons.
 const first = 10_000
 
-// given are the ports that For has returned in this process.
+// reserved is how many ports at the end of the range only For returns. A guess.
+const reserved = 4096
+
+// given keeps the reservations of the ports that For has returned, until this process ends.
 var given struct {
 	sync.Mutex
-	ports map[int]bool
+	reservations []net.Listener
 }
 
 // Find returns a port on which nothing listens. The port is below the range from which the kernel
 // gives clients their ports. A port of that range might belong to a client by the time the server
 // binds it, or binds it again after a restart. Another process may still take the port before the
 // server does.
-func Find() (int, error) {
+func Find() (int, error) { return find(Any) }
+
+func find(pick func() int) (int, error) {
 	var failed error
 	for range 100 {
-		port := Any()
+		port := pick()
 		l, err := Listen(port)
 		if err != nil {
 			failed = err
@@ -40,38 +45,48 @@ func Find() (int, error) {
 	return 0, fmt.Errorf("finding a free port: %w", failed)
 }
 
-// For is Find for a test, which ends if there is none. It never returns a port twice. A *testing.T
-// is what it takes; package testing itself stays out of the programs that find ports.
+// For is Find for a test, which ends if there is none. No other call of For returns the port before
+// this process ends, and Find never does: the test's server may bind it late, and again after a
+// restart. A *testing.T is what it takes; package testing itself stays out of the programs that
+// find ports.
 func For(t interface {
 	Helper()
 	Fatal(args ...any)
 }) int {
 	t.Helper()
-	given.Lock()
-	defer given.Unlock()
-	if given.ports == nil {
-		given.ports = map[int]bool{}
-	}
+	from, to := Range()
 	for {
-		port, err := Find()
+		port, err := find(func() int { return to - 1 - rand.IntN(share(from, to)) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !given.ports[port] {
-			given.ports[port] = true
-			return port
+		// The kernel knows who has it: a name for a socket in no folder, which is free again when
+		// the process has ended in any way.
+		l, err := net.Listen("unix", fmt.Sprintf("@interleave-port-%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		given.Lock()
+		given.reservations = append(given.reservations, l)
+		given.Unlock()
+		return port
 	}
 }
+
+// share is how many ports of a range only For returns.
+func share(from, to int) int { return min(reserved, (to-from)/4) }
 
 // Any returns a port that Find might try, and does not look whether it is free. It is for a server
 // in another network namespace, where only the server's start can show that.
 func Any() int {
 	from, to := Range()
-	return from + rand.IntN(to-from)
+	return from + rand.IntN(to-from-share(from, to))
 }
 
-// Range is that of all ports that Find might try: the first one, and the one after the last.
+// Range is that of all ports that Find or For might try: the first one, and the one after the last.
 func Range() (from, to int) {
 	clients := 32_768 // the kernel's default
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {

@@ -25,6 +25,24 @@ func TestPortsAreFreeAndDiffer(t *testing.T) {
 	}
 }
 
+// TestForKeepsOthersAway: nobody else gets a port of For, although nothing listens there.
+func TestForKeepsOthersAway(t *testing.T) {
+	port := For(t)
+	from, to := Range()
+	if port < to-share(from, to) {
+		t.Errorf("port %d is one that Find might return, of %d to %d", port, from, to-1)
+	}
+	for range 1000 {
+		if got := Any(); got < from || got >= to-share(from, to) {
+			t.Fatalf("Any returns %d, one of those that For returns, up to %d", got, to-1)
+		}
+	}
+	if l, err := net.Listen("unix", fmt.Sprintf("@interleave-port-%d", port)); err == nil {
+		l.Close()
+		t.Errorf("another process may get port %d", port)
+	}
+}
+
 // Clients have the ports from the kernel's default on, or nearly all of them.
 func TestRange(t *testing.T) {
 	for _, c := range []struct{ clients, from, to int }{
