@@ -17,6 +17,7 @@ import (
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
+	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
 	"interleave/internal/record"
 	"interleave/internal/sample"
@@ -143,6 +144,24 @@ func playDuet(t *testing.T, bench *Local, specs []*Spec) map[string]*record.Cell
 	return of
 }
 
+// playAgain is playDuet, again while a right server was too slow for the limits of a load or of a
+// stop, as on a machine that gives it no core for a second or two.
+func playAgain(t *testing.T, bench *Local, specs []*Spec, right ...string) map[string]*record.Cell {
+	t.Helper()
+	for end := time.Now().Add(serve.UnhurriedLimit); ; {
+		cells := playDuet(t, bench, specs)
+		late := func(name string) bool {
+			return slices.ContainsFunc(cells[name].Reasons, func(r record.Reason) bool {
+				return r.Gate == "errors" && strings.Contains(r.Text, "timeout") ||
+					r.Gate == "unclean-end" && strings.Contains(r.Text, "did not end within")
+			})
+		}
+		if !slices.ContainsFunc(right, late) || time.Now().After(end) {
+			return cells
+		}
+	}
+}
+
 // instrument leaves out the reasons that a busy machine gives a cell.
 func instrument(c *record.Cell) (gates []string) {
 	for _, r := range c.Reasons {
@@ -164,7 +183,7 @@ func unspoilt(t *testing.T, name string, c *record.Cell) {
 
 func TestDuet(t *testing.T) {
 	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good", "slow")
-	cells := playDuet(t, bench, specs)
+	cells := playAgain(t, bench, specs, "good", "slow")
 	for name, c := range cells {
 		unspoilt(t, name, c)
 		if c.Result.Window < 200*time.Millisecond || c.StartUp <= 0 {
@@ -198,7 +217,7 @@ func TestRestDoesNotCount(t *testing.T) {
 	for range 8 {
 		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good",
 			"good too", "restless")
-		cells := playDuet(t, bench, specs)
+		cells := playAgain(t, bench, specs, "good", "good too", "restless")
 		for name, c := range cells {
 			unspoilt(t, name, c)
 		}
@@ -233,7 +252,7 @@ func TestRestCPU(t *testing.T) {
 func TestDeathInADuet(t *testing.T) {
 	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good",
 		"mortal", "dumb", "rude")
-	cells := playDuet(t, bench, specs)
+	cells := playAgain(t, bench, specs, "good")
 	unspoilt(t, "good", cells["good"])
 	for name, want := range map[string]string{"mortal": "died", "dumb": "errors",
 		"rude": "unclean-end"} {
@@ -253,7 +272,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 1}, "good", "none",
 		"good too")
 	bench.Built[specs[1].Model].Model.Run = []string{"/bin/false"}
-	cells := playDuet(t, bench, specs)
+	cells := playAgain(t, bench, specs, "good", "good too")
 	if c := cells["none"]; c.Status != record.Broken {
 		t.Errorf("a server that does not start: %s %v", c.Status, c.Reasons)
 	}
