@@ -22,7 +22,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 	s.log.empty = true // the first batch says that all clients of earlier runs are gone
 	s.sendBatch()
 	stop := ctx.Done()
-	var deadline <-chan time.Time
+	var deadline <-chan struct{}
 	for {
 		var catching <-chan time.Time
 		if behind := s.hall.Step(); s.log.delay > 0 {
@@ -68,7 +68,9 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			for _, c := range s.conns {
 				s.mark(c)
 			}
-			deadline = time.After(drainTimeout)
+			late, cancel := log.WithRunningTime(context.Background(), drainTimeout)
+			defer cancel()
+			deadline = late.Done()
 		}
 		if !s.begun && s.log.inFlight == nil && stop != nil {
 			s.begin(listeners)
@@ -388,14 +390,15 @@ func (s *server) close() error {
 	s.flush()
 	written := make(chan struct{})
 	go func() { s.writers.Wait(); close(written) }()
-	late := time.After(closeTimeout)
+	late, cancel := log.WithRunningTime(context.Background(), closeTimeout)
+	defer cancel()
 	for open := true; open; {
 		select {
 		case e := <-s.events:
 			s.ignore(e)
 		case <-written:
 			open = false
-		case <-late:
+		case <-late.Done():
 			open = false
 		}
 	}
