@@ -36,8 +36,8 @@ func ngircd(t *testing.T) string {
 	}
 	conf := filepath.Join(dir, "ngircd.conf")
 	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = "+
-		"%d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n",
-		port)
+		"%d\n[Limits]\nMaxConnectionsIP = 0\nPongTimeout = 300\n[Options]\nDNS = no\nIdent = no\n"+
+		"PAM = no\n", port)
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
