@@ -39,6 +39,9 @@ const (
 	loadAddresses = 7
 	// ports is the number of ports of each address that the load may use: all unprivileged ones.
 	ports = "1024 65535"
+	// questions is how often the kernel asks for the hardware address of a host, once a second. It
+	// asks three times otherwise, and then has no route to a server that got no core meanwhile.
+	questions = "60"
 	// prefixBits is the length of the network that both hosts are in.
 	prefixBits = 24
 )
@@ -151,7 +154,13 @@ func up(ns, first string, addresses ...netip.Addr) error {
 		return err
 	}
 	return Do(filepath.Join(dir, ns), func() error {
-		return os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(ports), 0o644)
+		for file, text := range map[string]string{"ip_local_port_range": ports,
+			"neigh/" + device + "/mcast_solicit": questions} {
+			if err := os.WriteFile("/proc/sys/net/ipv4/"+file, []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

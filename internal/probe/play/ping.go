@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -50,8 +51,10 @@ const (
 	// pingTries is how often all requests are sent again if some were not answered: IP may lose
 	// packets, and ping gives up early. A host that loses some each time is at fault.
 	pingTries = 4
-	// pingWait is how long ping waits for the first answer.
+	// pingWait is how long ping waits for the first answer, at least.
 	pingWait = 2 * time.Second
+	// pingShare is the part of the transcript's limit that it waits if that is longer. A guess.
+	pingShare = 10
 )
 
 // errUnanswered is a try in which some requests were not answered.
@@ -73,9 +76,10 @@ func pings(ctx context.Context, p *Play, _ string, do ping) (err error) {
 
 // pingOnce is one try of ping.
 func (p *Play) pingOnce(ctx context.Context, do ping) error {
+	wait := max(pingWait, time.Until(p.Deadline)/pingShare)
 	cmd := exec.CommandContext(ctx, "ping", "-n", "-q", "-c", strconv.FormatInt(do.times, 10), "-s",
-		strconv.FormatInt(do.size, 10),
-		"-i", fmt.Sprint(pingEvery.Seconds()), "-W", fmt.Sprint(pingWait.Seconds()), p.Server.Host)
+		strconv.FormatInt(do.size, 10), "-i", fmt.Sprint(pingEvery.Seconds()), "-W",
+		fmt.Sprint(math.Ceil(wait.Seconds())), p.Server.Host)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the laboratory
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
