@@ -37,6 +37,7 @@ type checkedOutcome struct {
 func checkCommand(lab *laboratory) *cobra.Command {
 	var asJSON, verbose bool
 	var sanitize, stack string
+	var patience float64
 	cmd := &cobra.Command{
 		Use:   "check [SERVICE[/MODEL]...]",
 		Short: "conformance: is each server correct?",
@@ -54,6 +55,9 @@ is never measured. Without arguments, every model of every service is checked.`,
 			default:
 				return usage("--sanitize=%s: expected asan, tsan or race", sanitize)
 			}
+			if cmd.Flags().Changed("patience") && !(patience >= 1) {
+				return usage("--patience=%v: expected a number from 1 on", patience)
+			}
 			tree, err := lab.tree()
 			if err != nil {
 				return err
@@ -70,7 +74,8 @@ is never measured. Without arguments, every model of every service is checked.`,
 			}
 			var all []checked
 			for _, m := range found {
-				c := checkOne(cmd, tree, m, toolchain.Sanitizer(sanitize), manifest.Stack(stack))
+				c := checkOne(cmd, tree, m, toolchain.Sanitizer(sanitize), manifest.Stack(stack),
+					patience)
 				if cmd.Context().Err() != nil {
 					return &failure{exitInterrupted, errors.New("stopped")}
 				}
@@ -93,12 +98,15 @@ is never measured. Without arguments, every model of every service is checked.`,
 		"build with asan (address and undefined behaviour), tsan (C) or race (Go)")
 	cmd.Flags().StringVar(&stack, "stack", string(manifest.Kernel),
 		"kernel or gonet: the TCP/IP stack of servers that can use both")
+	cmd.Flags().Float64Var(&patience, "patience", 0,
+		"lengthen every time limit by this `factor`, on a machine that is busy with other work")
 	return cmd
 }
 
-// checkOne builds one model and plays its conformance, on a stack if it does not bring its own.
+// checkOne builds one model and plays its conformance, on a stack if it does not bring its own. A
+// patience of 0 is that of the build.
 func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s toolchain.Sanitizer,
-	stack manifest.Stack) (c checked) {
+	stack manifest.Stack, patience float64) (c checked) {
 	began := time.Now()
 	c = checked{Service: m.Service, Model: m.Name, Status: "ok", HeldTo: m.Conform}
 	defer func() { c.Seconds = time.Since(began).Seconds() }()
@@ -127,7 +135,8 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s tool
 	}
 	if err == nil {
 		var outcomes []conform.Outcome
-		outcomes, err = conform.Conform(cmd.Context(), service, built, conform.Options{})
+		outcomes, err = conform.Conform(cmd.Context(), service, built,
+			conform.Options{Patience: patience})
 		for _, o := range outcomes {
 			checked := checkedOutcome{Name: o.Check, Error: text(o.Err), Seconds: o.Took.Seconds()}
 			if o.Skip != nil {
