@@ -59,18 +59,22 @@ func (l *laboratory) writeFindings(stdout io.Writer, folder string, args []strin
 	if err != nil {
 		return &failure{exitUsage, err}
 	}
+	summary, err := findings.ReadSummary(home)
+	if err != nil {
+		return err
+	}
 	base, err := way(folder, root)
 	if err != nil {
 		return err
 	}
-	pages, err := findings.Pages(f, whys, base)
+	pages, err := findings.Pages(f, whys, summary, base)
 	if err != nil {
-		return err
+		return &failure{exitUsage, err}
 	}
 	if err := findings.Write(folder, pages); err != nil {
 		return err
 	}
-	for _, text := range findings.Warnings(f, whys) {
+	for _, text := range findings.Warnings(f, whys, summary) {
 		fmt.Fprintln(stdout, "warning:", text)
 	}
 	_, err = fmt.Fprintf(stdout, "findings: %s\n", filepath.Join(folder, "README.md"))

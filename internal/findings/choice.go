@@ -5,7 +5,9 @@ package findings
 import (
 	"cmp"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"interleave/internal/manifest"
 	"interleave/internal/stats"
@@ -34,6 +36,8 @@ type Place struct {
 	Value Span     `json:"value"`
 	// by how much worse than the best, from 1 on; the best's own is 1
 	Times Span `json:"times"`
+	// that count of both this model and the best; the best's own, and those of lines, are 0
+	Rounds int `json:"rounds,omitempty"`
 }
 
 // Standing is how a model stands to the best of its choice.
@@ -76,28 +80,30 @@ func (g *gatherer) choices() []Choice {
 				out = append(out, g.byLines(service)...)
 				continue
 			}
-			if s := g.pick(service, n.metrics); s != nil {
-				out = append(out, s.choice(n.name))
+			if c := g.pick(service, n.name, n.metrics); c != nil {
+				out = append(out, *c)
 			}
 		}
 	}
 	return out
 }
 
-// pick finds the table in which most models of a service have a metric. Of equals, an experiment on
-// the service comes before one that only borrows it, cores of their own before shared ones, and the
-// last point, which on an axis is the highest load, before all others.
-func (g *gatherer) pick(service string, metrics []manifest.Metric) *series {
+// pick finds the answer that tells most models of a service apart, or shows them level. Of equals,
+// an experiment on the service comes before one that only borrows it, cores of their own before
+// shared ones, and the last point, which on an axis is the highest load, before all others.
+func (g *gatherer) pick(service, need string, metrics []manifest.Metric) *Choice {
 	for _, m := range metrics {
-		var best *series
+		var best *Choice
+		most := 0
 		for i := range g.series {
 			s := &g.series[i]
 			if s.Service != service || s.Metric != m || s.offered && m.Rate() ||
-				m == manifest.CPU && !s.offered || len(s.Rows) < 2 {
+				m == manifest.CPU && !s.offered {
 				continue
 			}
-			if best == nil || s.rank() >= best.rank() {
-				best = s
+			c := s.choice(need, g.variants(service))
+			if rank := s.rank(c); rank > 0 && rank >= most {
+				best, most = &c, rank
 			}
 		}
 		if best != nil {
@@ -107,9 +113,19 @@ func (g *gatherer) pick(service string, metrics []manifest.Metric) *series {
 	return nil
 }
 
-// rank is the larger, the better a table answers for its service.
-func (s *series) rank() int {
-	n := 4 * len(s.Rows)
+// rank is the larger, the better a choice answers for its service; 0 if it holds no two models
+// against each other.
+func (s *series) rank(c Choice) int {
+	told := 0
+	for _, p := range c.Models {
+		if p.Times.bounded() {
+			told++
+		}
+	}
+	if told < 2 { // the best is one of them
+		return 0
+	}
+	n := 4 * told
 	if !s.borrowed {
 		n += 2
 	}
@@ -119,11 +135,51 @@ func (s *series) rank() int {
 	return n
 }
 
+// variants are the models of a service that are another one's program: all of their source is in
+// its folder. Beside it they are no choice of a model.
+func (g *gatherer) variants(service string) map[string]string {
+	out := map[string]string{}
+	if g.run.Tree == nil {
+		return out
+	}
+	for _, s := range g.run.Tree.Services {
+		if s.Name != service {
+			continue
+		}
+		for _, m := range s.Models {
+			if of := variantOf(m); of != "" {
+				out[m.Name] = of
+			}
+		}
+	}
+	return out
+}
+
+// variantOf is the folder beside a model's that has all of its source, or nothing.
+func variantOf(m *manifest.Model) string {
+	of := ""
+	for _, file := range m.Source {
+		rest, beside := strings.CutPrefix(filepath.ToSlash(file), "../")
+		name, _, _ := strings.Cut(rest, "/")
+		if !beside || name == ".." || of != "" && name != of {
+			return ""
+		}
+		of = name
+	}
+	return of
+}
+
 // choice orders the models of a table. All are held against the best within rounds.
-func (s *series) choice(need string) Choice {
+func (s *series) choice(need string, variants map[string]string) Choice {
 	out := Choice{Service: s.Service, Need: need, Metric: s.Metric, Experiment: s.Experiment,
 		Point: s.Point, Condition: s.Condition}
-	rows := slices.Clone(s.rows)
+	here := func(model string) bool {
+		return slices.ContainsFunc(s.rows, func(r verdict.Row) bool { return r.Model == model })
+	}
+	rows := slices.DeleteFunc(slices.Clone(s.rows), func(r verdict.Row) bool {
+		of := variants[r.Model]
+		return of != "" && here(of)
+	})
 	more := manifest.Metrics[s.Metric].MoreIsBetter
 	slices.SortStableFunc(rows, func(a, b verdict.Row) int {
 		if more {
@@ -131,22 +187,55 @@ func (s *series) choice(need string) Choice {
 		}
 		return cmp.Compare(merit(a), merit(b))
 	})
+	times := func(r, best verdict.Row) (Span, int) {
+		if more {
+			r, best = best, r
+		}
+		iv, rounds := between(r, best)
+		return spanOf(iv), rounds
+	}
+	best := bestOf(rows, times)
 	for i, r := range rows {
 		p := Place{Model: r.Model, Group: Level, Value: spanOf(r.Centre), Times: Span{1, 1, 1}}
-		if i > 0 {
-			worse, better := r, rows[0]
-			if more {
-				worse, better = better, worse
-			}
-			p.Times = spanOf(between(worse, better))
+		if i != best {
+			p.Times, p.Rounds = times(r, rows[best])
 			p.Group = p.Times.standing()
 		}
 		out.Models = append(out.Models, p)
 	}
-	slices.SortStableFunc(out.Models, func(a, b Place) int {
+	if len(rows) > 0 { // the best first, whatever its figure over all rounds is
+		first := out.Models[best]
+		out.Models = slices.Insert(slices.Delete(out.Models, best, best+1), 0, first)
+	}
+	slices.SortStableFunc(out.Models[min(1, len(out.Models)):], func(a, b Place) int {
 		return cmp.Compare(places[a.Group], places[b.Group])
 	})
 	return out
+}
+
+// bestOf is the index of the best of some rows, which are in the order of their own figures. Those
+// may be of different rounds, so a row that is better within the rounds that both have takes its
+// place. A row that shares too few rounds with any other cannot be told to be the best.
+func bestOf(rows []verdict.Row, times func(r, best verdict.Row) (Span, int)) int {
+	best := max(0, slices.IndexFunc(rows, func(r verdict.Row) bool {
+		return slices.ContainsFunc(rows, func(o verdict.Row) bool {
+			t, _ := times(o, r)
+			return o.Model != r.Model && t.bounded()
+		})
+	}))
+	for range rows { // more steps would go in a circle
+		least, next := 1., best
+		for i, r := range rows {
+			if t, _ := times(r, rows[best]); i != best && t.bounded() && t.Estimate < least {
+				least, next = t.Estimate, i
+			}
+		}
+		if next == best {
+			break
+		}
+		best = next
+	}
+	return best
 }
 
 // places is the order of the standings.
@@ -161,8 +250,8 @@ func merit(r verdict.Row) float64 {
 	return r.Centre.Estimate
 }
 
-// between is the ratio of two rows over the rounds that both have.
-func between(a, b verdict.Row) stats.Interval {
+// between is the ratio of two rows over the rounds that both have, and their number.
+func between(a, b verdict.Row) (stats.Interval, int) {
 	var x, y []float64
 	for i, round := range a.Rounds {
 		if j := slices.Index(b.Rounds, round); j >= 0 && i < len(a.Values) && j < len(b.Values) {
@@ -170,7 +259,7 @@ func between(a, b verdict.Row) stats.Interval {
 		}
 	}
 	logs, _ := stats.LogRatios(x, y)
-	return stats.HodgesLehmann(logs, .95).Exp()
+	return stats.HodgesLehmann(logs, .95).Exp(), len(logs)
 }
 
 // standing reads how a model stands from its ratio to the best.
@@ -195,7 +284,7 @@ func (g *gatherer) byLines(service string) []Choice {
 		}
 		for _, r := range s.Rows {
 			n := float64(lines(g.run.Tree, service, r.Model))
-			if n == 0 || slices.ContainsFunc(out.Models,
+			if n == 0 || g.variants(service)[r.Model] != "" || slices.ContainsFunc(out.Models,
 				func(p Place) bool { return p.Model == r.Model }) {
 				continue
 			}

@@ -106,8 +106,8 @@ func Compare(a, b *Figures) Comparison {
 
 func claims(x, y *Claim, found bool) ClaimPair {
 	p := ClaimPair{Experiment: x.Experiment, Claim: x.ID, Says: x.Says, A: x.Word, B: y.Word}
-	p.HereA, _ = headline(*x)
-	p.HereB, _ = headline(*y)
+	p.HereA, _, _ = headline(*x)
+	p.HereB, _, _ = headline(*y)
 	switch {
 	case !found:
 		p.Told = Missing

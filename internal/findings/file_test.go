@@ -44,8 +44,8 @@ func TestFiguresAreReadAsWritten(t *testing.T) {
 func TestWrongFiguresAreRefused(t *testing.T) {
 	right := string(encoded(t, Of(smallRun(t, 1), nil)))
 	for _, c := range []struct{ from, to, want string }{
-		{`"version": 1`, `"version": 2`, "have version 2, this program reads version 1"},
-		{`"version": 1`, `"Nversion": 1`, `no "version"`},
+		{`"version": 2`, `"version": 1`, "have version 1, this program reads version 2"},
+		{`"version": 2`, `"Nversion": 2`, `no "version"`},
 		{`"run"`, `"sun"`, `unknown field "sun"`},
 		{`"id":"E2a"`, `"id":"E2b"`, "two claims"},
 		{`"word":"reproduced"`, `"word":"maybe"`, "no verdict"},
@@ -89,9 +89,9 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(small)
-	f.Add([]byte(`{"version": 1}`))
-	f.Add([]byte(`{"version":1,"claims":[{"id":"A","word":"reproduced"}]}`))
-	f.Add([]byte(`{"version":1,"tables":[{"metric":"pss","rows":[["a",1,2,null,null,3]]}]}`))
+	f.Add([]byte(`{"version": 2}`))
+	f.Add([]byte(`{"version":2,"claims":[{"id":"A","word":"reproduced"}]}`))
+	f.Add([]byte(`{"version":2,"tables":[{"metric":"pss","rows":[["a",1,2,null,null,3]]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, err := Decode(data)
 		if err != nil {
@@ -105,7 +105,7 @@ func FuzzDecode(f *testing.F) {
 		if second := encoded(t, again); !bytes.Equal(second, text) {
 			t.Fatalf("written twice:\n%s\n%s", text, second)
 		}
-		if _, err := Pages(x, nil, "../.."); err != nil {
+		if _, err := Pages(x, nil, Summary{}, "../.."); err != nil {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer

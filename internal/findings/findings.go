@@ -17,7 +17,7 @@ import (
 )
 
 // Version is the format's of the figures. A reader refuses every other.
-const Version = 1
+const Version = 2
 
 // MaxBytes bounds the folder of the pages, figures and paragraphs included.
 const MaxBytes = 1 << 20
@@ -83,6 +83,7 @@ type Claim struct {
 	Source     string             `json:"source"`
 	Experiment string             `json:"experiment"`
 	ID         string             `json:"id"`
+	Kind       string             `json:"kind,omitempty"`
 	Ours       bool               `json:"ours,omitempty"`
 	Says       string             `json:"says"`
 	Where      string             `json:"where,omitempty"`
@@ -103,9 +104,9 @@ type Part struct {
 	Name      string     `json:"name"`
 	Unit      string     `json:"unit"`
 	Word      stats.Word `json:"word,omitempty"`
-	Estimate  Span       `json:"estimate"`            // 95 %
-	Published float64    `json:"published,omitempty"` // 0: the source has no figure
-	Accept    Range      `json:"accept"`              // reproduces the claim
+	Estimate  Span       `json:"estimate"`           // 95 %
+	Published Range      `json:"published,omitzero"` // of the source; zero: it has no figure
+	Accept    Range      `json:"accept"`             // reproduces the claim
 	Rounds    int        `json:"rounds"`
 	Void      int        `json:"void,omitempty"`
 }
@@ -145,19 +146,22 @@ func SourceOf(e *manifest.Experiment) string {
 }
 
 // A paper is a source as readers know it.
-type paper struct{ title, year string }
+type paper struct {
+	title, year string
+	letter      string // of its claims, as published
+}
 
 // papers are the known sources, in the order of their pages.
 var papers = []struct {
 	name string
 	paper
 }{
-	{"papayachat", paper{"Processes against goroutines: a chat server", "2022-23"}},
-	{"go-c10k", paper{"Ten thousand connections in Go", "2011"}},
-	{"eve", paper{"Eve: events with parallel tasks", "2013-14"}},
-	{"gonet", paper{"GoNet: a network stack in CSP style", "2016-17"}},
-	{"threads-fibers", paper{"Threads against fibers in web services", "2023"}},
-	{questions, paper{"Questions of our own", ""}},
+	{"papayachat", paper{"Processes against goroutines: a chat server", "2022-23", "P"}},
+	{"go-c10k", paper{"Ten thousand connections in Go", "2011", "G"}},
+	{"eve", paper{"Eve: events with parallel tasks", "2013-14", "E"}},
+	{"gonet", paper{"GoNet: a network stack in CSP style", "2016-17", "N"}},
+	{"threads-fibers", paper{"Threads against fibers in web services", "2023", "T"}},
+	{questions, paper{"Questions of our own", "", "Q"}},
 }
 
 // rank is a source's place among the pages; an unknown one comes last.

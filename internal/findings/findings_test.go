@@ -33,7 +33,7 @@ func smallPages(t *testing.T) (*Figures, map[string]Why, map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := Pages(f, whys, "../..")
+	pages, err := Pages(f, whys, Summary{}, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +144,12 @@ func real(t *testing.T) (*manifest.Tree, *Figures) {
 
 func TestEveryClaimHasAPlace(t *testing.T) {
 	tree, f := real(t)
-	pages, err := Pages(f, nil, "../..")
+	pages, err := Pages(f, nil, Summary{}, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkLinks(t, pages)
-	seen := map[string]bool{}
+	seen, shown := map[string]bool{}, map[string]string{}
 	for _, e := range tree.Experiments {
 		for _, c := range e.Claims {
 			name := SourceOf(e)
@@ -160,10 +160,15 @@ func TestEveryClaimHasAPlace(t *testing.T) {
 				t.Errorf("%s: another claim of %s is named %s", e.Name, name, c.ID)
 			}
 			seen[name+c.ID] = true
-			if !strings.Contains(string(pages[name+".md"]), "\n### "+c.ID+"\n") {
+			id := f.id(Claim{Source: name, ID: c.ID})
+			if other := shown[id]; other != "" {
+				t.Errorf("the pages have two claims %s, of %s and of %s", id, other, name)
+			}
+			shown[id] = name
+			if !strings.Contains(string(pages[name+".md"]), "\n### "+id+"\n") {
 				t.Errorf("%s: claim %s has no place in %s.md", e.Name, c.ID, name)
 			}
-			if !strings.Contains(string(pages["README.md"]), "("+name+".md#"+anchor(c.ID)+")") {
+			if !strings.Contains(string(pages["README.md"]), "("+name+".md#"+anchor(id)+")") {
 				t.Errorf("%s: README.md does not lead to claim %s", e.Name, c.ID)
 			}
 		}
@@ -187,7 +192,11 @@ func TestCommitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := Pages(f, whys, "../..")
+	summary, err := ReadSummary(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := Pages(f, whys, summary, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +225,7 @@ func TestProseIsNarrow(t *testing.T) {
 		t.Errorf("%d words are left of 120", got)
 	}
 	_, f := real(t)
-	pages, err := Pages(f, nil, "../..")
+	pages, err := Pages(f, nil, Summary{}, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +242,7 @@ func TestProseIsNarrow(t *testing.T) {
 func TestAChangedVerdictWarns(t *testing.T) {
 	f, whys, pages := smallPages(t)
 	page := string(pages["eve.md"])
-	all := strings.Join(Warnings(f, whys), "\n")
+	all := strings.Join(Warnings(f, whys, Summary{}), "\n")
 	for _, want := range []string{"eve.md:12: the paragraph on E8a: it was written for: " +
 		"inconclusive; the verdict is now: reproduced", "2 of 5 claims have no paragraph"} {
 		if !strings.Contains(all, want) {
@@ -247,7 +256,7 @@ func TestAChangedVerdictWarns(t *testing.T) {
 		t.Errorf("a paragraph whose verdict stands is warned of:\n%s", all)
 	}
 	f.Machine.Cores = 32
-	if all := strings.Join(Warnings(f, whys), "\n"); !strings.Contains(all,
+	if all := strings.Join(Warnings(f, whys, Summary{}), "\n"); !strings.Contains(all,
 		"on E2a: it was written on 2 cores of AMD EPYC; this run is of 32 cores of AMD EPYC") {
 		t.Errorf("another machine does not warn:\n%s", all)
 	}
@@ -339,14 +348,15 @@ func TestTheLargestRunFits(t *testing.T) {
 		c.Sentence = strings.Repeat("x", 300)
 		for range 7 {
 			c.Parts = append(c.Parts, Part{"connections = 1000", "ratio", stats.Inconclusive,
-				Span{.9876, .9654, .9999}, 1.234, Range{.8, 1.25}, 30, 2})
+				Span{.9876, .9654, .9999}, Range{1.234, 1.234},
+				Range{.8, 1.25}, 30, 2})
 		}
 	}
 	whys, err := ReadWhys(home, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := Pages(f, whys, "../..")
+	pages, err := Pages(f, whys, Summary{}, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}

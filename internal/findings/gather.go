@@ -4,7 +4,7 @@ package findings
 
 import (
 	"cmp"
-	"math"
+	"reflect"
 	"slices"
 
 	"interleave/internal/manifest"
@@ -45,7 +45,9 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 	return f
 }
 
-// experiments are those of the run, and then those that the checkout has besides.
+// experiments are those of the run, and then those that the checkout has besides. What is judged
+// comes from the run. What is told of the source may have been corrected since, and comes from the
+// checkout.
 func experiments(run, checkout *manifest.Tree) []*manifest.Experiment {
 	var out []*manifest.Experiment
 	for _, t := range []*manifest.Tree{run, checkout} {
@@ -53,13 +55,34 @@ func experiments(run, checkout *manifest.Tree) []*manifest.Experiment {
 			continue
 		}
 		for _, e := range t.Experiments {
-			if !slices.ContainsFunc(out,
-				func(o *manifest.Experiment) bool { return o.Name == e.Name }) {
+			i := slices.IndexFunc(out,
+				func(o *manifest.Experiment) bool { return o.Name == e.Name })
+			if i < 0 {
 				out = append(out, e)
+			} else {
+				out[i] = retold(out[i], e)
 			}
 		}
 	}
 	return out
+}
+
+// retold is an experiment with what another version of it tells of the source: how it measured, and
+// of each claim that is the same where it stands and what differs here.
+func retold(e, now *manifest.Experiment) *manifest.Experiment {
+	out := *e
+	out.Setup, out.Claims = now.Setup, slices.Clone(e.Claims)
+	for i := range out.Claims {
+		c := &out.Claims[i]
+		for _, n := range now.Claims {
+			same := n
+			same.Where, same.Transfer = c.Where, c.Transfer
+			if reflect.DeepEqual(*c, same) {
+				c.Where, c.Transfer = n.Where, n.Transfer
+			}
+		}
+	}
+	return &out
 }
 
 // count adds a cell to the counts.
@@ -154,35 +177,6 @@ func lines(t *manifest.Tree, service, model string) int {
 		return 0
 	}
 	return verdict.LinesOf(t)(service, model)
-}
-
-func claimOf(source string, v verdict.Verdict) Claim {
-	c := v.Claim
-	out := Claim{Source: source, Experiment: v.Experiment, ID: c.ID, Ours: c.Ours,
-		Says: c.Sentence, Where: c.Where, Transfer: c.Transfer, Margin: c.Margin, Word: v.Word,
-		Sentence: v.Sentence, Reason: v.Reason, Cautions: v.Cautions, Condition: v.Condition,
-		Metric: c.Metric}
-	if len(v.Parts) > 1 {
-		out.Weakest = v.Finding.Weakest
-	}
-	for _, p := range v.Parts {
-		part := Part{Name: p.Name, Unit: p.Unit, Word: p.Finding.Word,
-			Estimate: spanOf(p.Finding.Interval95), Rounds: p.Finding.Rounds, Void: p.Void,
-			Accept: Range{digits(p.Accept[0]), digits(p.Accept[1])}}
-		if v := p.Finding.Estimate; p.Finding.Interval95.Level == 0 && !math.IsInf(v, 0) {
-			part.Estimate = Span{digits(v), math.Inf(-1), math.Inf(1)} // lines have no interval
-		}
-		if !math.IsNaN(p.Published) && !math.IsInf(p.Published, 0) {
-			part.Published = digits(p.Published)
-		}
-		for i, v := range part.Accept {
-			if math.IsNaN(v) {
-				part.Accept[i] = math.Inf(2*i - 1)
-			}
-		}
-		out.Parts = append(out.Parts, part)
-	}
-	return out
 }
 
 // tables keeps the figures of an experiment's cells.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,9 +19,11 @@ import (
 // A writer makes the pages of some figures.
 type writer struct {
 	*Figures
-	whys map[string]Why
-	base string // from the pages to the checkout: "../.."
-	b    strings.Builder
+	whys    map[string]Why
+	summary Summary
+	base    string // from the pages to the checkout: "../.."
+	b       strings.Builder
+	told    map[string]string // of a page: what it has told already -> the claim where it stands
 }
 
 // written is the first line of every page.
@@ -36,8 +39,8 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n
 // columns is the width of prose in this tree.
 const columns = 100
 
-// begins are words that would be markup at the beginning of a line.
-var begins = regexp.MustCompile(`^([-+*=|>#]|[0-9]+[.)]$)`)
+// begins are words that would be markup at the beginning of a line, and the sign of a percentage.
+var begins = regexp.MustCompile(`^([-+*=|>#%]|[0-9]+[.)]$)`)
 
 // prose writes a text in lines of at most a hundred columns. The mark, such as "- ", begins the
 // first line; a quotation's begins all.
@@ -72,11 +75,13 @@ func (w *writer) prose(mark, format string, args ...any) {
 // page is the text of a source's page.
 func (w *writer) page(s Source) string {
 	w.b.Reset()
+	w.told = map[string]string{}
 	w.line("%s", written)
 	w.line("# %s", title(s.Name))
 	w.line("")
-	w.prose("", "[All findings](README.md) · measured on %s, %s.", w.machine(),
-		w.Started.UTC().Format("2 January 2006"))
+	w.prose("", "[All findings](README.md) · [words of our own](%s/docs/glossary.md) · [how "+
+		"verdicts are found](%s/docs/method.md#verdicts) · measured on %s, %s.", w.base, w.base,
+		w.machine(), w.Started.UTC().Format("2 January 2006"))
 	claims := w.of(s.Name)
 	w.line("")
 	w.prose("", "%s", tally(claims))
@@ -84,7 +89,8 @@ func (w *writer) page(s Source) string {
 	w.line("| | claim | verdict |")
 	w.line("|---|---|---|")
 	for _, c := range claims {
-		w.line("| [%s](#%s) | %s | %s |", c.ID, anchor(c.ID), cell(c.Says), verdictCell(c.Word))
+		w.line("| [%s](#%s) | %s | %s |", w.id(c), anchor(w.id(c)), cell(c.Says),
+			verdictCell(c.Word))
 	}
 	for _, e := range s.Experiments {
 		w.experiment(e, claims)
@@ -98,7 +104,12 @@ func (w *writer) experiment(e Experiment, claims []Claim) {
 	w.line("")
 	w.prose("", "%s From %s; [the experiment](%s/experiments/%s/experiment.toml).",
 		oneLine(e.Question), oneLine(e.Source), w.base, e.Name)
-	if len(e.Setup) > 0 {
+	setup := strings.Join(e.Setup, "\n")
+	if before := w.told[setup]; before != "" && setup != "" {
+		w.line("")
+		w.prose("", "The source measured as it did for *%s*, above.", before)
+	} else if setup != "" {
+		w.told[setup] = oneLine(e.Title)
 		w.line("")
 		w.line("<details><summary>How the source measured</summary>")
 		w.line("")
@@ -117,7 +128,7 @@ func (w *writer) experiment(e Experiment, claims []Claim) {
 
 func (w *writer) claim(c Claim) {
 	w.line("")
-	w.line("### %s", c.ID)
+	w.line("### %s", w.id(c))
 	w.line("")
 	where := ""
 	if c.Where != "" {
@@ -133,19 +144,34 @@ func (w *writer) claim(c Claim) {
 	}
 	if c.Transfer != "" {
 		w.line("")
-		w.prose("", "*Differs from the source:* %s", plain(c.Transfer))
+		w.prose("", "*Differs from the source:* %s", w.once(c, c.Transfer,
+			w.refer(c.Source, plain(c.Transfer))))
 	}
 	w.why(c)
 }
 
-// said is the verdict: its word, and its sentence without the word that ends it.
+// once is a text that the page has not told yet, or a link to the claim where it stands.
+func (w *writer) once(c Claim, key, text string) string {
+	if first := w.told[key]; first != "" {
+		return fmt.Sprintf("as for [%s](#%s).", first, anchor(first))
+	}
+	w.told[key] = w.id(c)
+	return text
+}
+
+// said is the verdict: its word, the cores on which it was found, and its sentence without the word
+// that ends it.
 func said(c Claim) string {
 	word := capital(string(c.Word))
 	text := strings.TrimSpace(c.Sentence)
 	if reason, only := strings.CutPrefix(text, word+": "); only {
 		return "**" + word + ":** " + plain(reason)
 	}
-	return "**" + word + ".** " + plain(strings.TrimSuffix(text, word+"."))
+	text = plain(strings.TrimSuffix(text, word+"."))
+	if c.Condition == "" {
+		return "**" + word + ".** " + text
+	}
+	return "**" + word + "**, on " + string(c.Condition) + " cores. " + text
 }
 
 // why is the paragraph about the cause, or the plain statement that there is none.
@@ -156,13 +182,17 @@ func (w *writer) why(c Claim) {
 		w.line("*Why:* nobody has looked yet.")
 		return
 	}
+	head := "*Why:*"
 	if stale := w.stale(why, c); stale != "" {
-		w.prose("", "*Why* (read with care: %s):", stale)
-	} else {
-		w.line("*Why:*")
+		head = fmt.Sprintf("*Why* (read with care: %s):", stale)
 	}
+	if again := w.once(c, fmt.Sprintf("%s:%d", why.File, why.Line), ""); again != "" {
+		w.prose("", "%s %s", head, again)
+		return
+	}
+	w.prose("", "%s", head)
 	w.line("")
-	w.line("%s", why.Text)
+	w.line("%s", w.refer(c.Source, why.Text))
 	if why.Tools != "" {
 		w.line("")
 		w.line("<sub>Looked into with %s.</sub>", plain(why.Tools))
@@ -175,7 +205,8 @@ func (w *writer) parts(c Claim) {
 		return
 	}
 	w.line("")
-	w.line("| comparison | here (95 %% interval) | published | reproduces the claim | rounds |")
+	w.line("| comparison | here (95 %% interval) | published by the source | reproduced if | " +
+		"rounds |")
 	w.line("|---|--:|--:|--:|--:|")
 	for _, p := range c.Parts {
 		name := cell(p.Name)
@@ -189,15 +220,37 @@ func (w *writer) parts(c Claim) {
 			rounds += fmt.Sprintf(" (%d void)", p.Void)
 		}
 		w.line("| %s | %s | %s | %s | %s |", name, figure(p.Estimate, p.Unit),
-			publishedCell(p), region(p.Accept), rounds)
+			publishedCell(p), region(p.Accept, p.Unit), rounds)
 	}
 }
 
+// publishedCell is what the source gives: a figure, or the two ends of a range.
 func publishedCell(p Part) string {
-	if p.Published == 0 {
+	switch from, to := written3(p.Published[0], p.Unit), written3(p.Published[1], p.Unit); {
+	case p.Published == Range{}:
 		return quantity.Missing
+	case from == to:
+		return from
+	default:
+		return from + " to " + to
 	}
-	return plain(quantity.Significant(p.Published, 3))
+}
+
+// written3 is a figure of three digits in the unit that figures here are written in.
+func written3(v float64, unit string) string {
+	if scales(unit) {
+		return plain(quantity.Short(v, unit))
+	}
+	return plain(quantity.Significant(v, 3))
+}
+
+// scales tells the units that take a prefix.
+func scales(unit string) bool {
+	switch unit {
+	case "µs", "bytes", "s", "bit/s", "requests/s", "deliveries/s":
+		return true
+	}
+	return false
 }
 
 // figure is an estimate with its interval: "0.81 (0.78–0.84)".
@@ -205,18 +258,23 @@ func figure(s Span, unit string) string {
 	if !s.known() {
 		return quantity.Missing
 	}
-	if unit == "ratio" || unit == "slope" {
-		unit = ""
-	}
-	if !s.bounded() {
+	switch {
+	case scales(unit) && s.bounded():
+		return plain(quantity.Estimate(s.Estimate, s.Lower, s.Upper, unit))
+	case scales(unit):
 		return plain(quantity.Short(s.Estimate, unit))
+	case math.IsInf(s.Lower, -1) || math.IsInf(s.Upper, 1):
+		return strconv.FormatFloat(s.Estimate, 'f', stats.Decimals(s.Estimate, 0, 0), 64)
 	}
-	return plain(quantity.Estimate(s.Estimate, s.Lower, s.Upper, unit))
+	write := func(v float64) string { // as the sentence does
+		return strconv.FormatFloat(v, 'f', stats.Decimals(s.Estimate, s.Lower, s.Upper), 64)
+	}
+	return write(s.Estimate) + " (" + write(s.Lower) + "–" + write(s.Upper) + ")"
 }
 
 // region is what reproduces a claim: "below 0.952", "3.10 to 4.85".
-func region(accept Range) string {
-	low, high := quantity.Significant(accept[0], 3), quantity.Significant(accept[1], 3)
+func region(accept Range, unit string) string {
+	low, high := written3(accept[0], unit), written3(accept[1], unit)
 	openLow, openHigh := accept[0] <= 0, math.IsInf(accept[1], 1)
 	switch {
 	case openLow && openHigh:

@@ -22,19 +22,24 @@ func (w *writer) readme() string {
 	w.line("# What we learnt")
 	w.line("")
 	w.prose("", "What one machine (%s) says of the claims of %s: %s Your own machine beside it: "+
-		"`interleave run`, then `interleave compare last findings`.", w.machine(),
-		quantity.Many(len(w.published()), "source"), tally(w.Claims))
+		"`interleave run`, then `interleave compare last findings`. [Words of our "+
+		"own](%s/docs/glossary.md) · [how verdicts are found](%s/docs/method.md#verdicts).",
+		w.machine(), quantity.Many(len(w.published()), "source"), tally(w.Claims), w.base, w.base)
+	w.summarise()
 	w.overview()
 	w.line("")
 	w.line("## Which model should I take?")
 	w.line("")
 	w.prose("", "Models are *level* where the 95 %% interval of their ratio to the best lies "+
 		"within 10 %% of it. A model that is *not told apart* may be as good or not: this run "+
-		"does not show it. Ratios are formed within rounds, on this machine; with other loads "+
-		"the order may be another.")
+		"does not show it, as the interval is too wide or the two have fewer than %d rounds in "+
+		"common. Ratios are formed within rounds, on this machine; with other loads the order "+
+		"may be another. One program under two databases, or with two ways to lock, is one "+
+		"model here.", stats.MinRounds)
 	w.services()
 	w.unfair()
 	w.open()
+	w.everyClaim()
 	w.machineSection()
 	w.line("")
 	w.prose("", "How these pages are made, and how to write a paragraph: "+
@@ -48,8 +53,10 @@ func (f *Figures) published() []Source {
 		func(s Source) bool { return s.Name == questions })
 }
 
-// overview counts the verdicts of each source, and lists every claim.
+// overview counts the verdicts of each source.
 func (w *writer) overview() {
+	w.line("")
+	w.line("## The verdicts by source")
 	w.line("")
 	w.line("| source | %s |", strings.Join(texts(order, func(o stats.Word) string {
 		return signs[o] + "&nbsp;" + strings.ReplaceAll(string(o), " ", "&nbsp;")
@@ -64,30 +71,47 @@ func (w *writer) overview() {
 			strings.Join(texts(order, func(o stats.Word) string { return fmt.Sprint(n[o]) }),
 				" | "))
 	}
+}
+
+// everyClaim lists them all.
+func (w *writer) everyClaim() {
 	w.line("")
 	w.line("## Every claim")
+	w.line("")
+	w.prose("", "The figure *here* is that of the comparison that decides, with its 95 %% "+
+		"interval, on own or on shared cores. *Published* is a figure of the source's own. The "+
+		"region that reproduces a claim, *reproduced if*, is ours: it stood in the experiment "+
+		"before the run.")
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
 		w.line("")
-		w.line("| | claim | here | published | verdict |")
-		w.line("|---|---|--:|--:|---|")
+		w.line("| | claim | cores | here | published | reproduced if | verdict |")
+		w.line("|---|---|---|--:|--:|--:|---|")
 		for _, c := range w.of(s.Name) {
-			here, published := headline(c)
-			w.line("| [%s](%s.md#%s) | %s | %s | %s | %s |", c.ID, s.Name, anchor(c.ID),
-				cell(c.Says), here, published, verdictCell(c.Word))
+			here, published, region := headline(c)
+			w.line("| %s | %s | %s | %s | %s | %s | %s |", w.link(c), cell(c.Says),
+				cmp.Or(string(c.Condition), quantity.Missing), here, published, region,
+				verdictCell(c.Word))
 		}
 	}
 }
 
 // headline is the figure that stands for a claim: of the part that decides, or of the only one.
-func headline(c Claim) (here, published string) {
+// Where a claim compares with the best of several, it is that of the best.
+func headline(c Claim) (here, published, accept string) {
+	decides := c.Weakest
 	for _, p := range c.Parts {
-		if len(c.Parts) == 1 || p.Name == c.Weakest {
-			return figure(p.Estimate, p.Unit), publishedCell(p)
+		if decides == "" && p.Word == "" && strings.Contains(c.Sentence, p.Name+" being the best") {
+			decides = p.Name
 		}
 	}
-	return quantity.Missing, quantity.Missing
+	for _, p := range c.Parts {
+		if len(c.Parts) == 1 || p.Name == decides {
+			return figure(p.Estimate, p.Unit), publishedCell(p), region(p.Accept, p.Unit)
+		}
+	}
+	return quantity.Missing, quantity.Missing, quantity.Missing
 }
 
 // services answers for each service which model to take.
@@ -118,7 +142,7 @@ func (w *writer) service(name string, choices []Choice) {
 		if name := cell(metricName(c.Metric)); name != need {
 			need += " (" + name + ")"
 		}
-		w.line("| %s | %s | %s | %s |", need, take(c), cell(list(members(c, Open))), where(c))
+		w.line("| %s | %s | %s | %s |", need, take(c), untold(c), where(c))
 	}
 	models := map[string]bool{}
 	for _, c := range choices {
@@ -145,6 +169,9 @@ func (w *writer) service(name string, choices []Choice) {
 	w.line("")
 	w.prose("", "The best, in its unit: %s.", strings.Join(texts(choices, func(c Choice) string {
 		best := c.Models[0]
+		if c.Metric == manifest.Lines {
+			return fmt.Sprintf("%.0f lines with %s", best.Value.Estimate, best.Model)
+		}
 		return fmt.Sprintf("%s %s with %s", c.Need,
 			plain(quantity.Of(best.Value.Estimate, manifest.Metrics[c.Metric].Unit)), best.Model)
 	}), "; "))
@@ -166,13 +193,32 @@ func take(c Choice) string {
 }
 
 func members(c Choice, group Standing) []string {
+	return named(c, func(p Place) bool { return p.Group == group })
+}
+
+func named(c Choice, of func(Place) bool) []string {
 	var out []string
 	for _, p := range c.Models {
-		if p.Group == group {
+		if of(p) {
 			out = append(out, p.Model)
 		}
 	}
 	return out
+}
+
+// untold are the models of which the run does not show how they stand to the best, with the reason
+// where it is that the two were hardly measured in the same rounds.
+func untold(c Choice) string {
+	few := func(p Place) bool { return p.Group == Open && p.Rounds < stats.MinRounds }
+	var parts []string
+	if wide := named(c, func(p Place) bool { return p.Group == Open && !few(p) }); len(wide) > 0 {
+		parts = append(parts, list(wide))
+	}
+	if names := named(c, few); len(names) > 0 {
+		parts = append(parts, fmt.Sprintf("%s (fewer than %d rounds in common with %s)",
+			list(names), stats.MinRounds, c.Models[0].Model))
+	}
+	return cell(strings.Join(parts, "; "))
 }
 
 func where(c Choice) string {
@@ -190,6 +236,8 @@ func times(c Choice, p Place) string {
 		return "**1**"
 	case c.Metric == manifest.Lines:
 		return plain(quantity.Significant(p.Times.Estimate, 3))
+	case p.Rounds > 0 && p.Rounds < stats.MinRounds:
+		text += " of " + quantity.Many(p.Rounds, "round")
 	}
 	return text
 }
@@ -252,11 +300,11 @@ func (w *writer) byReason(head string, of func(Claim) bool, why func(Claim) stri
 		if !of(c) {
 			continue
 		}
-		r := oneLine(why(c))
+		r := w.refer(c.Source, oneLine(why(c)))
 		if links[r] == nil {
 			reasons = append(reasons, r)
 		}
-		links[r] = append(links[r], fmt.Sprintf("[%s](%s.md#%s)", c.ID, c.Source, anchor(c.ID)))
+		links[r] = append(links[r], w.link(c))
 	}
 	if len(reasons) == 0 {
 		return false

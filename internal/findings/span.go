@@ -1,6 +1,7 @@
 package findings
 
-// Numbers as the file of figures has them: four significant digits, null where there is none.
+// Numbers as the file of figures has them: four significant digits, six in the parts of a claim,
+// and null where there is none.
 
 import (
 	"encoding/json"
@@ -20,8 +21,12 @@ type Span struct{ Estimate, Lower, Upper float64 }
 var none = Span{math.NaN(), math.Inf(-1), math.Inf(1)}
 
 // spanOf keeps an interval; one of too few rounds keeps its estimate alone.
-func spanOf(iv stats.Interval) Span {
-	s := Span{digits(iv.Estimate), digits(iv.Lower), digits(iv.Upper)}
+func spanOf(iv stats.Interval) Span { return spanTo(iv, 4) }
+
+// spanTo is spanOf with so many digits. The parts of a claim have two more than a page shows, so
+// that they are rounded once, as those of its sentence are.
+func spanTo(iv stats.Interval, n int) Span {
+	s := Span{significant(iv.Estimate, n), significant(iv.Lower, n), significant(iv.Upper, n)}
 	if math.IsNaN(iv.Estimate) || math.IsInf(iv.Estimate, 0) {
 		return none
 	}
@@ -32,11 +37,14 @@ func spanOf(iv stats.Interval) Span {
 }
 
 // digits rounds to the four significant digits that the file keeps.
-func digits(v float64) float64 {
+func digits(v float64) float64 { return significant(v, 4) }
+
+// significant rounds to n significant digits.
+func significant(v float64, n int) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
 	if err != nil {
 		return v // the largest numbers may round beyond what a float holds
 	}

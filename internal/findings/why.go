@@ -162,6 +162,9 @@ func ReadWhys(dir string, f *Figures) (map[string]Why, error) {
 	out := map[string]Why{}
 	var errs []error
 	for _, file := range files {
+		if filepath.Base(file) == summaryFile {
+			continue
+		}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err

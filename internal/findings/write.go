@@ -14,9 +14,14 @@ import (
 
 // Pages are the files of the folder by name, without the paragraphs. Base leads from the folder to
 // the checkout.
-func Pages(f *Figures, whys map[string]Why, base string) (map[string][]byte, error) {
-	w := &writer{Figures: f, whys: whys, base: base}
+func Pages(f *Figures, whys map[string]Why, summary Summary, base string) (map[string][]byte,
+	error) {
+	w := &writer{Figures: f, whys: whys, base: base, summary: summary}
 	var b bytes.Buffer
+	var err error
+	if w.summary.Text, _, err = summary.fill(f); err != nil {
+		return nil, err
+	}
 	if err := f.Encode(&b); err != nil {
 		return nil, err
 	}
@@ -27,10 +32,10 @@ func Pages(f *Figures, whys map[string]Why, base string) (map[string][]byte, err
 	return out, nil
 }
 
-// Warnings are what a person should look at after the pages were written: paragraphs whose verdict
-// or machine has changed, and claims without one.
-func Warnings(f *Figures, whys map[string]Why) []string {
-	var out []string
+// Warnings are what a person should look at after the pages were written: sentences of the summary
+// and paragraphs whose verdict or machine has changed, and claims without one.
+func Warnings(f *Figures, whys map[string]Why, summary Summary) []string {
+	_, out, _ := summary.fill(f) // an error of it is one of Pages
 	missing := 0
 	for _, c := range f.Claims {
 		w, found := whys[c.Source+" "+c.ID]

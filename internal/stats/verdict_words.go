@@ -22,6 +22,8 @@ type Words struct {
 	Source string // the author of the claim; "The paper" if empty
 	// what the source says, in place of the default: "says that Go's CPU grows almost linearly"
 	Says string
+	// Amount writes a number with its unit; nil: the phrase has the unit
+	Amount func(v float64) string
 }
 
 // judgement are words that hide which metric is meant.
@@ -98,10 +100,14 @@ func (f Finding) observation(w Words) string {
 	case f.RoundsAgreeing < f.Rounds:
 		rounds += " agreeing"
 	}
-	decimals := f.decimals()
-	phrase := strings.NewReplacer("{ratio}", number(f.Estimate, decimals), "{b}", w.B, "{a}",
+	write := w.Amount
+	if write == nil {
+		decimals := Decimals(f.Estimate, f.Interval95.Lower, f.Interval95.Upper)
+		write = func(v float64) string { return number(v, decimals) }
+	}
+	phrase := strings.NewReplacer("{ratio}", write(f.Estimate), "{b}", w.B, "{a}",
 		w.A).Replace(w.Phrase)
-	interval := "95 % " + f.interval(decimals)
+	interval := "95 % " + f.interval(write)
 	if f.Rounds == 1 {
 		interval = "one round has no interval"
 	}
@@ -109,11 +115,11 @@ func (f Finding) observation(w Words) string {
 }
 
 // interval prints the 95 % interval, or the level that was attained where that is less.
-func (f Finding) interval(decimals int) string {
+func (f Finding) interval(write func(v float64) string) string {
 	iv := f.Interval95
-	low, high := number(iv.Lower, decimals), number(iv.Upper, decimals)
+	low, high := write(iv.Lower), write(iv.Upper)
 	separator := "-"
-	if strings.ContainsAny(low+high, "-∞") {
+	if strings.ContainsAny(low+high, "-∞ ") {
 		separator = " to "
 	}
 	text := low + separator + high
@@ -158,11 +164,11 @@ func (f Finding) says() string {
 	return "says " + published + margin
 }
 
-// decimals is how many digits after the point tell the ends of the interval apart, at least enough
-// for three digits of the estimate above .1.
-func (f Finding) decimals() int {
-	d := 2 - int(math.Floor(math.Log10(max(math.Abs(f.Estimate), 1))))
-	if width := f.Interval95.Upper - f.Interval95.Lower; width > 0 {
+// Decimals is how many digits after the point tell the ends of an interval apart, at least enough
+// for three digits of the estimate above .1. Sentences and tables write a figure alike by it.
+func Decimals(estimate, lower, upper float64) int {
+	d := 2 - int(math.Floor(math.Log10(max(math.Abs(estimate), 1))))
+	if width := upper - lower; width > 0 {
 		d = max(d, int(math.Ceil(-math.Log10(width))))
 	}
 	return min(max(d, 0), 6)

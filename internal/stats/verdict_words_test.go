@@ -136,11 +136,13 @@ func TestNumber(t *testing.T) {
 		{f(2, math.Inf(-1), 3), "2.00", "-∞ to 3.00"},
 	}
 	for _, tt := range tests {
-		d := tt.finding.decimals()
+		d := Decimals(tt.finding.Estimate, tt.finding.Interval95.Lower,
+			tt.finding.Interval95.Upper)
 		if got := number(tt.finding.Estimate, d); got != tt.number {
 			t.Errorf("estimate: got %s, want %s", got, tt.number)
 		}
-		if got := tt.finding.interval(d); got != tt.bounds {
+		write := func(v float64) string { return number(v, d) }
+		if got := tt.finding.interval(write); got != tt.bounds {
 			t.Errorf("interval: got %s, want %s", got, tt.bounds)
 		}
 	}

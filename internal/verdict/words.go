@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 )
 
@@ -35,11 +36,13 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 		w.Phrase = fmt.Sprintf("swapped places with {b} in %s at {ratio} %s", metric, j.axis())
 		return w
 	case c.Kind == string(stats.KindBound):
-		w.Phrase = info.Amount
+		amount(&w, info)
 	case c.Kind == string(stats.KindAbsolute):
-		w.Phrase = info.Amount
-		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published, info.Unit)) +
-			fmt.Sprintf("; margin %.2f", c.Margin)
+		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published, info.Unit))
+		if amount(&w, info); w.Amount != nil {
+			w.Says = "says " + w.Amount(c.Published)
+		}
+		w.Says += fmt.Sprintf("; margin %.2f", c.Margin)
 	case c.Shape == "order" && len(c.Order) == 2:
 		w.A, w.B = c.Order[1].String(), c.Order[0].String()
 	case c.Shape == "order":
@@ -57,6 +60,18 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	}
 	w.Phrase += note
 	return w
+}
+
+// amount words a figure of one model. Bytes are written with a prefix.
+func amount(w *stats.Words, info manifest.MetricInfo) {
+	w.Phrase = info.Amount
+	if info.Unit != "bytes" {
+		return
+	}
+	w.Phrase = strings.Replace(w.Phrase, "{ratio} bytes", "{ratio}", 1)
+	w.Amount = func(v float64) string {
+		return strings.ReplaceAll(quantity.Of(v, info.Unit), quantity.Thin, " ")
+	}
 }
 
 // rival names what a claim about the best of several compares with: for a size at one place the

@@ -1,0 +1,162 @@
+package findings
+
+// The summary at the head of the page over all. People write it, and no command changes it. Its
+// figures are taken from the record, so that they cannot be stale:
+//
+//	- Go's memory for a connection is what it was: {G1 here}, published {G1 published} ({G1}).
+//	- Eve beats Erlang, not the loops in C ({E1a: not reproduced}).
+//
+// A link with a verdict says for which the sentence was written. Where the record has another, the
+// page says so, and the command warns.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"interleave/internal/stats"
+)
+
+// summaryFile is the name of the summary, in the folder of the paragraphs.
+const summaryFile = "summary.md"
+
+// A Summary is what people have written at the head of the pages.
+type Summary struct {
+	File string
+	Text string // empty: there is none
+}
+
+// ReadSummary reads the summary below a folder of pages; a folder without one has none.
+func ReadSummary(dir string) (Summary, error) {
+	s := Summary{File: filepath.Join(dir, WhyDir, summaryFile)}
+	data, err := os.ReadFile(s.File)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	s.Text = strings.ReplaceAll(string(data), "\r\n", "\n")
+	return s, err
+}
+
+// fields are the places of a summary that the record fills.
+var fields = regexp.MustCompile(`\{[^{}\n]*\}`)
+
+// interval is that of a figure with its unit: "26.4 (26.1–26.6) KiB".
+var interval = regexp.MustCompile(` \([^)]*\)`)
+
+// fill puts the figures of a record into a summary. Warnings name the sentences that were written
+// for another verdict.
+func (s Summary) fill(f *Figures) (text string, warnings []string, err error) {
+	lines := strings.Split(s.Text, "\n")
+	var errs []error
+	for i, l := range lines {
+		lines[i] = fields.ReplaceAllStringFunc(l, func(field string) string {
+			out, warning, err := f.field(strings.Trim(field, "{}"))
+			if err != nil {
+				errs = append(errs, &lineError{s.File, i + 1, err})
+			}
+			if warning != "" {
+				warnings = append(warnings, fmt.Sprintf("%s:%d: %s", s.File, i+1, warning))
+			}
+			return out
+		})
+	}
+	return strings.Join(lines, "\n"), warnings, errors.Join(errs...)
+}
+
+// field is what stands for a place of the summary.
+func (f *Figures) field(field string) (text, warning string, err error) {
+	if word, counts := strings.CutPrefix(field, "count "); counts {
+		n, err := f.counted(word)
+		return fmt.Sprint(n), "", err
+	}
+	if id, word, expects := strings.Cut(field, ": "); expects {
+		return f.expected(id, stats.Word(word))
+	}
+	id, what, _ := strings.Cut(field, " ")
+	c, err := f.named(id)
+	if err != nil {
+		return "", "", err
+	}
+	here, published, region := headline(c)
+	switch what {
+	case "":
+		return f.link(c), "", nil
+	case "here":
+		return here, "", nil
+	case "figure":
+		return interval.ReplaceAllString(here, ""), "", nil
+	case "published":
+		return published, "", nil
+	case "accept":
+		return region, "", nil
+	case "verdict":
+		return string(c.Word), "", nil
+	}
+	return "", "", fmt.Errorf("{%s}: expected nothing, here, figure, published, accept or verdict "+
+		"after the claim", field)
+}
+
+// named finds a claim by its name on the pages.
+func (f *Figures) named(id string) (Claim, error) {
+	i := slices.IndexFunc(f.Claims, func(c Claim) bool { return f.id(c) == id })
+	if i < 0 {
+		return Claim{}, fmt.Errorf("there is no claim %q", id)
+	}
+	return f.Claims[i], nil
+}
+
+// expected is the link to a claim of which a sentence was written for a verdict.
+func (f *Figures) expected(id string, word stats.Word) (text, warning string, err error) {
+	c, err := f.named(id)
+	switch {
+	case err != nil:
+		return "", "", err
+	case !slices.Contains(order, word):
+		return "", "", fmt.Errorf("%q is no verdict: expected %s", word, joined(order))
+	case c.Word != word:
+		return fmt.Sprintf("%s, *now %s*", f.link(c), c.Word), fmt.Sprintf("the summary was "+
+			"written for %s: %s; the verdict is now: %s", id, word, c.Word), nil
+	}
+	return f.link(c), "", nil
+}
+
+// counted is the number of claims with a verdict, of decided ones, or of all.
+func (f *Figures) counted(word string) (int, error) {
+	n := 0
+	for _, c := range f.Claims {
+		if word == "claims" || word == "decided" && Decided(c.Word) || word == string(c.Word) {
+			n++
+		}
+	}
+	if word != "claims" && word != "decided" && !slices.Contains(order, stats.Word(word)) {
+		return 0, fmt.Errorf("%q cannot be counted: expected claims, decided or a verdict", word)
+	}
+	return n, nil
+}
+
+// summarise writes the summary: its headings as they are, all else in lines of a hundred columns.
+func (w *writer) summarise() {
+	for block := range strings.SplitSeq(w.summary.Text, "\n\n") {
+		if block = strings.TrimSpace(block); block == "" || strings.HasPrefix(block, "<!--") {
+			continue
+		}
+		w.line("")
+		if strings.HasPrefix(block, "#") {
+			w.line("%s", strings.ReplaceAll(block, "\n", " "))
+			continue
+		}
+		for i, item := range strings.Split("\n"+block, "\n- ") {
+			switch item = strings.TrimSpace(item); {
+			case item == "":
+			case i == 0:
+				w.prose("", "%s", item)
+			default:
+				w.prose("- ", "%s", item)
+			}
+		}
+	}
+}
