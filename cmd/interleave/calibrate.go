@@ -21,7 +21,7 @@ func calibrateCommand(lab *laboratory) *cobra.Command {
 		Long: `Calibrate measures reference servers with a known truth (a stall of 100 ms each second, an injected
 delay, a known burn of CPU, a known amount of memory) and prints the laboratory's error.
 It also measures what the kernel takes to wake a core, a figure that the gate foreign-cpu uses.
-Every run makes a form of it that takes ten seconds, and refuses to measure if it fails.
+Every run makes a form of it that takes eleven seconds, and refuses to measure if it fails.
 
 With --duets it measures one model against itself instead, in cells and in duets for the same time,
 beside busy loops that it starts. It prints the width of the interval, how often it holds 1, and how

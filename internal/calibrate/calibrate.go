@@ -1,6 +1,6 @@
 // Package calibrate measures reference servers with a known truth, with the same load engine,
 // groups and samplers that measure the others. It reports the laboratory's error on this machine,
-// at this time. The trade: a calibration before each run costs ten seconds. Without it, nothing
+// at this time. The trade: a calibration before each run costs eleven seconds. Without it, nothing
 // shows that the instrument works here.
 package calibrate
 

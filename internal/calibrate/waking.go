@@ -28,25 +28,26 @@ type way struct {
 }
 
 // The second way wakes three times for each of its rate: a timer, the answerer, the asker. So both
-// reach some 15,000 a second, as the loads do that keep a schedule.
+// reach more than 20,000 a second, as the loads do that keep a schedule.
 var ways = []way{
 	{"sleeper", "a thread that sleeps", func(b bench) []int { return b.server },
-		[]int{500, 6000, 15_000}},
+		[]int{500, 10_000, 20_000}},
 	{"pair", "two threads that wake each other",
-		func(b bench) []int { return slices.Concat(b.server, b.load) }, []int{200, 2000, 5000}},
+		func(b bench) []int { return slices.Concat(b.server, b.load) }, []int{200, 4000, 8000}},
 }
 
 const (
-	wakeTurns  = 6                     // windows of each rate, of a way
-	wakeWindow = 60 * time.Millisecond // at least
+	wakeTurns  = 6                      // windows of each rate, of a way
+	wakeWindow = 100 * time.Millisecond // at least
 	// A tick of the cores' rest comes within 10 ms on a core that rests. The limit is a guess.
 	edgeTime = 100 * time.Millisecond
 	edgeLook = 500 * time.Microsecond
 	// of the cores, by other programs at the lowest rate: with more the cores are not woken from a
 	// rest
 	maxBeside = .25
-	// between the quartiles of a slope: with more, other programs have come and gone
-	maxScatter = 2 * time.Microsecond
+	// between the quartiles of all pairs of windows. Their median is known four times as well: with
+	// more, other programs have come and gone, and it is not known to a microsecond
+	maxScatter = 4 * time.Microsecond
 )
 
 // errNoRest says that there is nothing to wake a core from.
@@ -179,17 +180,20 @@ func (r *rest) step(ctx context.Context) error {
 }
 
 // slope is by how much the time that nobody is charged with grows with each waking: the median over
-// all pairs of windows of different rates (Theil and Sen), so that a few windows that something
-// disturbed do not move it.
+// pairs of windows (Theil and Sen), so that a few windows that something disturbed do not move it.
+// The two of a pair differ by more than half as much as the lowest and the highest rate, for what
+// the machine does besides weighs more the nearer they are.
 func slope(name string, windows []wakeLook) (p record.Pattern, err error) {
 	var slopes, beside []float64
-	lowest := slices.MinFunc(windows, func(a, b wakeLook) int { return a.rate - b.rate }).rate
+	byRate := func(a, b wakeLook) int { return a.rate - b.rate }
+	lowest, highest := slices.MinFunc(windows, byRate).rate, slices.MaxFunc(windows, byRate).rate
 	for i, a := range windows {
 		if a.rate == lowest {
 			beside = append(beside, a.busy)
 		}
 		for _, b := range windows[:i] {
-			if a.rate != b.rate && a.woken != b.woken {
+			apart := max(a.rate-b.rate, b.rate-a.rate)
+			if apart > 0 && 2*apart >= highest-lowest && a.woken != b.woken {
 				slopes = append(slopes, (a.left-b.left)/(a.woken-b.woken))
 			}
 		}

@@ -23,11 +23,11 @@ type quietMachine struct {
 func (m quietMachine) windows() (looks []wakeLook) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for turn := range wakeTurns {
-		for _, rate := range []int{500, 6000, 15_000} {
+		for _, rate := range []int{500, 10_000, 20_000} {
 			woken := float64(rate) * (1 + .02*random.NormFloat64())
 			left := woken*m.cost.Seconds() + m.noise*random.NormFloat64()
 			if m.beside != nil {
-				left += 2 * m.beside(3*turn+rate/6000)
+				left += 2 * m.beside(3*turn+rate/10_000)
 			}
 			looks = append(looks, wakeLook{rate: rate, woken: woken, left: left, busy: left / 2})
 		}
@@ -48,6 +48,8 @@ func TestSlope(t *testing.T) {
 	}{
 		{"exact", quietMachine{cost: 4 * time.Microsecond}, 4 * time.Microsecond, 2, ""},
 		{"as read", quietMachine{cost: 4600, noise: .005}, 4600, 500, ""},
+		{"beside the usual", quietMachine{cost: 4600, noise: .015, beside: always(.02)}, 4600,
+			time.Microsecond, ""},
 		{"free", quietMachine{noise: .005}, 0, 500, ""},
 		{"beside a loop of 5 % of a core", quietMachine{cost: 4600, noise: .005,
 			beside: always(.025)}, 4600, 500, ""},

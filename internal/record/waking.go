@@ -35,14 +35,15 @@ const (
 	maxWakeCost = 7 * time.Microsecond
 )
 
-// MeasuredWaking is what a calibration has measured: the dearest of its patterns, within bounds.
+// MeasuredWaking is what a calibration has measured: the mean of its patterns, within bounds. The
+// dearest of them would be the one that other programs have disturbed most.
 func MeasuredWaking(patterns []Pattern) Waking {
 	if len(patterns) == 0 {
 		return UnknownWaking("no pattern of wakings was measured")
 	}
-	w := Waking{Measured: true, Cost: patterns[0].Slope, Patterns: patterns}
-	for _, p := range patterns[1:] {
-		w.Cost = max(w.Cost, p.Slope)
+	w := Waking{Measured: true, Patterns: patterns}
+	for _, p := range patterns {
+		w.Cost += p.Slope / time.Duration(len(patterns))
 	}
 	w.Cost, w.Note = bounded(w.Cost)
 	return w

@@ -8,7 +8,7 @@ import (
 
 const us = time.Microsecond
 
-// TestMeasuredWaking: the dearest pattern counts, and nothing beyond what is plausible.
+// TestMeasuredWaking: the mean of the patterns counts, and nothing beyond what is plausible.
 func TestMeasuredWaking(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -17,12 +17,14 @@ func TestMeasuredWaking(t *testing.T) {
 		measured bool
 		note     string // a part of it
 	}{
-		{"the dearest", []time.Duration{2 * us, 4500}, 4500, true, ""},
+		{"two", []time.Duration{2 * us, 5 * us}, 3500, true, ""},
+		{"one", []time.Duration{4500}, 4500, true, ""},
 		{"nothing", []time.Duration{0}, us, true, "0s was measured, which is not plausible"},
-		{"negative", []time.Duration{-5 * us, -9 * us}, us, true, "-5µs was measured"},
-		{"a millisecond", []time.Duration{3 * us, time.Millisecond}, 7 * us, true,
+		{"negative", []time.Duration{-5 * us, -9 * us}, us, true, "-7µs was measured"},
+		{"a millisecond", []time.Duration{time.Millisecond, time.Millisecond}, 7 * us, true,
 			"1ms was measured, which is not plausible: 7µs stands for it"},
-		{"at the bounds", []time.Duration{7 * us, us}, 7 * us, true, ""},
+		{"at the upper bound", []time.Duration{7 * us}, 7 * us, true, ""},
+		{"at the lower bound", []time.Duration{us}, us, true, ""},
 		{"no pattern", nil, 3 * us, false, "no pattern"},
 	} {
 		var patterns []Pattern
@@ -74,7 +76,7 @@ func TestWakingChecks(t *testing.T) {
 		value  float64
 		note   string
 	}{
-		{"measured", Header{Calibration: []Check{known}, Wakings: []Waking{measured}}, 2, 4.6,
+		{"measured", Header{Calibration: []Check{known}, Wakings: []Waking{measured}}, 2, 3.9,
 			"for information: a thread that sleeps 3.2µs (3µs–3.5µs), two threads 4.6µs " +
 				"(4.4µs–5µs)"},
 		{"an earlier record", Header{Calibration: []Check{known}}, 2, 3,

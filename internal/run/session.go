@@ -207,7 +207,7 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 		s.say("not calibrated, as --no-calibration asks")
 		return nil
 	}
-	s.say("calibrating the instrument (10 s)")
+	s.say("calibrating the instrument (11 s)")
 	s.checks, err = calibrate.Run(ctx, s.Exe, false)
 	switch {
 	case ctx.Err() != nil:
