@@ -261,3 +261,25 @@ func TestSourcesAreRetold(t *testing.T) {
 		t.Error("the run's own experiment has changed")
 	}
 }
+
+// TestTheHeadOfAClaim: which of several comparisons stands for it.
+func TestTheHeadOfAClaim(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		claim Claim
+		want  string
+	}{
+		{"the only one", Claim{Parts: []Part{{Name: "a"}}}, "a"},
+		{"the one that decides", Claim{Weakest: "b", Parts: []Part{{Name: "a"}, {Name: "b"}}}, "b"},
+		{"the best", Claim{Sentence: "A served 2x b's, b being the best of the others.",
+			Parts: []Part{{Name: "a"}, {Name: "b"}}}, "b"},
+		{"the crossing", Claim{Parts: []Part{{Name: "crossing", Word: stats.Inconclusive},
+			{Name: "a"}}}, "crossing"},
+		{"none of two", Claim{Parts: []Part{{Name: "a"}, {Name: "b"}}}, ""},
+		{"no part", Claim{}, ""},
+	} {
+		if p, found := c.claim.head(); p.Name != c.want || found != (c.want != "") {
+			t.Errorf("%s: got %q, want %q", c.name, p.Name, c.want)
+		}
+	}
+}

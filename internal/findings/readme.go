@@ -79,9 +79,10 @@ func (w *writer) everyClaim() {
 	w.line("## Every claim")
 	w.line("")
 	w.prose("", "The figure *here* is that of the comparison that decides, with its 95 %% "+
-		"interval, on own or on shared cores. *Published* is a figure of the source's own. The "+
-		"region that reproduces a claim, *reproduced if*, is ours: it stood in the experiment "+
-		"before the run.")
+		"interval, on own or on shared cores. Where it has no unit it is a ratio: of the model "+
+		"that the claim is about to the one that it is compared with. *Published* is a figure of "+
+		"the source's own. The region that reproduces a claim, *reproduced if*, is ours: it "+
+		"stood in the experiment before the run.")
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
@@ -97,21 +98,34 @@ func (w *writer) everyClaim() {
 	}
 }
 
-// headline is the figure that stands for a claim: of the part that decides, or of the only one.
-// Where a claim compares with the best of several, it is that of the best.
+// headline is the figure that stands for a claim.
 func headline(c Claim) (here, published, accept string) {
-	decides := c.Weakest
-	for _, p := range c.Parts {
-		if decides == "" && p.Word == "" && strings.Contains(c.Sentence, p.Name+" being the best") {
-			decides = p.Name
-		}
+	p, found := c.head()
+	if !found {
+		return quantity.Missing, quantity.Missing, quantity.Missing
 	}
-	for _, p := range c.Parts {
-		if len(c.Parts) == 1 || p.Name == decides {
-			return figure(p.Estimate, p.Unit), publishedCell(p), region(p.Accept, p.Unit)
-		}
+	return figure(p.Estimate, p.Unit), publishedCell(p), region(p.Accept, p.Unit)
+}
+
+// head is the part that stands for a claim: the one that decides, or the only one. Where a claim
+// compares with the best of several it is that of the best, and where other parts only show how a
+// sweep runs, the one with a word.
+func (c *Claim) head() (Part, bool) {
+	is := func(p Part) bool { return p.Name == c.Weakest }
+	switch {
+	case len(c.Parts) == 1:
+		return c.Parts[0], true
+	case c.Weakest != "":
+	case slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Word != "" }):
+		is = func(p Part) bool { return p.Word != "" }
+	default:
+		is = func(p Part) bool { return strings.Contains(c.Sentence, p.Name+" being the best") }
 	}
-	return quantity.Missing, quantity.Missing, quantity.Missing
+	i := slices.IndexFunc(c.Parts, is)
+	if i < 0 {
+		return Part{}, false
+	}
+	return c.Parts[i], true
 }
 
 // services answers for each service which model to take.
