@@ -87,6 +87,10 @@ func printChecks(w io.Writer, checks []record.Check) error {
 		if !c.OK {
 			mark = "FAILED"
 		}
+		if c.Tolerance == 0 { // for information
+			fmt.Fprintf(t, "\t%s\t–\t%.5g %s\t–\t–\t%s\n", c.Name, c.Measured, c.Unit, c.Note)
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%s\t%.5g %s\t%.5g %s\t%+.3g\t± %.3g\t%s\n", mark, c.Name, c.Truth,
 			c.Unit, c.Measured, c.Unit, c.Measured-c.Truth, c.Tolerance, c.Note)
 	}
