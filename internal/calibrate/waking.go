@@ -83,7 +83,7 @@ func (b bench) wake(ctx context.Context, w way) (p record.Pattern, err error) {
 	sampler := sample.New(s.group, time.Hour) // nothing but marks
 	sampler.Start()
 	defer sampler.Stop()
-	r := new(rest)
+	r := idle(new(proc.Reader))
 	var windows []wakeLook
 	for turn := range wakeTurns {
 		for i := range w.rates {
@@ -125,12 +125,23 @@ type wakeLook struct {
 	busy  float64 // of the cores' time, by anything
 }
 
-// A rest watches the time at rest of the cores.
-type rest struct{ reader proc.Reader }
+// A rest tells how long the cores have rested so far.
+type rest func() (time.Duration, error)
+
+// idle is the count of this machine, as the gate reads it.
+func idle(reader *proc.Reader) rest {
+	return func() (time.Duration, error) {
+		m, ok := proc.ParseMachine(reader.Path("/proc/stat"), proc.Cores())
+		if !ok {
+			return 0, errors.New("/proc/stat does not tell how long the cores rest")
+		}
+		return m.Idle, nil
+	}
+}
 
 // window measures at one rate. It begins and ends when the time at rest makes a step, for the
 // kernel tells it in steps of 10 ms, which are as long as all that is measured here.
-func (r *rest) window(ctx context.Context, sampler *sample.Sampler) (wakeLook, error) {
+func (r rest) window(ctx context.Context, sampler *sample.Sampler) (wakeLook, error) {
 	if err := r.step(ctx); err != nil {
 		return wakeLook{}, err
 	}
@@ -155,21 +166,14 @@ func lookOf(d sample.Delta, cores int) (wakeLook, error) {
 }
 
 // step waits until the time at rest of the cores is a step longer.
-func (r *rest) step(ctx context.Context) error {
-	read := func() (time.Duration, error) {
-		m, ok := proc.ParseMachine(r.reader.Path("/proc/stat"), proc.Cores())
-		if !ok {
-			return 0, errors.New("/proc/stat does not tell how long the cores rest")
-		}
-		return m.Idle, nil
-	}
-	first, err := read()
+func (r rest) step(ctx context.Context) error {
+	first, err := r()
 	for end := time.Now().Add(edgeTime); err == nil; {
 		if err := pause(ctx, edgeLook); err != nil {
 			return err
 		}
 		var now time.Duration
-		if now, err = read(); err == nil && now > first {
+		if now, err = r(); err == nil && now > first {
 			return nil
 		}
 		if err == nil && time.Now().After(end) {

@@ -2,13 +2,16 @@ package calibrate
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"interleave/internal/proc"
 	"interleave/internal/record"
 	"interleave/internal/sample"
 )
@@ -102,6 +105,47 @@ func TestLookOf(t *testing.T) {
 		if _, err := lookOf(d, 2); err == nil {
 			t.Errorf("%+v: no error", d)
 		}
+	}
+}
+
+// TestStep waits for the count of the cores' rest, and says what is wrong with one that stands
+// still or cannot be read.
+func TestStep(t *testing.T) {
+	unreadable := errors.New("no such file")
+	for _, test := range []struct {
+		name string
+		rest func(looks int) (time.Duration, error)
+		want error
+	}{
+		{"a count that rises", func(n int) (time.Duration, error) {
+			return time.Duration(n/7) * proc.Tick, nil
+		}, nil},
+		{"one that stands still", func(int) (time.Duration, error) { return time.Hour, nil },
+			errNoRest},
+		{"one that falls", func(n int) (time.Duration, error) {
+			return time.Hour - time.Duration(n)*proc.Tick, nil
+		}, errNoRest},
+		{"none", func(int) (time.Duration, error) { return 0, unreadable }, unreadable},
+		{"one that vanishes", func(n int) (time.Duration, error) {
+			if n > 3 {
+				return 0, unreadable
+			}
+			return 0, nil
+		}, unreadable},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			looks := 0
+			err := rest(func() (time.Duration, error) {
+				looks++
+				return test.rest(looks)
+			}).step(t.Context())
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+				t.Errorf("%s: got %v after %d looks, want %v", test.name, err, looks, test.want)
+			}
+		})
+	}
+	if _, err := idle(new(proc.Reader))(); err != nil {
+		t.Errorf("this machine: %v", err)
 	}
 }
 

@@ -332,6 +332,25 @@ func TestNeighboursAreSeen(t *testing.T) {
 	}
 }
 
+// TestWakeCostOfARun: the gates get the figure of the run's record, and a run that goes on measures
+// none of its own.
+func TestWakeCostOfARun(t *testing.T) {
+	l := &Local{WakeCost: 4600}
+	if f := l.facts(&Spec{Condition: manifest.Own}); f.WakeCost != 4600 {
+		t.Errorf("the gates get %v, want 4.6µs", f.WakeCost)
+	}
+	s := &Session{Resume: "a run", Exe: "/nonexistent"}
+	if err := s.wake(t.Context()); err != nil || s.wakings != nil {
+		t.Errorf("a run that goes on has measured %+v, %v", s.wakings, err)
+	}
+	var told watched
+	s = &Session{Exe: "/nonexistent", Watch: &told}
+	if err := s.wake(t.Context()); err != nil || len(s.wakings) != 1 || s.wakings[0].Measured ||
+		len(told) != 1 || !strings.Contains(told[0].Text, "not measured, 3µs is taken") {
+		t.Errorf("got %+v, %v, and was told %+v", s.wakings, err, told)
+	}
+}
+
 func TestLabels(t *testing.T) {
 	slices20 := func(first, last int64) []int64 {
 		s := slices.Repeat([]int64{1000}, 20)
