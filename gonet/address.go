@@ -29,8 +29,8 @@ func (s *Stack) newTable() *address.Table {
 }
 
 // publish replaces the snapshot by one of the table, without what has expired. It sets a timer for
-// the next expiry, reports groups that were left, and has new addresses checked for duplicates.
-// Dealer only.
+// the next expiry, joins and leaves the groups of addresses, and has new addresses checked for
+// duplicates. Dealer only.
 func (s *Stack) publish() {
 	t, now := s.table, time.Now()
 	t.Expire(now)
@@ -46,10 +46,15 @@ func (s *Stack) publish() {
 			n.groups = append(n.groups, group)
 		}
 	}
-	if old := s.net.Swap(n); old != nil {
-		left := slices.DeleteFunc(slices.Clone(old.groups),
-			func(g netip.Addr) bool { return slices.Contains(n.groups, g) })
-		s.sendMLDReport(wire.MLDToInclude, left)
+	old := s.net.Swap(n)
+	for _, g := range n.groups {
+		s.updateGroup(g)
+	}
+	if old != nil { // else New has the dealer send the reports
+		for _, g := range old.groups {
+			s.updateGroup(g)
+		}
+		s.runGroups()
 	}
 	if next, ok := t.Deadline(now); ok {
 		if s.tableTimer == nil {
@@ -60,7 +65,7 @@ func (s *Stack) publish() {
 		}
 	}
 	for _, a := range t.Added() {
-		if !s.features.L3 {
+		if !s.cfg.NoDAD {
 			go s.probe(a)
 		}
 	}
@@ -71,18 +76,14 @@ func (s *Stack) publish() {
 const retransTimer = time.Second
 
 // probe is the goroutine of duplicate address detection for one IPv6 address (RFC 4862 section
-// 5.4). It joins the address's solicited-node group, sends a solicitation for the address, and has
-// the dealer end the optimistic state if nobody has answered. The MLD report is sent twice, as one
-// may be lost (RFC 3810 section 6.1).
+// 5.4), whose solicited-node group was joined. It sends a solicitation for the address, and has the
+// dealer end the optimistic state if nobody has answered.
 func (s *Stack) probe(a netip.Addr) {
 	group := wire.SolicitedNode(a)
-	s.sendMLDReport(wire.MLDToExclude, []netip.Addr{group})
-	if !s.cfg.NoDAD {
-		n := wire.Neighbor{Target: a}
-		var b [32]byte
-		s.sendND(wire.MulticastMAC(group), netip.IPv6Unspecified(), group,
-			b[:n.Put(b[:], wire.ICMPv6NeighborSolicit)])
-	}
+	n := wire.Neighbor{Target: a}
+	var b [32]byte
+	s.sendND(wire.MulticastMAC(group), netip.IPv6Unspecified(), group,
+		b[:n.Put(b[:], wire.ICMPv6NeighborSolicit)])
 	timer := time.NewTimer(retransTimer)
 	defer timer.Stop()
 	select {
@@ -91,11 +92,15 @@ func (s *Stack) probe(a netip.Addr) {
 	case <-timer.C:
 	}
 	_ = s.claim(func() { // a stack that has ended has no addresses
-		if s.table.Unique(a) {
-			s.publish()
+		if !s.table.Unique(a) {
+			return
+		}
+		s.publish()
+		if a.IsLinkLocalUnicast() { // from now on reports have a source that routers take
+			s.groups.mld.Announce(time.Now())
+			s.runGroups()
 		}
 	})
-	s.sendMLDReport(wire.MLDToExclude, []netip.Addr{group})
 }
 
 // duplicate gives up an address that another station has. Dealer only.

@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -11,6 +12,12 @@ type datagram struct {
 	info PacketInfo
 	body []byte
 	err  error // set for an ICMP error: what Read returns
+}
+
+// clone returns the datagram with a body of its own.
+func (d datagram) clone() datagram {
+	d.body = slices.Clone(d.body)
+	return d
 }
 
 // PacketInfo says how a datagram has arrived, or how it is to be sent: what the control messages

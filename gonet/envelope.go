@@ -18,6 +18,7 @@ type envelope struct {
 	n         int       // how many elements of list are used
 	segment   tcp.Segment
 	ttl, tos  uint8 // of the IP header; a ttl of 0 is the stack's
+	toSelf    bool  // the packet goes to this stack, whatever its destination
 }
 
 var envelopes = sync.Pool{New: func() any { return new(envelope) }}
@@ -27,7 +28,7 @@ func newEnvelope() *envelope { return envelopes.Get().(*envelope) }
 // free returns the envelope to the pool.
 func (e *envelope) free() {
 	clear(e.list[:]) // do not keep the payload alive
-	e.ttl, e.tos = 0, 0
+	e.ttl, e.tos, e.toSelf = 0, 0, false
 	envelopes.Put(e)
 }
 

@@ -15,4 +15,5 @@ const (
 	econnrefused  = syscall.ECONNREFUSED
 	epipe         = syscall.EPIPE
 	edestaddrreq  = syscall.EDESTADDRREQ
+	enobufs       = syscall.ENOBUFS
 )

@@ -13,4 +13,5 @@ var (
 	econnrefused  = syscall.NewError("connection refused")
 	epipe         = syscall.NewError("broken pipe")
 	edestaddrreq  = syscall.NewError("destination address required")
+	enobufs       = syscall.NewError("no buffer space available")
 )

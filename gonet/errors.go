@@ -23,6 +23,7 @@ var (
 	errReset           = os.NewSyscallError("read", econnreset)
 	errRefused         = os.NewSyscallError("connect", econnrefused)
 	errTimedOut        = os.NewSyscallError("connect", syscall.ETIMEDOUT)
+	errNoBuffers       = os.NewSyscallError("setsockopt", enobufs)
 	errPipe            = os.NewSyscallError("write", epipe)
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"interleave/gonet"
@@ -74,4 +75,36 @@ func ExampleStack_ListenICMP() {
 	}
 	fmt.Printf("type %d from %v: %s\n", b[0], from, b[8:n])
 	// Output: type 0 from 10.0.0.2: hi
+}
+
+// Two sockets that have joined a group, and a sender that has not.
+func ExampleStack_ListenMulticastUDP() {
+	a, b := hosts()
+	defer a.Close()
+	defer b.Close()
+	p, err := b.ListenMulticastUDP("udp", "239.1.2.3:5000")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q, _ := b.ListenPacket("udp4", ":5000")
+	group, source := netip.MustParseAddr("239.1.2.3"), netip.MustParseAddr("10.0.0.1")
+	if err := q.JoinSourceSpecificGroup(group, source); err != nil {
+		fmt.Println(err)
+		return
+	}
+	sender, _ := a.ListenPacket("udp", "10.0.0.1:4000")
+	_, _ = sender.WriteToAddrPort([]byte("to all"), netip.AddrPortFrom(group, 5000))
+	for _, socket := range []*gonet.PacketConn{p, q} {
+		text := make([]byte, 100)
+		n, from, info, err := socket.ReadInfo(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s from %v to %v, TTL %d\n", text[:n], from, info.Local, info.TTL)
+	}
+	// Output:
+	// to all from 10.0.0.1:4000 to 239.1.2.3, TTL 1
+	// to all from 10.0.0.1:4000 to 239.1.2.3, TTL 1
 }

@@ -27,8 +27,8 @@ func (s *Stack) inputICMPv6(p *packet) {
 		s.inputEchoReply(p.src, m)
 	case wire.ICMPv6Unreachable, wire.ICMPv6PacketTooBig, wire.ICMPv6ParameterProblem:
 		s.inputError6(m, body)
-	case wire.ICMPv6MLDQuery:
-		s.inputMLDQuery(p, m, body)
+	case wire.ICMPv6MLDQuery, wire.ICMPv6MLDReport:
+		s.inputMLD(p, m, body)
 	case wire.ICMPv6NeighborSolicit, wire.ICMPv6NeighborAdvert, wire.ICMPv6RouterAdvert:
 		switch {
 		// The message comes from beyond the link, or was fragmented to pass a guard in the switch

@@ -15,6 +15,7 @@ type packet struct {
 	foreign     bool     // the destination is not ours, and was taken for a forwarder
 	valid       bool     // the link has verified the transport checksum
 	reassembled bool     // it was reassembled from fragments
+	alert       bool     // IPv6 only: it has a router alert
 	hopLimit    uint8    // IPv6 only
 	from        wire.MAC // IPv6 only: the sender's MAC, if the link has Ethernet
 	nextAt      uint32   // IPv6 only: the offset of the Next Header field that names the protocol
@@ -123,6 +124,8 @@ func (s *Stack) inputTransport(protocol wire.Protocol, p *packet) {
 		s.inputUDP(p)
 	case protocol == wire.ProtocolICMP && p.src.Is4():
 		s.inputICMP(p)
+	case protocol == wire.ProtocolIGMP && p.src.Is4():
+		s.inputIGMP(p)
 	case protocol == wire.ProtocolNoNext && p.src.Is6(): // an empty packet
 	default:
 		s.stats.foreign.Add(1)

@@ -9,7 +9,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// allHosts is the only IPv4 group that a stack is in (RFC 1112 section 4).
+// allHosts is the IPv4 group that every host is in (RFC 1112 section 4).
 var allHosts = netip.AddrFrom4([4]byte{224, 0, 0, 1})
 
 func (s *Stack) inputIPv4(b []byte, group, valid bool) {
@@ -20,7 +20,8 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 	}
 	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
 	foreign := !broadcast && !s.isOurs(h.Dst)
-	if h.Dst.IsMulticast() && h.Dst != allHosts || foreign && !s.forward.takesFrom(h.Src, h.Dst) ||
+	if h.Dst.IsMulticast() && h.Dst != allHosts && !s.hasJoined(h.Dst) ||
+		foreign && !s.forward.takesFrom(h.Src, h.Dst) ||
 		group && !broadcast || h.Src.IsMulticast() ||
 		s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
 		// The packet is for another host, or for a group that we are not in, or its source is not a
@@ -28,8 +29,10 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		s.stats.foreign.Add(1)
 		return
 	}
-	// A host without an address yet sends UDP (DHCP), and nothing else.
-	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP {
+	// A host without an address yet sends UDP (DHCP), and a switch without one queries for groups
+	// (RFC 4541 section 2.1.1).
+	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP &&
+		h.Protocol != wire.ProtocolIGMP {
 		s.stats.foreign.Add(1)
 		return
 	}
@@ -51,7 +54,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 // sendIPv4 sends a packet, in fragments if it is larger than the MTU. Any goroutine.
 func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
-	nb, err := s.neighbourFor(dst)
+	nb, err := s.neighbourOf(e, dst)
 	if err != nil {
 		return err
 	}

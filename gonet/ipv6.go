@@ -20,7 +20,7 @@ func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
 	}
 	multicast := h.Dst.IsMulticast()
 	n := s.net.Load()
-	foreign := !n.isForUs(h.Dst)
+	foreign := !n.isForUs(h.Dst) && !s.hasJoined(h.Dst)
 	switch {
 	case n.mtu6 == 0, foreign && !s.forward.takesFrom(h.Src, h.Dst),
 		e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
@@ -82,7 +82,7 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 		return
 	}
 	whole := len(p.body)
-	p.body, p.nextAt = c.Payload, c.NextAt
+	p.body, p.nextAt, p.alert = c.Payload, c.NextAt, c.RouterAlert
 	if c.Unfragmentable > 0 && !p.reassembled { // header and body are views of one buffer
 		p.header = p.header[:len(p.header)+whole-len(c.Payload)]
 	}
@@ -92,7 +92,7 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 // sendIPv6 sends a packet, in fragments if it is larger than the path MTU. Any goroutine.
 func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
-	nb, err := s.neighbourFor(dst)
+	nb, err := s.neighbourOf(e, dst)
 	if err != nil {
 		return err
 	}

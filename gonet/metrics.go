@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -31,6 +32,7 @@ type Snapshot struct {
 	Listeners []netip.AddrPort // of TCP
 	Sockets   []netip.AddrPort // of UDP
 	Flows     []FlowInfo       // of UDP, to foreign addresses; sorted
+	Groups    []netip.Addr     // that sockets have joined, sorted
 	Requests  int              // TCP connections to foreign addresses that wait for a decision
 	// Neighbours are those on the link, sorted by their addresses. A link without Ethernet has
 	// none.
@@ -59,6 +61,10 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 				out.Sockets = append(out.Sockets, key.local)
 			}
 		}
+		for p := range s.groups.sockets {
+			out.Sockets = append(out.Sockets, p.local)
+		}
+		out.Groups = slices.SortedFunc(maps.Keys(s.groups.members), netip.Addr.Compare)
 		if s.forward != nil {
 			out.Requests = len(s.forward.requests)
 		}
@@ -163,8 +169,8 @@ func (s Stats) each(f func(m metric, value uint64)) {
 	}
 }
 
-// WriteText writes the snapshot for people: the counters that are not zero, the listeners, sockets
-// and neighbours, and each connection as `ss -ti` does.
+// WriteText writes the snapshot for people: the counters that are not zero, the listeners, sockets,
+// groups and neighbours, and each connection as `ss -ti` does.
 func (s Snapshot) WriteText(w io.Writer) error {
 	var b strings.Builder
 	s.each(func(m metric, value uint64) {
@@ -177,6 +183,9 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	}
 	for _, a := range s.Sockets {
 		fmt.Fprintf(&b, "socket udp           %v\n", a)
+	}
+	for _, g := range s.Groups {
+		fmt.Fprintf(&b, "group                %v\n", g)
 	}
 	for _, f := range s.Flows {
 		fmt.Fprintf(&b, "flow udp             %v to %v\n", f.Source, f.Destination)
@@ -236,6 +245,7 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	}{
 		{"listeners", "Listeners of TCP.", uint64(len(s.Listeners))},
 		{"sockets", "Sockets of UDP.", uint64(len(s.Sockets))},
+		{"groups", "Multicast groups that sockets have joined.", uint64(len(s.Groups))},
 		{"flows", "Flows of UDP to foreign addresses.", uint64(len(s.Flows))},
 		{"requests", "TCP connections to foreign addresses that wait for a decision.",
 			uint64(s.Requests)},

@@ -1,11 +1,9 @@
 package gonet
 
 import (
-	"math/rand/v2"
 	"net/netip"
-	"slices"
-	"time"
 
+	"interleave/gonet/multicast"
 	"interleave/gonet/wire"
 )
 
@@ -13,49 +11,58 @@ import (
 // section 5.2.14). Switches that snoop read them too.
 var allMLDv2Routers = netip.MustParseAddr("ff02::16")
 
-// sendMLDReport reports to routers and snooping switches which IPv6 groups this host has joined or
-// left: the solicited-node groups of its addresses. Any goroutine.
-func (s *Stack) sendMLDReport(kind uint8, groups []netip.Addr) {
-	if len(groups) == 0 {
-		return
+// sendMLD sends a message to routers and snooping switches. Dealer only.
+func (s *Stack) sendMLD(m *multicast.Message) {
+	kind, to := wire.ICMPv6MLD2Report, allMLDv2Routers
+	switch {
+	case m.Leave:
+		kind, to = wire.ICMPv6MLDDone, allRouters
+	case m.Version == 1:
+		kind, to = wire.ICMPv6MLDReport, m.Group
 	}
-	b := make([]byte, wire.MLDReportLen(len(groups)))
-	wire.PutMLDReport(b, kind, groups)
+	n := s.net.Load()
 	// until a link-local address is known to be unique (RFC 3810 section 5.2.13)
 	src := netip.IPv6Unspecified()
-	for _, a := range s.net.Load().addrs {
+	for _, a := range n.addrs {
 		if a.Addr().Is6() && a.Addr().IsLinkLocalUnicast() && !a.Deprecated {
 			src = a.Addr()
 		}
 	}
-	wire.SealICMP(b, wire.PseudoSum(src, allMLDv2Routers, wire.ProtocolICMPv6, len(b)))
-	h := wire.IPv6{
-		Length: uint16(wire.RouterAlertLen + len(b)), NextHeader: wire.ProtocolHopByHop,
-		HopLimit: 1, Src: src, Dst: allMLDv2Routers,
+	station := wire.MulticastMAC(to)
+	for _, b := range groupReports(m, kind, n.mtu6-wire.IPv6Len-wire.RouterAlertLen) {
+		wire.SealICMP(b, wire.PseudoSum(src, to, wire.ProtocolICMPv6, len(b)))
+		h := wire.IPv6{
+			Length: uint16(wire.RouterAlertLen + len(b)), NextHeader: wire.ProtocolHopByHop,
+			HopLimit: 1, Src: src, Dst: to,
+		}
+		var header [wire.IPv6Len + wire.RouterAlertLen]byte
+		wire.PutRouterAlert(header[h.Put(header[:]):], wire.ProtocolICMPv6)
+		// the dealer sees a failed link
+		_ = s.emitBytes(&station, wire.EtherIPv6, header[:], b)
 	}
-	var header [wire.IPv6Len + wire.RouterAlertLen]byte
-	wire.PutRouterAlert(header[h.Put(header[:]):], wire.ProtocolICMPv6)
-	// the dealer sees a failed link
-	to := wire.MulticastMAC(allMLDv2Routers)
-	_ = s.emitBytes(&to, wire.EtherIPv6, header[:], b)
 }
 
-// inputMLDQuery schedules a report of all groups after a random delay of at most the query's
-// maximum. One report answers all queries that arrive until then. Dealer only.
-func (s *Stack) inputMLDQuery(p *packet, m wire.ICMP, body []byte) {
-	q, err := wire.ParseMLDQuery(m, body)
-	if err != nil || p.hopLimit != 1 || !p.src.IsLinkLocalUnicast() {
+// inputMLD processes queries, and the reports of other hosts. All have a link-local source, a hop
+// limit of 1 and a router alert (RFC 3810 section 6.2), so none comes from beyond the link. Dealer
+// only.
+func (s *Stack) inputMLD(p *packet, m wire.ICMP, body []byte) {
+	if p.hopLimit != 1 || !p.src.IsLinkLocalUnicast() || !p.alert || p.reassembled {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if s.mldReportDue || !q.Group.IsUnspecified() &&
-		!slices.Contains(s.net.Load().groups, q.Group) {
+	if m.Type == wire.ICMPv6MLDQuery {
+		q, err := wire.ParseMLDQuery(m, body)
+		if err != nil || !isQueryFor(p, &q, allNodes) {
+			s.stats.malformed.Add(1)
+			return
+		}
+		s.queryGroups(s.groups.mld, &q)
 		return
 	}
-	s.mldReportDue = true
-	wait := time.Duration(rand.Int64N(int64(q.MaxDelay) + 1)) //nolint:gosec // it spreads the reports of hosts, and is no secret
-	time.AfterFunc(wait, func() {
-		s.sendMLDReport(wire.MLDIsExclude, s.net.Load().groups)
-		_ = s.post(func() { s.mldReportDue = false }) // a stack that has ended gets no queries
-	})
+	group, err := wire.ParseGroup(m, body, true)
+	if err != nil || group != p.dst {
+		s.stats.malformed.Add(1)
+		return
+	}
+	s.groups.mld.Reported(group)
 }

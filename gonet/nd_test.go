@@ -42,22 +42,22 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 		joined := map[netip.Addr]bool{}
 		for _, m := range w.messages(wire.ICMPv6MLD2Report) {
 			if m.ip.NextHeader != wire.ProtocolHopByHop || m.ip.HopLimit != 1 ||
-				m.ip.Dst != allMLDv2Routers || m.body[0] != wire.MLDToExclude {
+				m.ip.Dst != allMLDv2Routers || wire.RecordType(m.body[0]) != wire.ToExclude {
 				t.Errorf("%+v reports % x", m.ip, m.body)
 			}
-			joined[netip.AddrFrom16([16]byte(m.body[4:]))] = true
+			for r := m.body; len(r) > 0; r = r[20:] { // records without sources
+				joined[netip.AddrFrom16([16]byte(r[4:]))] = true
+			}
 		}
 		if !joined[wire.SolicitedNode(addrY)] || !joined[wire.SolicitedNode(local(t, w.to))] {
 			t.Errorf("joined %v", joined)
 		}
-		query := make([]byte, 28)
-		query[0], query[4], query[5] = wire.ICMPv6MLDQuery, 1000>>8, 1000&255
 		for range 3 {
-			w.icmp(netip.MustParseAddr("fe80::9"), allNodes, 1, query)
+			w.mldQuery(netip.MustParseAddr("fe80::9"), allNodes, 1000, unspecified)
 		}
 		time.Sleep(2 * time.Second)
 		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].Rest != 2 ||
-			got[0].body[0] != wire.MLDIsExclude {
+			wire.RecordType(got[0].body[0]) != wire.IsExclude {
 			t.Errorf("three questions are answered by %+v", got)
 		}
 	})
@@ -210,8 +210,9 @@ func TestARouterConfigures(t *testing.T) {
 			t.Error("an address lives beyond its time")
 		}
 		group := wire.SolicitedNode(made).As16()
-		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 ||
-			got[0].body[0] != wire.MLDToInclude || !bytes.Equal(got[0].body[4:], group[:]) {
+		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 2 ||
+			wire.RecordType(got[0].body[0]) != wire.ToInclude ||
+			!bytes.Equal(got[0].body[4:], group[:]) {
 			t.Errorf("that its group is left is reported by %+v", got)
 		}
 	})

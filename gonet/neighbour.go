@@ -45,6 +45,14 @@ func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour.Entry, error) {
 	return s.addNeighbour(next), nil
 }
 
+// neighbourOf returns the neighbour to which the packet in an envelope is sent.
+func (s *Stack) neighbourOf(e *envelope, dst netip.Addr) (*neighbour.Entry, error) {
+	if e.toSelf {
+		return s.self, nil
+	}
+	return s.neighbourFor(dst)
+}
+
 // addNeighbour adds an address to the cache. Any goroutine.
 func (s *Stack) addNeighbour(a netip.Addr) (nb *neighbour.Entry) {
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) {

@@ -88,7 +88,8 @@ type Stack struct {
 	draws      atomic.Uint64 // how many random numbers were drawn
 	packetIDs  packetIDs
 	net        atomic.Pointer[network]
-	forward    *forwarder // nil unless Config names foreign addresses
+	joined     atomic.Pointer[map[netip.Addr]bool] // the groups that sockets have joined
+	forward    *forwarder                          // nil unless Config names foreign addresses
 
 	paths      sync.Map // netip.Addr -> path; pathCount is their number
 	pathCount  atomic.Int32
@@ -99,6 +100,7 @@ type Stack struct {
 	conns         map[flow]*Conn
 	listeners     map[netip.AddrPort]*Listener
 	sockets       map[netip.AddrPort]*PacketConn
+	groups        groups
 	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
 	icmpConns     []*ICMPConn
@@ -114,7 +116,6 @@ type Stack struct {
 	table         *address.Table
 	tableTimer    *time.Timer // goes off at the table's deadline
 	fromLoopback  bool        // the current frame was sent by this stack itself
-	mldReportDue  bool        // an MLD report has been scheduled
 	// routerFound tells whether advertised has been closed.
 	routerFound bool
 }
@@ -159,8 +160,10 @@ func New(cfg Config) (*Stack, error) {
 	}
 	s.self = neighbour.NewPermanent(&s.mac)
 	s.alarms.onTimer = s.alarmTimerFired
+	s.startGroups()
 	s.useAddresses()
 	go s.deal()
+	_ = s.post(s.runGroups) // a link that has failed already needs no reports
 	return s, nil
 }
 
@@ -287,6 +290,9 @@ func (s *Stack) end(err error) {
 	for _, p := range s.peers {
 		p.closeWith(s.fail)
 	}
+	for p := range s.groups.sockets {
+		p.closeWith(s.fail)
+	}
 	for _, c := range s.icmpConns {
 		c.closeWith(s.fail)
 	}
@@ -296,6 +302,9 @@ func (s *Stack) end(err error) {
 	s.endForwarding()
 	if s.tableTimer != nil {
 		s.tableTimer.Stop()
+	}
+	if s.groups.timer != nil {
+		s.groups.timer.Stop()
 	}
 	s.neighbours.end()
 }

@@ -17,18 +17,21 @@ import (
 type PacketConn struct {
 	stack *Stack
 	// local's address is unspecified for all addresses of one family, and invalid for those of
-	// both.
+	// both. That of a socket of ListenMulticastUDP is a group.
 	local  netip.AddrPort
 	remote netip.AddrPort // invalid unless it was dialed
 	flow   *UDPFlow       // of which it is the socket, nil for others
 	in     datagramQueue
 	ttl    atomic.Uint32 // see SetTTL
 	tos    atomic.Uint32
-	read   deadline
-	write  deadline
-	once   sync.Once
-	closed chan struct{}
-	fail   error
+	// see SetMulticastTTL and SetMulticastLoopback
+	groupTTL atomic.Uint32
+	noLoop   atomic.Bool
+	read     deadline
+	write    deadline
+	once     sync.Once
+	closed   chan struct{}
+	fail     error
 }
 
 var (
@@ -155,6 +158,12 @@ func (s *Stack) inputUDP(p *packet) {
 		return
 	}
 	from, to := netip.AddrPortFrom(p.src, h.SrcPort), netip.AddrPortFrom(p.dst, h.DstPort)
+	if to.Addr().IsMulticast() {
+		if !s.deliverToGroup(datagram{from: from, info: p.info(), body: body}, to) {
+			s.stats.foreign.Add(1)
+		}
+		return
+	}
 	var u *PacketConn
 	if p.foreign {
 		if u = s.boundExactly(to, from); u == nil {
@@ -282,7 +291,7 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
 	case len(b) > maxBody(to.Addr())-wire.UDPLen:
 		return errTooLong
 	}
-	src := p.local.Addr()
+	src := p.boundAddr()
 	if info.Local.IsValid() {
 		if src = info.Local.Unmap().WithZone(""); !p.maySendFrom(src, to.Addr()) {
 			return errNotOurs
@@ -297,28 +306,51 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
 	if p.flow != nil {
 		p.flow.touch()
 	}
-	info.TTL = orElse(info.TTL, uint8(p.ttl.Load()))
 	info.TOS = orElse(info.TOS, uint8(p.tos.Load()))
-	return p.stack.sendUDP(netip.AddrPortFrom(src, p.local.Port()), to, info, b)
+	from := netip.AddrPortFrom(src, p.local.Port())
+	if !to.Addr().IsMulticast() {
+		info.TTL = orElse(info.TTL, uint8(p.ttl.Load()))
+		return p.stack.sendUDP(from, to, info, b, false)
+	}
+	info.TTL = orElse(info.TTL, orElse(uint8(p.groupTTL.Load()), defaultGroupTTL))
+	if err := p.stack.sendUDP(from, to, info, b, false); err != nil || p.noLoop.Load() ||
+		!p.stack.hasJoined(to.Addr()) {
+		return err
+	}
+	return p.stack.sendUDP(from, to, info, b, true)
+}
+
+// defaultGroupTTL is the TTL of datagrams to groups (RFC 1112 section 6.1).
+const defaultGroupTTL = 1
+
+// boundAddr returns the address of the stack to which the socket is bound. It is unspecified or
+// invalid if there is none, as for a socket of ListenMulticastUDP.
+func (p *PacketConn) boundAddr() netip.Addr {
+	if a := p.local.Addr(); !a.IsMulticast() {
+		return a
+	}
+	return netip.Addr{}
 }
 
 // maySendFrom tells whether a datagram of the socket may have the source address src: one of the
 // stack or one that it may spoof, of the family of its destination, and the one to which the socket
 // is bound if it is.
 func (p *PacketConn) maySendFrom(src, to netip.Addr) bool {
-	bound := p.local.Addr()
+	bound := p.boundAddr()
 	foreign := bound == src && p.stack.forward.takes(src)
 	return (p.stack.maySendFrom(src) || foreign) && src.Is4() == to.Is4() &&
 		(!bound.IsValid() || bound.IsUnspecified() || bound == src)
 }
 
-func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte) error {
+// sendUDP sends a datagram, or with toSelf hands it to the sockets of this stack that have joined
+// the group that is its destination.
+func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte, toSelf bool) error {
 	length := wire.UDPLen + len(b)
 	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
 	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
 	e := newEnvelope()
 	defer e.free()
-	e.ttl, e.tos = info.TTL, info.TOS
+	e.ttl, e.tos, e.toSelf = info.TTL, info.TOS, toSelf
 	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
 	if n := headerLen(to.Addr()); s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
@@ -363,6 +395,7 @@ func (s *Stack) removeSocket(p *PacketConn) {
 	if s.sockets[p.local] == p {
 		delete(s.sockets, p.local)
 	}
+	s.leaveGroups(p)
 }
 
 // closeWith ends a socket because the stack has ended.
@@ -412,7 +445,7 @@ func (p *PacketConn) SetReadBuffer(bytes int) error {
 // SetWriteBuffer does nothing, as a write of a datagram does not wait.
 func (p *PacketConn) SetWriteBuffer(int) error { return nil }
 
-// SetTTL sets the TTL, or the hop limit of IPv6, of datagrams. 0 is the stack's.
+// SetTTL sets the TTL, or the hop limit of IPv6, of datagrams to hosts. 0 is the stack's.
 func (p *PacketConn) SetTTL(ttl uint8) error { p.ttl.Store(uint32(ttl)); return nil }
 
 // SetTOS sets the TOS, or the traffic class of IPv6, of datagrams.

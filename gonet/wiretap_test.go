@@ -99,6 +99,22 @@ func (w *wireTap) icmp(src, dst netip.Addr, hopLimit uint8, b []byte) {
 	w.ip(wire.IPv6{Src: src, Dst: dst, HopLimit: hopLimit, NextHeader: wire.ProtocolICMPv6}, b)
 }
 
+// mldQuery sends a query of MLDv2, with a router alert, for a group or for all.
+func (w *wireTap) mldQuery(src, dst netip.Addr, code uint16, group netip.Addr,
+	sources ...netip.Addr) {
+	w.t.Helper()
+	b := make([]byte, wire.RouterAlertLen, 100)
+	wire.PutRouterAlert(b, wire.ProtocolICMPv6)
+	b = append(b, wire.ICMPv6MLDQuery, 0, 0, 0, byte(code>>8), byte(code), 0, 0)
+	b = append(append(b, group.AsSlice()...), 0, 0, 0, byte(len(sources)))
+	for _, a := range sources {
+		b = append(b, a.AsSlice()...)
+	}
+	query := b[wire.RouterAlertLen:]
+	wire.SealICMP(query, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(query)))
+	w.ip(wire.IPv6{Src: src, Dst: dst, HopLimit: 1, NextHeader: wire.ProtocolHopByHop}, b)
+}
+
 // neighbor sends a solicitation or an advertisement.
 func (w *wireTap) neighbor(src, dst netip.Addr, kind uint8, n wire.Neighbor) {
 	w.t.Helper()

@@ -32,7 +32,8 @@ const (
 	UnreachablePrecedenceLimit uint8 = 15
 )
 
-// The types of ICMPv6 (RFC 4443, RFC 4861), of which those below 128 are errors, and their codes.
+// The types of ICMPv6 (RFC 4443, RFC 4861, RFC 2710, RFC 3810), of which those below 128 are
+// errors, and their codes.
 const (
 	ICMPv6Unreachable       uint8 = 1
 	ICMPv6PacketTooBig      uint8 = 2
@@ -42,6 +43,7 @@ const (
 	ICMPv6EchoReply         uint8 = 129
 	ICMPv6MLDQuery          uint8 = 130
 	ICMPv6MLDReport         uint8 = 131
+	ICMPv6MLDDone           uint8 = 132
 	ICMPv6RouterSolicit     uint8 = 133
 	ICMPv6RouterAdvert      uint8 = 134
 	ICMPv6NeighborSolicit   uint8 = 135

@@ -114,10 +114,11 @@ func (h *IPv4) Put(b []byte) int {
 
 // The IPv4 options that a host must know.
 const (
-	optionEnd  = 0
-	optionNop  = 1
-	optionLSRR = 131 // loose source route
-	optionSSRR = 137 // strict source route
+	optionEnd    = 0
+	optionNop    = 1
+	optionLSRR   = 131 // loose source route
+	optionSSRR   = 137 // strict source route
+	optionAlert4 = 148 // router alert
 )
 
 // CheckIPv4Options walks the options. It returns an error if a length exceeds them, and whether

@@ -101,6 +101,8 @@ type Chain struct {
 	// Unfragmentable is the length in bytes of the extension headers before the payload or the
 	// Fragment. The IPv6 header is not counted.
 	Unfragmentable int
+	// RouterAlert tells whether a hop-by-hop header has a router alert (RFC 2711).
+	RouterAlert bool
 	// NextAt is the offset in the packet of the Next Header field that names Protocol, for a
 	// Problem about it.
 	NextAt uint32
@@ -128,11 +130,12 @@ const maxExtensions = 8
 // 0). An error is a *Problem, or ErrShort.
 func ParseChain(next Protocol, b []byte) (Chain, error) {
 	at, nextAt := 0, 6-IPv6Len // offsets count from the end of the IPv6 header
+	alert := false
 	for i := 0; ; i++ {
 		switch next {
 		case ProtocolHopByHop, ProtocolDestination, ProtocolRouting, ProtocolFragment:
 		default:
-			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at,
+			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at, RouterAlert: alert,
 				NextAt: uint32(IPv6Len + nextAt)}, nil
 		}
 		if next == ProtocolHopByHop && i > 0 {
@@ -147,7 +150,7 @@ func ParseChain(next Protocol, b []byte) (Chain, error) {
 		if next == ProtocolFragment {
 			f, piece := parseFragment(b[at:])
 			if f.Offset != 0 || f.More {
-				return Chain{f.NextHeader, piece, f, true, at, uint32(IPv6Len + at)}, nil
+				return Chain{f.NextHeader, piece, f, true, at, alert, uint32(IPv6Len + at)}, nil
 			}
 			next, nextAt, at = f.NextHeader, at, at+FragmentLen
 			continue
@@ -160,8 +163,12 @@ func ParseChain(next Protocol, b []byte) (Chain, error) {
 			if b[at+3] != 0 {
 				return Chain{}, problem(ProblemV6Header, at+2)
 			}
-		} else if p := checkIPv6Options(b[at+2:at+n], at+2); p != nil {
-			return Chain{}, p
+		} else {
+			alerts, p := checkIPv6Options(b[at+2:at+n], at+2)
+			if p != nil {
+				return Chain{}, p
+			}
+			alert = alert || alerts && next == ProtocolHopByHop
 		}
 		next, nextAt, at = Protocol(b[at]), at, at+n
 	}
@@ -184,9 +191,9 @@ const (
 	optionRouterAlert = 5
 )
 
-// checkIPv6Options walks the options. An unknown one has the effect that its two high bits ask for
-// (RFC 8200 section 4.2).
-func checkIPv6Options(b []byte, at int) *Problem {
+// checkIPv6Options walks the options, and tells whether there is a router alert. An unknown option
+// has the effect that its two high bits ask for (RFC 8200 section 4.2).
+func checkIPv6Options(b []byte, at int) (alert bool, _ *Problem) {
 	for i := 0; i < len(b); {
 		kind := b[i]
 		if kind == optionPad1 {
@@ -194,14 +201,15 @@ func checkIPv6Options(b []byte, at int) *Problem {
 			continue
 		}
 		if i+1 >= len(b) || i+2+int(b[i+1]) > len(b) {
-			return problem(ProblemV6Header, at+i)
+			return false, problem(ProblemV6Header, at+i)
 		}
 		if kind != optionPadN && kind != optionRouterAlert && kind>>6 != 0 {
 			p := problem(ProblemV6Option, at+i)
 			p.Silent, p.Unicast = kind>>6 == 1, kind>>6 == 3
-			return p
+			return false, p
 		}
+		alert = alert || kind == optionRouterAlert
 		i += 2 + int(b[i+1])
 	}
-	return nil
+	return alert, nil
 }

@@ -1,5 +1,5 @@
-// Package wire parses and writes headers: Ethernet, ARP, IPv4, IPv6, ICMP, MLD, neighbour
-// discovery, UDP and TCP.
+// Package wire parses and writes headers: Ethernet, ARP, IPv4, IPv6, ICMP, IGMP, MLD,
+// neighbour discovery, UDP and TCP.
 //
 // It is pure. ParseX takes the bytes from the header on, and returns the header and a view of what
 // follows it. Put writes a header to the start of a slice, which must be long enough, and returns
@@ -51,6 +51,7 @@ type Protocol uint8
 const (
 	ProtocolHopByHop    Protocol = 0
 	ProtocolICMP        Protocol = 1
+	ProtocolIGMP        Protocol = 2
 	ProtocolTCP         Protocol = 6
 	ProtocolUDP         Protocol = 17
 	ProtocolRouting     Protocol = 43
@@ -66,6 +67,8 @@ func (p Protocol) String() string {
 		return "hop-by-hop"
 	case ProtocolICMP:
 		return "icmp"
+	case ProtocolIGMP:
+		return "igmp"
 	case ProtocolTCP:
 		return "tcp"
 	case ProtocolUDP:
