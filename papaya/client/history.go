@@ -79,7 +79,8 @@ func (s *Session) onSpoken(l line) {
 	}
 	if m.Own {
 		if !waited {
-			r.Look() // we have said it in another client, so we have read up to there
+			r.Look() // we have said it in another client, which tells what it has read
+			r.marked = r.read
 		}
 		return
 	}
@@ -155,13 +156,25 @@ func (s *Session) past(b *batch) {
 		slices.Reverse(page)
 		add = r.addOlder
 	}
+	// What was said in a room before we came is read, and in a conversation what we have answered.
+	var read time.Time
 	for _, m := range page {
 		if m.Own {
 			r.confirmOwn(m)
 		}
-		if add(m) && (asked == after || asked == latest && !r.read.IsZero()) {
+		if !add(m) {
+			continue
+		}
+		if asked == after || asked == latest && !r.read.IsZero() {
 			r.count(m)
 		}
+		if (m.Own || r.Channel) && m.Time.After(read) {
+			read = m.Time
+		}
+	}
+	if asked == latest && r.read.IsZero() {
+		r.read, r.looked = read, !read.IsZero()
+		r.recount()
 	}
 	for _, l := range redactions { // the messages that they name may be in the same page
 		r.redact(l)
@@ -170,26 +183,23 @@ func (s *Session) past(b *batch) {
 		r.Whole = true // nor would the next page have anything older
 	}
 	s.turnPage(r, asked, b.lines)
+	if asked == latest || asked == after {
+		s.tell(Event{Kind: CaughtUp, Room: r})
+	}
 }
 
-// turnPage asks for the next page of history, or notes that there is none.
+// turnPage asks for the next page of missed messages, if the last one was full.
 func (s *Session) turnPage(r *Room, asked asking, lines []irc.Message) {
-	if len(lines) == 0 {
+	if asked != after || len(lines) == 0 || len(lines) < s.limit() {
 		return
 	}
 	l := s.line(lines[len(lines)-1])
 	last := &Message{ID: l.Tags["msgid"], Time: l.time}
-	switch {
-	case asked == after && len(lines) >= s.limit():
-		if r.pages++; r.pages < maxPages {
-			s.after(r, last)
-			return
-		}
-		s.note(r, Wrong, "there are more messages than are shown: the rest is on the server",
-			last.Time)
-	case asked == latest && r.read.IsZero():
-		r.read = last.Time
+	if r.pages++; r.pages < maxPages {
+		s.after(r, last)
+		return
 	}
+	s.note(r, Wrong, "there are more messages than are shown: the rest is on the server", last.Time)
 }
 
 // isSearch says whether a batch is the result of a search. Each server has its own type for them.

@@ -74,6 +74,7 @@ func init() {
 		irc.ERR_UNAVAILRESOURCE:  (*Session).onBadNick,
 		"PRIVMSG":                (*Session).onSpoken,
 		"NOTICE":                 (*Session).onSpoken,
+		"MARKREAD":               (*Session).onMarker,
 		"REDACT":                 (*Session).onRedact,
 		"JOIN":                   (*Session).onJoin,
 		"PART": func(s *Session,
@@ -295,6 +296,7 @@ func (s *Session) onNick(l line) {
 		delete(s.rooms, s.Fold(from))
 		talk.Name = to
 		s.rooms[s.Fold(to)] = talk
+		s.askMarker(talk)
 	}
 }
 

@@ -92,6 +92,8 @@ type Room struct {
 	known  map[string]bool
 	gone   map[string]*Message // notes for messages that the room does not have, by msgid
 	read   time.Time           // the time of the newest message that the user has seen
+	marked time.Time           // the part of it that the server knows
+	looked bool                // the user has seen something since the session began
 	asked  asking
 	from   *Message // the requested page begins after it
 	pages  int
@@ -213,8 +215,9 @@ func (r *Room) recount() {
 
 // Look notes that the user has seen all messages.
 func (r *Room) Look() {
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(r.read) {
-		r.read = r.Messages[n-1].Time
+	r.looked = true
+	if m := r.newest(); m != nil && m.Time.After(r.read) {
+		r.read = m.Time
 	}
 	r.Unread, r.Mentions = 0, 0
 }

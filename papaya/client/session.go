@@ -18,11 +18,15 @@ import (
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
 	"chathistory", "draft/message-redaction", multilineCap,
+	markerCap,
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
 // pageLength is how many messages are requested at once. A server may lower it by CHATHISTORY=n.
 const pageLength = 100
+
+// recent is how far back a new device looks for conversations. A guess.
+const recent = 14 * 24 * time.Hour
 
 // saslPart is the most bytes of one AUTHENTICATE (SASL 3.1).
 const saslPart = 400
@@ -44,11 +48,13 @@ type EventKind int
 
 // The events of a session.
 const (
-	Ready   EventKind = iota // registered; the rooms are being joined
-	Refused                  // the server refuses us, and will do so again
-	Retry                    // this connection is useless, but another may work
-	Spoken                   // somebody has said something
-	Entered                  // we are in a room
+	Ready         EventKind = iota // registered; the rooms are being joined
+	Refused                        // the server refuses us, and will do so again
+	Retry                          // this connection is useless, but another may work
+	Spoken                         // somebody has said something
+	Entered                        // we are in a room
+	ReadElsewhere                  // the user has read a room on another device
+	CaughtUp                       // messages that we have missed have come
 )
 
 // An Event is an EventKind with its room and reason.
@@ -269,6 +275,7 @@ func (s *Session) Open(name string) *Room {
 	if r == nil {
 		r = newRoom(name, s.IsChannel(name))
 		s.rooms[s.Fold(name)] = r
+		s.askMarker(r)
 	}
 	return r
 }
@@ -374,7 +381,7 @@ func (s *Session) authenticate() {
 	s.send("AUTHENTICATE", text)
 }
 
-// enter joins the rooms again, and asks for private messages that were missed.
+// enter joins the rooms again, and asks for what was missed in conversations.
 func (s *Session) enter() {
 	if s.state == ready {
 		return
@@ -383,11 +390,25 @@ func (s *Session) enter() {
 	for _, name := range slices.Sorted(maps.Keys(s.wants)) {
 		s.Join(name, s.wants[name])
 	}
-	if s.hasHistory() && !s.heard.IsZero() {
-		s.send("CHATHISTORY", "TARGETS", stamp(s.heard.Add(-time.Millisecond)),
-			stamp(s.settings.Now().Add(time.Minute)), strconv.Itoa(s.limit()))
+	for _, r := range s.Rooms() {
+		s.askMarker(r)
 	}
+	s.askTargets()
 	s.tell(Event{Kind: Ready})
+}
+
+// askTargets asks who has written to us since the last connection. A device that the account has
+// not used before learns its conversations.
+func (s *Session) askTargets() {
+	from := s.heard.Add(-time.Millisecond)
+	switch {
+	case !s.hasHistory() || s.heard.IsZero() && s.settings.Account == "":
+		return
+	case s.heard.IsZero():
+		from = s.settings.Now().Add(-recent)
+	}
+	s.send("CHATHISTORY", "TARGETS", stamp(from), stamp(s.settings.Now().Add(time.Minute)),
+		strconv.Itoa(s.limit()))
 }
 
 func (s *Session) hasHistory() bool { return s.caps["draft/chathistory"] || s.caps["chathistory"] }

@@ -8,7 +8,8 @@ import (
 )
 
 // Read markers (draft/read-marker of IRCv3) say up to which time a user has read a room, or its
-// conversation with a nick. All sessions of the user share them, and they only move forward.
+// conversation with a nick. All sessions of the user share them, and they only move forward, up to
+// the present: one from the future would hide all messages until then.
 
 // maxRead bounds the rooms and nicks that a user has a marker for. A guess.
 const maxRead = 1000
@@ -47,6 +48,7 @@ func (h *Hall) setMarker(s *session, m *irc.Message) {
 	if !ok {
 		return
 	}
+	ms = min(ms, h.now)
 	u, folded := s.user, irc.Lower(target)
 	switch before, was := u.read[folded]; {
 	case was && ms <= before:

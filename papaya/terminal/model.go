@@ -21,6 +21,10 @@ type (
 	Text string
 	// Size is the size of the screen in characters.
 	Size struct{ Width, Height int }
+	// Focus says whether the terminal has the focus. One that does not say so has it.
+	Focus bool
+	// Tick comes some time after Waits was set.
+	Tick struct{}
 )
 
 // A Model has everything that is on the screen. One goroutine owns it.
@@ -33,8 +37,9 @@ type Model struct {
 	told          string // a line that answers the last input
 	state         string // a line about the connection; empty while it works
 	goTo          string // the room to look at when we have joined it
-	// marks has the first message that was new when the user began to look at a room.
-	marks map[*client.Room]marked
+	// marks has the time after which messages were new when the user began to look at a room.
+	marks   map[*client.Room]time.Time
+	blurred bool // the user looks at another window
 	// bottom is the last message on the screen after scrolling back; nil: the newest.
 	bottom *client.Message
 	cut    int // lines of bottom that are below the screen
@@ -47,10 +52,8 @@ type Model struct {
 	Failed string // why the server refuses us
 	Steady bool   // the session is established: the next loss is followed by a short pause
 	Drop   bool   // the connection is useless
+	Waits  bool   // a Tick is needed, some seconds from now
 }
-
-// marked says where the line above a room's first new message is.
-type marked struct{ after *client.Message }
 
 // maxDrawn bounds the messages whose drawn lines are kept. Above it all are drawn again.
 const maxDrawn = 30_000
@@ -59,7 +62,7 @@ const maxDrawn = 30_000
 func NewModel(session *client.Session, zone *time.Location) *Model {
 	return &Model{
 		session: session, zone: zone, width: 80, height: 24, state: "connecting",
-		drafts: map[*client.Room]string{}, marks: map[*client.Room]marked{},
+		drafts: map[*client.Room]string{}, marks: map[*client.Room]time.Time{},
 		rows: map[*client.Message]drawn{}, opened: map[*client.Message]bool{},
 	}
 }
@@ -82,6 +85,11 @@ func (m *Model) Take(event any) []irc.Message {
 		m.insert(string(e))
 	case Key:
 		m.key(string(e))
+	case Focus:
+		m.blurred = !bool(e)
+		m.see()
+	case Tick:
+		m.session.SendMarkers()
 	}
 	for _, e := range m.session.Events() {
 		m.event(e)
@@ -90,6 +98,7 @@ func (m *Model) Take(event any) []irc.Message {
 		clear(m.rows)
 		clear(m.opened)
 	}
+	m.Waits = m.session.MarkersWait()
 	return m.session.Out()
 }
 
@@ -119,15 +128,47 @@ func (m *Model) event(e client.Event) {
 			m.look(e.Room)
 		}
 	case client.Spoken:
-		if e.Room == m.session.Active() && m.bottom == nil {
-			e.Room.Look()
+		if e.Room == m.session.Active() {
+			m.see()
 		}
+	case client.CaughtUp:
+		if _, marked := m.marks[e.Room]; e.Room == m.session.Active() {
+			if !marked {
+				m.mark(e.Room)
+			}
+			m.see()
+		}
+	case client.ReadElsewhere:
+		if _, marked := m.marks[e.Room]; marked && e.Room.Unread > 0 {
+			m.marks[e.Room] = e.Room.ReadUpTo()
+		} else {
+			delete(m.marks, e.Room)
+		}
+	}
+}
+
+// see notes that the user sees the newest messages of the room on the screen, or that they are new
+// because the user does not.
+func (m *Model) see() {
+	r := m.session.Active()
+	if m.bottom == nil && !m.blurred {
+		r.Look()
+	} else if r.Unread == 1 {
+		m.mark(r)
+	}
+}
+
+// mark has the line "new" drawn above the unread messages of a room.
+func (m *Model) mark(r *client.Room) {
+	if r.Unread > 0 && r.Unread < len(r.Messages) {
+		m.marks[r] = r.ReadUpTo()
 	}
 }
 
 // leave sends QUIT and ends.
 func (m *Model) leave(why string) {
 	if m.session.Online() {
+		m.session.SendMarkers()
 		if why == "" {
 			why = "left"
 		}
@@ -142,26 +183,10 @@ func (m *Model) look(r *client.Room) {
 	m.drafts[old] = m.in.String()
 	m.told, m.bottom, m.cut, m.picked = "", nil, 0, nil
 	delete(m.marks, old)
-	if r.Unread > 0 && r.Unread < len(r.Messages) {
-		m.marks[r] = marked{lastSeen(r)}
-	}
+	m.mark(r)
 	m.session.Look(r)
 	m.in.set(m.drafts[r])
 	delete(m.drafts, r)
-}
-
-// lastSeen returns the message before the first unread one, or nil.
-func lastSeen(r *client.Room) *client.Message {
-	left := r.Unread
-	for i, x := range slices.Backward(r.Messages) {
-		if x.Told && !x.Own {
-			left--
-		}
-		if left == 0 && i > 0 {
-			return r.Messages[i-1]
-		}
-	}
-	return nil
 }
 
 func (m *Model) key(key string) {
@@ -217,7 +242,7 @@ func (m *Model) page(key string) int {
 
 func (m *Model) newest() {
 	m.bottom, m.cut, m.picked = nil, 0, nil
-	m.session.Active().Look()
+	m.see()
 }
 
 // enter runs the typed line. If that fails, the line stays.

@@ -51,17 +51,26 @@ func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io
 	return err
 }
 
+// tickWait is the time until the server is told what was read. A guess: other devices of the
+// account should hear of it soon, but not of each message of a busy room.
+const tickWait = 2 * time.Second
+
 // program connects the model with bubbletea and the connection.
 type program struct {
 	model *Model
 	conn  *client.Conn
+	ticks bool // a Tick will come
 }
 
 func (p *program) Init() tea.Cmd { return nil }
 
 // Update passes an event to the model and its lines to the connection.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	for _, line := range p.model.Take(event(msg)) {
+	e := event(msg)
+	if _, tick := e.(Tick); tick {
+		p.ticks = false
+	}
+	for _, line := range p.model.Take(e) {
 		p.conn.Send(line)
 	}
 	if p.model.Steady {
@@ -75,6 +84,10 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if p.model.Quit {
 		return p, tea.Quit
 	}
+	if p.model.Waits && !p.ticks {
+		p.ticks = true
+		return p, tea.Tick(tickWait, func(time.Time) tea.Msg { return Tick{} })
+	}
 	return p, nil
 }
 
@@ -83,6 +96,10 @@ func event(msg tea.Msg) any {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return Size{msg.Width, msg.Height}
+	case tea.FocusMsg:
+		return Focus(true)
+	case tea.BlurMsg:
+		return Focus(false)
 	case tea.PasteMsg:
 		return Text(msg.Content)
 	case tea.KeyPressMsg:
@@ -98,7 +115,7 @@ func event(msg tea.Msg) any {
 func (p *program) View() tea.View {
 	text, x, y := p.model.View()
 	v := tea.NewView(text)
-	v.AltScreen = true
+	v.AltScreen, v.ReportFocus = true, true
 	v.Cursor = tea.NewCursor(x, y)
 	v.WindowTitle = "papaya: " + p.model.name(p.model.session.Active())
 	return v

@@ -230,15 +230,14 @@ func (m *Model) drawAll(l layout) []row {
 		out = append(out, row{faint.Render("this is where " + m.name(r) + " begins"), nil})
 	}
 	var day time.Time
-	mark, marked := m.marks[r]
-	due := marked && mark.after == nil
+	mark, due := m.marks[r]
 	for _, x := range r.Messages {
 		if t := x.Time.In(m.zone); !sameDay(t, day) {
 			day = t
 			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)),
 				x})
 		}
-		if due {
+		if due && x.Spoken() && !x.Own && x.Time.After(mark) {
 			due = false
 			out = append(out, row{mention.Render(rule("new", l.width)), x})
 		}
@@ -248,7 +247,6 @@ func (m *Model) drawAll(l layout) []row {
 			}
 			out = append(out, row{line, x})
 		}
-		due = due || marked && mark.after == x
 	}
 	return out
 }
@@ -399,7 +397,7 @@ func (m *Model) scrollTo(rows []row, l layout, end int) {
 	end = max(end, min(l.height, len(rows)))
 	if end >= len(rows) {
 		m.bottom, m.cut = nil, 0
-		m.session.Active().Look()
+		m.see()
 		return
 	}
 	m.bottom, m.cut = rows[end-1].of, 0

@@ -22,6 +22,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	bob.signInTo(p, "bob")
 	deletion(t, p, ann, bob)
 	severalLines(t, ann, bob)
+	twoDevices(t, p, ann, bob)
 }
 
 const secretOf = "the kettle is on"
@@ -90,6 +91,7 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 		t.Error("the text of a deleted message is still in the page")
 	}
 	bob.write("mine")
+	bob.sees("mine")
 	bob.Until("it is echoed", `!document.querySelector(".pending")`)
 	bob.write("/delete by command")
 	bob.has("it is gone", `texts.includes("Message deleted by bob: by command")`)
@@ -143,4 +145,61 @@ func severalLines(t *testing.T, ann, bob *person) {
 	ann.write("/delete")
 	ann.has("the message is deleted as one", `!texts.some((x) => x.endsWith("End."))`)
 	bob.has("for others, too", `!texts.some((x) => x.endsWith("End."))`)
+}
+
+// belowNew is an expression: the text of the message below the line "New", or nothing.
+const belowNew = `(document.querySelector("#messages .new + .line .text")?.textContent ?? "")`
+
+// badge is an expression: what the list of rooms says of a room.
+func badge(room string) string {
+	return fmt.Sprintf(`(document.querySelector("[data-key='%s'] .badge")?.textContent ?? "")`, room)
+}
+
+// focus gives a page the focus, or takes it away, as far as the page sees.
+func (p *person) focus(has bool) {
+	p.t.Helper()
+	name := map[bool]string{true: "focus", false: "blur"}[has]
+	browser.Eval[any](p.Page, fmt.Sprintf(
+		`(() => { document.hasFocus = () => %v; dispatchEvent(new Event(%q)) })()`, has, name))
+}
+
+// twoDevices: what is read on one device is read on the other; the counts and the line "New" agree.
+func twoDevices(t *testing.T, p *papaya, ann, bob *person) {
+	phone := newPerson(t, 390, 800)
+	phone.signInTo(p, "ann")
+	phone.focus(false)
+	ann.focus(false)
+	for i := range 3 {
+		bob.write(fmt.Sprintf("ann: news %d", i))
+		bob.sees(fmt.Sprintf("ann: news %d", i))
+	}
+	for _, who := range []*person{ann, phone} {
+		who.Until("three are new, from the first on",
+			badge("#tea")+` === "3" && document.title.startsWith("(3)") && `+belowNew+
+				` === "ann: news 0"`)
+	}
+	phone.Picture("new-phone")
+	ann.focus(true)
+	ann.Until("ann has read them", badge("#tea")+` === ""`)
+	ann.Picture("new")
+	phone.Until("so has her phone", badge("#tea")+` === "" && `+belowNew+
+		` === "" && document.title.startsWith("#tea")`)
+	bob.write("ann: news 3")
+	phone.Until("the next is new there, until it is read on the other",
+		badge("#tea")+` === "" && `+belowNew+` === "" && document.querySelector("#messages").textContent.includes("ann: news 3")`)
+	ann.focus(false)
+	bob.write("/msg ann psst")
+	for _, who := range []*person{ann, phone} {
+		who.Until("a private message is new", badge("bob")+` === "1"`)
+	}
+	ann.focus(true)
+	ann.Do(chromedp.Click(chromedp.CSS("[data-key='bob'] .room")))
+	phone.Until("it is read on the other", badge("bob")+` === ""`)
+	ann.Do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
+	bob.write("/msg ann and more")
+	ann.Until("there is more", badge("bob")+` === "1"`)
+	later := newPerson(t, 390, 800)
+	later.signInTo(p, "ann")
+	later.Until("a device that comes later knows it, and nothing of #tea is new", badge("bob")+
+		` === "1" && `+badge("#tea")+` === "" && `+belowNew+` === ""`)
 }

@@ -7,6 +7,7 @@ import { composer } from "./composer.js";
 import { deletion } from "./delete.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
+import { markersWait, sendMarkers } from "./marker.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
 import { $, View } from "./view.js";
@@ -15,9 +16,19 @@ let session = null;
 let connection = null;
 const view = new View((room) => {
   if (room.unread || room.mentions) view.draw();
-  room.look(0);
+  room.look();
   remember();
+  if (markersWait(session)) markers ??= setTimeout(mark, 1000);
 });
+
+let markers = null;
+
+/** mark tells the other devices of the account what was read. */
+function mark() {
+  clearTimeout(markers);
+  markers = null;
+  if (session) sendMarkers(session);
+}
 
 const heard = account(() => session);
 
@@ -47,7 +58,10 @@ function keep() {
     since: session.since,
   });
 }
-globalThis.addEventListener("pagehide", keep);
+globalThis.addEventListener("pagehide", () => {
+  mark();
+  keep();
+});
 
 function state(text) {
   $("state").textContent = text;
@@ -73,13 +87,14 @@ function leave() {
   document.title = "Papaya";
 }
 
-const notified = new WeakMap(); // message -> its notification
+const notified = new WeakMap(); // room -> its notification, and the message
 
 /** silence takes a deleted message back from where it was announced. */
 function silence(room, m) {
   for (const line of [...$("spoken").children])
     if (line.message === m) line.remove();
-  notified.get(m)?.close();
+  const last = notified.get(room);
+  if (last?.message === m) last.notice.close();
 }
 
 function announce(room, m) {
@@ -103,7 +118,7 @@ function announce(room, m) {
       `${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ""}`,
       { body: clean(m.text), tag: room.name, icon: "icon.svg" },
     );
-    notified.set(m, n);
+    notified.set(room, { notice: n, message: m });
     n.onclick = () => {
       globalThis.focus();
       session?.look(room);
@@ -118,6 +133,11 @@ function start(given) {
     changed: () => view.draw(),
     message: announce,
     deleted: silence,
+    readElsewhere: (room) => {
+      view.readElsewhere(room);
+      if (room.unread === 0) notified.get(room)?.notice.close();
+    },
+    caughtUp: (room) => view.caughtUp(room),
     served: heard,
     joined: (room) => {
       if (

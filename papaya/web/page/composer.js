@@ -159,7 +159,7 @@ export function composer(current, view, signedOut) {
   $("shade").addEventListener("click", shut);
 
   const go = (room) => {
-    current().look(room, false);
+    current().look(room);
     shut();
     if (matchMedia("(hover: hover)").matches) box.focus();
   };

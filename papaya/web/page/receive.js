@@ -1,6 +1,7 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
 import { nickOf } from "./irc.js";
+import { askMarker, marker } from "./marker.js";
 import { assemble, multiline } from "./multiline.js";
 import { redact, redacted } from "./redact.js";
 import { maxBatch, maxPages } from "./room.js";
@@ -83,6 +84,7 @@ export const handlers = {
   PRIVMSG: spoken,
   NOTICE: spoken,
   REDACT: redacted,
+  MARKREAD: marker,
 
   JOIN(s, { source, params, time }) {
     const nick = nickOf(source);
@@ -142,6 +144,7 @@ export const handlers = {
       s.rooms.delete(s.fold(from));
       talk.name = to;
       s.rooms.set(s.fold(to), talk);
+      askMarker(s, talk);
     }
   },
   TOPIC(s, { source, params, time }) {
@@ -404,7 +407,10 @@ function spoken(s, line) {
   if (!room.add(m)) return;
   if (!room.asked) room.trim();
   if (m.own) {
-    if (!waited) room.look(0);
+    if (!waited) {
+      room.look(); // we have said it on another device, which tells what it has read
+      room.marked = room.read;
+    }
     return;
   }
   room.count(m);
@@ -443,10 +449,13 @@ function past(s, batch) {
     )
     .filter(Boolean);
   const known = room.read > 0 || asked === "after";
+  // What was said in a room before we came is read, and in a conversation what we have answered.
+  let before = 0;
   const older = asked === "before"; // from the last on: each is put before others of the same time
   for (const m of older ? [...page].reverse() : page) {
     if (m.own) room.settle(m);
     if (!room.add(m, older)) continue;
+    if (m.own || room.isChannel) before = Math.max(before, m.time);
     if (!older && known) room.count(m);
   }
   // the messages that they name may be in the same page
@@ -466,8 +475,12 @@ function past(s, batch) {
         last.time,
       );
   }
-  if (asked === "latest" && !known)
-    room.read = Math.max(room.read, last?.time ?? 0);
+  if (asked === "latest" && !known) {
+    room.read = before;
+    room.looked = before > 0;
+    room.recount();
+  }
+  if (!older) s.hooks.caughtUp?.(room);
 }
 
 function found(s, batch) {

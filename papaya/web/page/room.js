@@ -33,6 +33,8 @@ export class Room {
     this.unread = 0;
     this.mentions = 0;
     this.read = 0; // the time of the newest message that the user has seen
+    this.marked = 0; // the part of it that the server knows
+    this.looked = false; // the user has seen something since the session began
     this.whole = false; // there are no older messages
     this.asked = ""; // the history that was requested: '', 'latest', 'after' or 'before'
     this.stale = false; // the connection was lost since the last message
@@ -120,8 +122,10 @@ export class Room {
     }
   }
 
-  look(time) {
-    this.read = Math.max(this.read, time, this.messages.at(-1)?.time ?? 0);
+  /** look notes that the user has seen all messages. */
+  look() {
+    this.looked = true;
+    this.read = Math.max(this.read, this.newest()?.time ?? 0);
     this.unread = 0;
     this.mentions = 0;
   }

@@ -3,6 +3,7 @@
 // missed during one are requested on the next.
 
 import { bytes, fold, format, pieces, plain64 } from "./irc.js";
+import { askMarker } from "./marker.js";
 import {
   compose,
   joined,
@@ -26,6 +27,7 @@ const wanted = [
   "chathistory",
   "draft/message-redaction",
   multiline,
+  "draft/read-marker",
   "away-notify",
   "multi-prefix",
   "cap-notify",
@@ -44,6 +46,9 @@ const pageLength = 100;
 
 /** longest is how many characters of a text are looked at; more are too long for any server. */
 const longest = 1 << 17;
+
+/** recent is how many days back a new device looks for conversations. A guess. */
+const recent = 14;
 
 export class Session {
   /**
@@ -173,6 +178,7 @@ export class Session {
       room = new Room(name, this.isChannel(name));
       room.read = this.settings.read?.[name] ?? 0;
       this.rooms.set(this.fold(name), room);
+      askMarker(this, room);
     }
     return room;
   }
@@ -186,10 +192,9 @@ export class Session {
     this.hooks.changed();
   }
 
-  /** look makes a room the one that is seen. */
-  look(room, seen = true) {
+  /** look makes a room the one that is seen. The view says what is read of it. */
+  look(room) {
     this.active = room;
-    if (seen) room.look(0);
     this.hooks.changed();
   }
 
@@ -238,11 +243,15 @@ export class Session {
     this.registered = true;
     const names = [...this.wants].filter(([name]) => this.isChannel(name));
     for (const [name, key] of names) this.join(name, key);
-    if (this.history() && this.heard > 0) {
+    for (const room of this.rooms.values()) askMarker(this, room);
+    // a device that the account has not used before learns its conversations
+    const from =
+      this.heard > 0 ? this.heard - 1 : this.now() - recent * 86_400_000;
+    if (this.history() && (this.heard > 0 || this.settings.account)) {
       this.send(
         "CHATHISTORY",
         "TARGETS",
-        stamp(this.heard - 1),
+        stamp(from),
         stamp(this.now() + 60_000),
         String(this.limit()),
       );

@@ -1,6 +1,7 @@
 // The messages of a room as nodes of the page. Each message has one node as long as it is shown. A
 // change moves only nodes that are out of place, so a room may have thousands.
 
+import { spoken } from "./redact.js";
 import { clean, nodes } from "./text.js";
 
 const foldFrom = 14; // lines: a message with more is folded
@@ -35,7 +36,7 @@ export function draw(list, messages, { unreadFrom, quiet, mayDelete }) {
     const newDay = !before || dayOf(before.time) !== dayOf(m.time);
     if (newDay)
       want.push(line(list, `day ${dayOf(m.time)}`, "day", day.format(m.time)));
-    const fresh = !marked && m.told && !m.own && m.time > unreadFrom;
+    const fresh = !marked && spoken(m) && !m.own && m.time > unreadFrom;
     if (fresh) {
       marked = true;
       want.push(line(list, "new", "new", "New"));

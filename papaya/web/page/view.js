@@ -16,6 +16,7 @@ export class View {
     this.session = null;
     this.room = null;
     this.from = 0; // messages of this room after this time are new
+    this.missed = false; // it has unread messages that the user does not see
     this.quiet = false;
     this.atEnd = true;
     this.due = null;
@@ -46,6 +47,9 @@ export class View {
     const { active: room } = session;
     const changed = room !== this.room;
     if (changed) this.enter(room);
+    const missed = !this.seen && room.unread > 0;
+    if (missed && !this.missed) this.from = room.read;
+    this.missed = missed;
     const scroll = $("scroll");
     const height = scroll.scrollHeight;
     const top = scroll.scrollTop;
@@ -72,12 +76,24 @@ export class View {
 
   enter(room) {
     this.room = room;
-    this.from = room.unread > 0 ? room.read : 0;
+    this.missed = room.unread > 0;
+    this.from = this.missed ? room.read : 0;
     this.atEnd = true;
     $("messages").replaceChildren();
     $("compose").value = room.draft ?? "";
     $("compose").dispatchEvent(new Event("input"));
     $("told").textContent = "";
+  }
+
+  /** caughtUp marks where the messages begin that were missed in the room on the page. */
+  caughtUp(room) {
+    if (room === this.room && this.from === 0 && room.unread > 0)
+      this.from = room.read;
+  }
+
+  /** readElsewhere moves the line "new" to what is still unread, or removes it. */
+  readElsewhere(room) {
+    if (room === this.room) this.from = room.unread > 0 ? room.read : 0;
   }
 
   head(session, room) {
