@@ -22,6 +22,10 @@ BENCH     ?= .
 ROUNDS    ?= 6
 PREFIX    ?= /usr/local
 
+# With -trimpath, a new clone finds the builds of others in go's cache: without, the key of a build
+# includes the folder. cmd/prove has the same line.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
+
 # The program that runs the tests. FRESH=1 makes it run remembered tests, too.
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)

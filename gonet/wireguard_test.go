@@ -16,7 +16,7 @@ func TestWireGuardModule(t *testing.T) {
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = "wireguard"
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath")
 		return cmd.CombinedOutput()
 	}
 	if out, err := run("mod", "download"); err != nil {

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -50,12 +53,26 @@ func root() *cobra.Command {
 		`prove runs the project's tests by rings: make test, whole, race and sanitize call it.`,
 		runCommand(&o), buildCommand(&o), flakesCommand(&o), ringsCommand(&o), timesCommand(&o))
 	r.PersistentFlags().StringVar(&o.Root, "root", ".", "the checkout")
-	r.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
+	r.PersistentPreRunE = func(cmd *cobra.Command, _ []string) (err error) {
 		o.Out = os.Stdout
 		o.Root, err = filepath.Abs(o.Root)
-		return err
+		return errors.Join(err, shareBuilds(cmd.Context()))
 	}
 	return r
+}
+
+// shareBuilds makes go build with -trimpath here and in the tests, as the Makefile does. Otherwise
+// the key of a build includes the folder, and each new checkout compiles all of our packages again.
+func shareBuilds(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOFLAGS").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOFLAGS: %w", err)
+	}
+	flags := strings.Fields(string(out))
+	if !slices.Contains(flags, "-trimpath") {
+		flags = append(flags, "-trimpath")
+	}
+	return os.Setenv("GOFLAGS", strings.Join(flags, " "))
 }
 
 // runFlags are those of all commands that run tests.
