@@ -93,12 +93,12 @@ type numbers struct {
 }
 
 func newNumbers(values []float64) *numbers {
-	w := &walsh{}
+	w := newWalsh(len(values))
 	return &numbers{values, values, w, w}
 }
 
 func newBounds(low, high []float64) *numbers {
-	return &numbers{low, high, &walsh{}, &walsh{}}
+	return &numbers{low, high, newWalsh(len(low)), newWalsh(len(high))}
 }
 
 func (e *numbers) rounds() int { return e.lows.n }

@@ -36,8 +36,16 @@ type walsh struct {
 	nothing  bool      // one of the averages is no number: the values say nothing
 }
 
+// newWalsh makes one with room for so many values.
+func newWalsh(most int) *walsh {
+	room := make([]float64, 0, 2*most+most*(most+1)/2)
+	return &walsh{values: room[0:0:most], added: room[most : most : 2*most],
+		averages: room[2*most : 2*most]}
+}
+
 // add takes in a value. Its averages with all others rise as the others do, so that they need only
-// be merged, from the end, with those that are there.
+// be merged, from the end, with those that are there: each goes behind those that are not larger,
+// and the larger ones move as one block.
 func (w *walsh) add(v float64) {
 	w.n++
 	place, _ := slices.BinarySearch(w.values, v)
@@ -48,16 +56,16 @@ func (w *walsh) add(v float64) {
 		w.nothing = w.nothing || math.IsNaN(m)
 		w.added = append(w.added, m)
 	}
-	old, fresh := len(w.averages)-1, w.n-1
+	rest := w.averages // those that have not moved
 	w.averages = append(w.averages, w.added...)
-	for at := len(w.averages) - 1; fresh >= 0; at-- {
-		if old >= 0 && w.averages[old] > w.added[fresh] {
-			w.averages[at] = w.averages[old]
-			old--
-		} else {
-			w.averages[at] = w.added[fresh]
-			fresh--
+	for i, m := range slices.Backward(w.added) {
+		larger := len(rest)
+		for larger > 0 && rest[larger-1] > m {
+			larger--
 		}
+		copy(w.averages[larger+i+1:], rest[larger:])
+		w.averages[larger+i] = m
+		rest = rest[:larger]
 	}
 }
 

@@ -75,8 +75,8 @@ type contest struct {
 
 func newContest(samples [][]float64, smallest []float64) *contest {
 	c := &contest{samples: samples, smallest: smallest}
-	for range samples {
-		c.centres = append(c.centres, &walsh{})
+	for _, s := range samples {
+		c.centres = append(c.centres, newWalsh(len(s)))
 	}
 	return c
 }

@@ -48,7 +48,8 @@ func sweep(values ...float64) *manifest.Experiment {
 
 // cells measures every model, the baseline twice, at every point in every round.
 func (x experimenter) cells(of truth) []record.Cell {
-	var out []record.Cell
+	models := append([]string{x.experiment.Baseline}, x.experiment.Models...)
+	out := make([]record.Cell, 0, x.rounds*len(x.experiment.Points)*len(models))
 	if x.condition == "" {
 		x.condition = manifest.Own
 	}
@@ -57,7 +58,7 @@ func (x experimenter) cells(of truth) []record.Cell {
 	}
 	for round := 1; round <= x.rounds; round++ {
 		for _, p := range x.experiment.Points {
-			for _, m := range append([]string{x.experiment.Baseline}, x.experiment.Models...) {
+			for _, m := range models {
 				twin := len(out) > 0 && m == x.experiment.Baseline && out[len(out)-1].Model == m &&
 					out[len(out)-1].Round == round
 				v := of(m, p, round)
@@ -123,7 +124,7 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 			part.Latency.Record(micro(v))
 		}
 	}
-	samples := []sample.Sample{{Mark: sample.MarkOpen}}
+	samples := append(make([]sample.Sample, 0, 2), sample.Sample{Mark: sample.MarkOpen})
 	switch m {
 	case manifest.Throughput:
 		c.Result.Window = time.Duration(requests / v * float64(second))
