@@ -180,7 +180,7 @@ func wrongWords(ctx context.Context, built *toolchain.Built, patience float64) e
 	cmd.Dir, cmd.Env, cmd.Stderr = built.Model.Dir, built.Env, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = limit // a net for what a busy machine reads late
 	err = cmd.Run()
 	switch exited := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:

@@ -151,6 +151,10 @@ func (b *Built) run(ctx context.Context, commands [][]string) error {
 	return nil
 }
 
+// outputDelay bounds how long the output of a command is read when a process that outlives it holds
+// it open. It is a net: a build whose output is read late, on a busy machine, has not failed.
+const outputDelay = time.Minute
+
 // command runs one command of the build in a process group of its own: when ctx ends, all of the
 // group's processes are killed.
 func (b *Built) command(ctx context.Context, args []string, output io.Writer) error {
@@ -163,7 +167,7 @@ func (b *Built) command(ctx context.Context, args []string, output io.Writer) er
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = outputDelay
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
