@@ -8,10 +8,13 @@ import (
 	"math/rand"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"interleave/internal/freeport"
 )
 
 // TestEcho holds conversations that a TCP server must handle.
@@ -292,8 +295,10 @@ func TestOutOfDescriptors(t *testing.T) {
 // while the kernel still destroys the first one's ring.
 func TestKilled(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		// The kernel gives no client this port meanwhile.
+		port := strconv.Itoa(freeport.For(t))
 		for range 10 {
-			s := serve(t, path, m.env)
+			s := serve(t, path, m.env, port)
 			for range 20 {
 				c := s.dial()
 				defer c.Close()
