@@ -160,6 +160,13 @@ func TestUnitsOfATable(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", c.span, got, c.want)
 		}
 	}
+	threads := Part{Unit: "threads", Estimate: Span{6, 6, 6.48}, Accept: Range{1.05, inf}}
+	got = figure(threads.Estimate, threads.Unit) + "; " + region(threads.Accept, threads.Unit) +
+		"; " + region(Range{480, 750}, "pingers") + "; " + region(Range{0, 95.2}, "threads")
+	if want := "6.00 (6.00–6.48) threads; above 1.05 threads; 480 to 750 pingers; below 95.2 " +
+		"threads"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got := publishedCell(Part{Unit: "ratio", Published: Range{4, 8.5}}); got != "4.00 to 8.50" {
 		t.Errorf("got %s", got)
 	}

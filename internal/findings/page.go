@@ -241,7 +241,15 @@ func written3(v float64, unit string) string {
 	if scales(unit) {
 		return plain(quantity.Short(v, unit))
 	}
-	return plain(quantity.Significant(v, 3))
+	return plain(quantity.Significant(v, 3)) + after(unit)
+}
+
+// after is a unit as it follows a number. A ratio has none.
+func after(unit string) string {
+	if unit == "" || unit == "ratio" || unit == "slope" {
+		return ""
+	}
+	return " " + cell(unit)
 }
 
 // scales tells the units that take a prefix.
@@ -264,18 +272,25 @@ func figure(s Span, unit string) string {
 	case scales(unit):
 		return plain(quantity.Short(s.Estimate, unit))
 	case math.IsInf(s.Lower, -1) || math.IsInf(s.Upper, 1):
-		return strconv.FormatFloat(s.Estimate, 'f', stats.Decimals(s.Estimate, 0, 0), 64)
+		return strconv.FormatFloat(s.Estimate, 'f', stats.Decimals(s.Estimate, 0, 0), 64) +
+			after(unit)
 	}
 	write := func(v float64) string { // as the sentence does
 		return strconv.FormatFloat(v, 'f', stats.Decimals(s.Estimate, s.Lower, s.Upper), 64)
 	}
-	return write(s.Estimate) + " (" + write(s.Lower) + "–" + write(s.Upper) + ")"
+	return write(s.Estimate) + " (" + write(s.Lower) + "–" + write(s.Upper) + ")" + after(unit)
 }
 
 // region is what reproduces a claim: "below 0.952", "3.10 to 4.85".
 func region(accept Range, unit string) string {
 	low, high := written3(accept[0], unit), written3(accept[1], unit)
 	openLow, openHigh := accept[0] <= 0, math.IsInf(accept[1], 1)
+	if end := after(unit); end != "" && !scales(unit) {
+		low = strings.TrimSuffix(low, end) // the unit once
+		if openHigh {
+			low += end
+		}
+	}
 	switch {
 	case openLow && openHigh:
 		return quantity.Missing

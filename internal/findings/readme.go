@@ -79,10 +79,10 @@ func (w *writer) everyClaim() {
 	w.line("## Every claim")
 	w.line("")
 	w.prose("", "The figure *here* is that of the comparison that decides, with its 95 %% "+
-		"interval, on own or on shared cores. Where it has no unit it is a ratio: of the model "+
-		"that the claim is about to the one that it is compared with. *Published* is a figure of "+
-		"the source's own. The region that reproduces a claim, *reproduced if*, is ours: it "+
-		"stood in the experiment before the run.")
+		"interval, on own or on shared cores. Where it has no unit it is a ratio, of the model "+
+		"that the claim is about to the one that it is compared with, or a power. *Published* is "+
+		"a figure of the source's own. The region that reproduces a claim, *reproduced if*, is "+
+		"ours: it stood in the experiment before the run.")
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
