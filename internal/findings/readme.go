@@ -239,7 +239,11 @@ func where(c Choice) string {
 	if c.Experiment == "" {
 		return "blank lines and comments left out"
 	}
-	return cell(fmt.Sprintf("%s, %s, %s cores", c.Experiment, c.Point, c.Condition))
+	point := c.Point
+	if strings.HasPrefix(point, "cold ") {
+		point += ", the first responses of a fresh server"
+	}
+	return cell(fmt.Sprintf("%s, %s, %s cores", c.Experiment, point, c.Condition))
 }
 
 // times is a model's place: 1 for the best, else its ratio with the interval.
