@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
@@ -144,6 +145,113 @@ func TestAttackSynFlood(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAttackSlowSynFlood sends 100 SYNs a second that are never acknowledged, for a minute: none of
+// the good clients, who send no timestamps, gets a cookie, which would cost it its window scale.
+func TestAttackSlowSynFlood(t *testing.T) {
+	const rate, seconds = 100, 60
+	synctest.Test(t, func(t *testing.T) {
+		a, b := link.Pair(link.L3())
+		without := func(c *Config) { c.TCP.NoTimestamps, c.NoAutoconf = true, true }
+		client := host6(t, a, "1", without)
+		victim := host6(t, b, "2", without, func(c *Config) { c.Gateways = []netip.Addr{addrC} })
+		l := serveEcho(t, victim, ":7")
+		o := newAttacker(t, a, victim)
+		for i := range rate * seconds {
+			src := netip.AddrFrom4([4]byte{10, 0, byte(1 + i>>8), byte(i)})
+			o.tcp(at(src, 1000+i), at(addrV, 7), wire.TCP{Seq: uint32(i), Flags: wire.SYN,
+				Window: 1000, Options: wire.TCPOptions{MSS: 1460}})
+			time.Sleep(time.Second / rate)
+			if i%(5*rate) == 0 {
+				c, err := client.Dial("tcp", "10.0.0.2:7")
+				if err != nil {
+					t.Fatalf("after %d SYNs: %v", i, err)
+				}
+				expectEcho(t, c, 100_000)
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		n := victim.Stats()
+		if n.Cookies != 0 || n.DroppedHalfOpen < rate*(seconds-10)/2 || n.DroppedBacklog != 0 {
+			t.Errorf("%+v", n)
+		}
+		if n := l.unaccepted.Load(); n > defaultBacklog {
+			t.Errorf("%d connections are not accepted", n)
+		}
+	})
+}
+
+// TestHalfOpenConnectionsAreEvicted fills a backlog with half-open connections: young ones stay,
+// and then a SYN gets a cookie, and old ones make room.
+func TestHalfOpenConnectionsAreEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newLoneAttacker(t, func(c *Config) { c.Backlog = 4 })
+		o.claims(addrO)
+		l, err := o.victim.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		syn := func(port int) (ack uint32) {
+			t.Helper()
+			o.segments()
+			o.tcp(at(addrO, port), at(addrV, 80), wire.TCP{Seq: 5, Flags: wire.SYN, Window: 1000})
+			for _, s := range o.segments() {
+				if int(s.DstPort) == port {
+					return s.Seq + 1
+				}
+			}
+			t.Fatalf("no answer to port %d", port)
+			return 0
+		}
+		expect := func(when string, cookies, evicted uint64) {
+			t.Helper()
+			if n := o.victim.Stats(); n.Cookies != cookies || n.DroppedHalfOpen != evicted {
+				t.Errorf("%s: %d cookies, %d evicted, want %d and %d", when, n.Cookies,
+					n.DroppedHalfOpen, cookies, evicted)
+			}
+		}
+		first, second := syn(1001), syn(1002)
+		syn(1003)
+		syn(1004)
+		expect("full", 0, 0)
+		syn(1005)
+		expect("beyond", 1, 0)
+		time.Sleep(halfOpenTime - time.Second/2)
+		o.tcp(at(addrO, 1001), at(addrV, 80), wire.TCP{Seq: 6, Ack: first, Flags: wire.ACK,
+			Window: 1000})
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		syn(1006) // has the place of the one that was accepted
+		syn(1007)
+		expect("in time", 2, 0)
+		time.Sleep(time.Second)
+		syn(1008) // evicts 1002 to 1004, and not 1006
+		expect("old", 2, 3)
+		if n := l.unaccepted.Load(); n != 2 || c.(*Conn).State() != tcp.Established {
+			t.Errorf("%d are not accepted; the accepted one is %v", n, c.(*Conn).State())
+		}
+		o.segments()
+		o.tcp(at(addrO, 1002), at(addrV, 80), wire.TCP{Seq: 6, Ack: second, Flags: wire.ACK,
+			Window: 1000})
+		if got := o.segments(); len(got) != 1 || got[0].Flags != wire.RST {
+			t.Errorf("an evicted client is answered by %+v", got)
+		}
+		time.Sleep(time.Minute)
+		sent := 0
+		for _, s := range o.segments() {
+			if s.DstPort == 1003 {
+				sent++
+			}
+		}
+		if sent != 0 {
+			t.Errorf("%d segments to an evicted client", sent)
+		}
+	})
 }
 
 // expectNewNeighbour has the victim ping a neighbour that is not in its cache, the nth address of

@@ -126,7 +126,7 @@ func (s *Stack) freeFlow(f flow) bool {
 	yes := c.machine.Yields(s.now)
 	c.mu.Unlock()
 	if yes {
-		s.endTimeWait(c)
+		s.forget(c)
 	}
 	return yes
 }

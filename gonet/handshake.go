@@ -26,7 +26,7 @@ func (s *Stack) inputTCP(p *packet) {
 		again := c.machine.Reusable(&h)
 		c.mu.Unlock()
 		if again {
-			s.endTimeWait(c)
+			s.forget(c)
 			c = nil
 		}
 	}
@@ -65,9 +65,9 @@ func (s *Stack) queueUpdate(c *Conn) {
 	}
 }
 
-// endTimeWait ends a connection in TIME-WAIT early, because its flow or its memory is needed.
-// Dealer only.
-func (s *Stack) endTimeWait(c *Conn) {
+// forget removes a connection without a word to its peer: one in TIME-WAIT whose flow or memory is
+// needed, or a half-open one. Dealer only.
+func (s *Stack) forget(c *Conn) {
 	c.mu.Lock()
 	c.removed = true
 	s.alarms.remove(c)
@@ -86,7 +86,10 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	if err != nil {
 		return true // no route to the peer
 	}
-	if int(l.unaccepted.Load()) >= cap(l.ready) {
+	if l.isFull() {
+		s.evictHalfOpen(l)
+	}
+	if l.isFull() {
 		s.sendCookie(l, c, h)
 		return true
 	}

@@ -20,6 +20,7 @@ type Listener struct {
 	fail   error
 	// cookiesUntil is the end of the time in which cookies are accepted. Dealer only.
 	cookiesUntil tcp.Time
+	evictedAt    tcp.Time // see evictHalfOpen; dealer only
 	// connections of this listener in the table that Accept has not returned
 	unaccepted atomic.Int32
 }

@@ -143,6 +143,8 @@ var metrics = []metric{
 		"Packets whose neighbour did not answer, or that were too many to wait for it."},
 	{"DroppedSockets", "dropped_sockets", "Datagrams for a socket that was full."},
 	{"DroppedBacklog", "dropped_backlog", "Connections that nobody accepted in time."},
+	{"DroppedHalfOpen", "dropped_half_open",
+		"Half-open connections that made room for others in a full backlog."},
 	{"DroppedFragments", "dropped_fragments", "Fragments of packets that did not become whole."},
 	{"DroppedLoop", "dropped_loop", "Packets to ourselves that found the queue full."},
 	{"DroppedForwards", "dropped_forwards",

@@ -11,6 +11,7 @@ type counters struct {
 	droppedSockets, droppedBacklog atomic.Uint64
 	droppedFragments, droppedLoop  atomic.Uint64
 	droppedForwards                atomic.Uint64
+	droppedHalfOpen                atomic.Uint64
 	resets, cookies                atomic.Uint64
 }
 
@@ -24,8 +25,10 @@ type Stats struct {
 	DroppedUnresolved uint64
 	DroppedSockets    uint64 // datagrams for a socket whose queue was full
 	DroppedBacklog    uint64 // connections that found the backlog full
-	DroppedFragments  uint64 // fragments, and datagrams that did not become whole
-	DroppedLoop       uint64 // packets to the stack itself that found the loopback queue full
+	// half-open connections that made room for others in a full backlog
+	DroppedHalfOpen  uint64
+	DroppedFragments uint64 // fragments, and datagrams that did not become whole
+	DroppedLoop      uint64 // packets to the stack itself that found the loopback queue full
 	// SYNs, datagrams and echo requests that exceeded a bound of ForwardConfig
 	DroppedForwards uint64
 	Resets          uint64 // segments answered by a reset
@@ -39,8 +42,9 @@ func (s *Stack) Stats() Stats {
 		Received: c.received.Load(), Sent: c.sent.Load(), Malformed: c.malformed.Load(),
 		Foreign:   c.foreign.Load(),
 		Conflicts: c.conflicts.Load(), DroppedUnresolved: c.droppedUnresolved.Load(),
-		DroppedSockets: c.droppedSockets.Load(),
-		DroppedBacklog: c.droppedBacklog.Load(), DroppedFragments: c.droppedFragments.Load(),
+		DroppedSockets:  c.droppedSockets.Load(),
+		DroppedHalfOpen: c.droppedHalfOpen.Load(),
+		DroppedBacklog:  c.droppedBacklog.Load(), DroppedFragments: c.droppedFragments.Load(),
 		DroppedLoop:     c.droppedLoop.Load(),
 		DroppedForwards: c.droppedForwards.Load(),
 		Resets:          c.resets.Load(), Cookies: c.cookies.Load(),

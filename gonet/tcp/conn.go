@@ -204,6 +204,12 @@ func (c *Conn) receiveMax() int { return orElse(c.cfg.ReceiveBuffer, defaultRece
 // State returns the state of the connection.
 func (c *Conn) State() State { return c.state }
 
+// HalfOpen returns since when the connection waits for the peer to end the handshake that it has
+// begun. It returns false for a connection in another state.
+func (c *Conn) HalfOpen() (since Time, waits bool) {
+	return c.timers.since, c.passive && c.state == SynReceived
+}
+
 // Err returns why a Closed connection has ended. It is nil if the connection ended in order, or has
 // not ended.
 func (c *Conn) Err() error { return c.err }
