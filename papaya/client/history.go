@@ -127,7 +127,7 @@ func (s *Session) past(b *batch) {
 		return
 	}
 	r := s.Find(b.target)
-	if r == nil {
+	if r == nil && !isSearch(b.kind) {
 		return
 	}
 	var page []*Message
@@ -143,14 +143,21 @@ func (s *Session) past(b *batch) {
 			redactions = append(redactions, l)
 		}
 	}
-	asked := r.asked
 	// Some servers answer a search with a page of history.
-	if isSearch(b.kind) || asked == nothing && s.searching == r {
-		s.searching = nil
+	if isSearch(b.kind) || r.asked == nothing && s.searching == r {
 		s.found(page)
 		return
 	}
+	asked := r.asked
 	r.asked = nothing
+	if asked == around || asked == pastBefore || asked == pastAfter {
+		if asked == pastBefore {
+			slices.Reverse(page)
+		}
+		s.pastPage(r, asked, page, redactions, len(b.lines))
+		s.askAround(r)
+		return
+	}
 	top, add := r.oldest(), r.add
 	if asked == before { // from the last on: each is put before others of the same time
 		slices.Reverse(page)
@@ -186,6 +193,7 @@ func (s *Session) past(b *batch) {
 	if asked == latest || asked == after {
 		s.tell(Event{Kind: CaughtUp, Room: r})
 	}
+	s.askAround(r)
 }
 
 // turnPage asks for the next page of missed messages, if the last one was full.
@@ -205,15 +213,6 @@ func (s *Session) turnPage(r *Room, asked asking, lines []irc.Message) {
 // isSearch says whether a batch is the result of a search. Each server has its own type for them.
 func isSearch(kind string) bool { return strings.HasSuffix(kind, "search") }
 
-func (s *Session) found(page []*Message) {
-	if len(page) == 0 {
-		s.Note(s.active, Answer, "nothing was found")
-	}
-	for _, m := range page {
-		s.Note(s.active, Answer, m.Time.Local().Format("2006-01-02 15:04")+" "+m.Nick+": "+m.Text)
-	}
-}
-
 // missed asks again by time if the server does not know the msgid any more.
 func (s *Session) missed(r *Room) {
 	if r == nil {
@@ -232,7 +231,18 @@ func (s *Session) missed(r *Room) {
 		s.after(r, &Message{Time: r.from.Time.Add(-time.Millisecond)})
 		return
 	}
-	r.Whole = true
+	switch asked {
+	case around, pastAfter:
+		r.Latest()
+		s.Note(s.active, Wrong, "the server does not have these messages any more")
+	case pastBefore:
+		if r.past != nil {
+			r.past.Whole = true
+		}
+	default:
+		r.Whole = true
+		s.askAround(r)
+	}
 }
 
 // failed marks a message that the server has refused: the one with the label, or the first

@@ -108,8 +108,18 @@ func init() {
 		"BATCH":          (*Session).onBatch,
 		"FAIL":           (*Session).onFail,
 		"WARN":           func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
-		"NOTE":           func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+		"NOTE": func(s *Session, l line) {
+			s.Note(s.active, Happened, l.Last()+inRoom(l))
+		},
 	}
+}
+
+// inRoom names the room that a NOTE about a search is about.
+func inRoom(l line) string {
+	if l.Param(0) != "SEARCH" || len(l.Params) < 4 {
+		return ""
+	}
+	return " in " + l.Param(2)
 }
 
 func because(why string) string {
@@ -396,7 +406,7 @@ func (s *Session) onFail(l line) {
 		return
 	}
 	if l.Param(0) == "SEARCH" {
-		s.searching = nil
+		defer s.found(nil)
 	}
 	if !s.registered {
 		s.tell(Event{Kind: Refused, Why: l.Last()})
@@ -419,6 +429,9 @@ func (s *Session) numeric(l line) {
 	case code == 451 || code == 410:
 	case code == 421 && slices.Contains([]string{"CAP", "WHO", "CHATHISTORY"}, l.Param(1)):
 	case code >= 400:
+		if l.Param(1) == "SEARCH" {
+			s.found(nil)
+		}
 		s.failed(l.Tags["label"], room)
 		if room != nil && room.Channel && !room.Joined {
 			delete(s.wants, room.Name)

@@ -28,12 +28,16 @@ func (s *Session) Delete(r *Room, m *Message, why string) bool {
 // onRedact: somebody has deleted a message.
 func (s *Session) onRedact(l line) {
 	target, nick := l.Param(0), l.nick()
+	s.withdraw(l.Param(1), nick)
 	name := target
 	if !s.IsChannel(target) && !s.IsMe(nick) {
 		name = nick
 	}
 	if r := s.Find(name); r != nil {
 		r.redact(l)
+		if r.past != nil && r.past.find(l.Param(1)) != nil {
+			r.past.redact(l)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ type Message struct {
 	Mention bool
 	Pending bool // its echo has not come yet
 	Failed  bool // it may not have arrived
+	Hit     *Hit // the answer is a message that a search has found
 	label   string
 	of      string // the msgid of the message that this note stands for
 }
@@ -74,6 +75,9 @@ const (
 	latest
 	after
 	before
+	around     // the messages around one that the user wants to see
+	pastBefore // those before and after them
+	pastAfter
 )
 
 // A Room is a room, or a conversation with one user. It has the messages in order, the members, and
@@ -95,6 +99,8 @@ type Room struct {
 	marked time.Time           // the part of it that the server knows
 	looked bool                // the user has seen something since the session began
 	asked  asking
+	past   *Room    // the part of the history that the user looks at
+	seek   *Message // the message that it is requested for
 	from   *Message // the requested page begins after it
 	pages  int
 	naming map[string]Member // members of an unfinished answer to NAMES

@@ -55,6 +55,8 @@ const (
 	Entered                        // we are in a room
 	ReadElsewhere                  // the user has read a room on another device
 	CaughtUp                       // messages that we have missed have come
+	Found                          // a search has ended
+	Shown                          // the message that Seek was called for is there
 )
 
 // An Event is an EventKind with its room and reason.
@@ -63,6 +65,7 @@ type Event struct {
 	Why     string
 	Room    *Room
 	Message *Message
+	Hits    []Hit
 }
 
 type state int
@@ -120,11 +123,13 @@ type Session struct {
 	asking        map[string]bool // rooms for which the session, not the user, has sent WHO
 	heard         time.Time       // when the last connection last received something
 	authenticated bool
-	nickAgain     bool   // the nick was refused before we had logged in
-	source        string // our nick!user@host
-	server        string // the server's name
-	searching     *Room
-	Why           string // the server's last ERROR
+	nickAgain     bool    // the nick was refused before we had logged in
+	source        string  // our nick!user@host
+	server        string  // the server's name
+	searching     *Room   // it was asked for
+	search        *search // the user waits for it
+	searched      *search // what searching was asked for
+	Why           string  // the server's last ERROR
 }
 
 // New makes a session without a connection.
@@ -149,7 +154,8 @@ func (s *Session) reset() {
 		history: pageLength}
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
 	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
-	s.source, s.server, s.searching, s.Why = "", "", nil, ""
+	s.source, s.server, s.Why = "", "", ""
+	s.searching, s.search, s.searched = nil, nil, nil
 }
 
 // Opened starts to register on a new connection.
@@ -168,7 +174,7 @@ func (s *Session) Opened() {
 func (s *Session) Lost() {
 	for _, r := range append(s.Rooms(), s.Status) {
 		r.doubt()
-		r.Joined, r.asked, r.naming = false, nothing, nil
+		r.Joined, r.asked, r.naming, r.seek = false, nothing, nil, nil
 		clear(r.Members)
 	}
 	why := s.Why
@@ -301,7 +307,9 @@ func (s *Session) Active() *Room { return s.active }
 // Look makes a room the active one.
 func (s *Session) Look(r *Room) {
 	s.active = r
-	r.Look()
+	if r.past == nil {
+		r.Look()
+	}
 }
 
 // Join joins a room.
@@ -313,20 +321,20 @@ func (s *Session) Join(name, key string) {
 // Note adds a line to a room that only this client sees.
 func (s *Session) Note(r *Room, kind Kind, text string) { s.note(r, kind, text, s.settings.Now()) }
 
+// NoteHit is Note for a message that a search has found.
+func (s *Session) NoteHit(r *Room, hit Hit, text string) *Message {
+	m := &Message{Time: s.settings.Now(), Kind: Answer, Text: text, Hit: &hit}
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
+		m.Time = r.Messages[n-1].Time // the server's clock is ahead of ours
+	}
+	r.add(m)
+	r.trim()
+	return m
+}
+
 func (s *Session) note(r *Room, kind Kind, text string, at time.Time) {
 	r.add(&Message{Time: at, Kind: kind, Text: text})
 	r.trim()
-}
-
-// Search asks the server to search the messages of a room. It returns false if the server offers no
-// search.
-func (s *Session) Search(r *Room, text string) bool {
-	if !s.support.search {
-		return false
-	}
-	s.searching = r
-	s.send("SEARCH", r.Name, text)
-	return true
 }
 
 func (s *Session) offers(capability string) bool {
@@ -439,19 +447,24 @@ func (s *Session) after(r *Room, m *Message) {
 	s.ask(r, after, "AFTER", reference(m))
 }
 
-// Older requests the page of messages before the oldest. It returns false if there is none.
+// Older requests the page of messages before the oldest that the user looks at. It returns false if
+// there is none.
 func (s *Session) Older(r *Room) bool {
-	m := r.oldest()
-	if !s.hasHistory() || s.state != ready || r.asked != nothing || r.Whole || m == nil ||
-		len(r.Messages) > deep {
+	kind, list := before, r
+	if r.past != nil {
+		kind, list = pastBefore, r.past
+	}
+	m := list.oldest()
+	if !s.hasHistory() || s.state != ready || r.asked != nothing || list.Whole || m == nil ||
+		len(list.Messages) > deep {
 		return false
 	}
-	s.ask(r, before, "BEFORE", reference(m))
+	s.ask(r, kind, "BEFORE", reference(m))
 	return true
 }
 
 // Fetching says whether older messages were requested and have not come.
-func (r *Room) Fetching() bool { return r.asked == before }
+func (r *Room) Fetching() bool { return r.asked == before || r.asked == pastBefore }
 
 func (s *Session) ask(r *Room, kind asking, command, ref string) {
 	r.asked = kind

@@ -284,39 +284,6 @@ func TestScrollingBackEndsAtTheBeginning(t *testing.T) {
 	}
 }
 
-func TestSearchIsNotHistory(t *testing.T) {
-	s := newSession(Settings{})
-	connect(t, s, full)
-	tea := s.Find("#tea")
-	hear(t, s, ":x BATCH +h chathistory #tea", ":x BATCH -h")
-	if s.Search(tea, "kettle") {
-		t.Error("searched where no search is offered")
-	}
-	hear(t, s, ":x 005 ann SEARCH :are supported")
-	if !s.Search(tea, "the kettle") {
-		t.Fatal("could not search")
-	}
-	wants(t, out(s), "SEARCH #tea :the kettle\n")
-	hear(t, s, ":x BATCH +s chathistory #tea",
-		"@batch=s;msgid=1;time=2026-11-22T09:00:00.000Z :bob!b@h PRIVMSG #tea :the kettle",
-		":x BATCH -s")
-	// A result may come while a page is requested.
-	s.Older(tea)
-	s.Search(tea, "pot")
-	hear(t, s, ":x BATCH +f papaya/search #tea",
-		"@batch=f;msgid=2;time=2026-11-22T09:01:00.000Z :bob!b@h PRIVMSG #tea :the pot",
-		":x BATCH -f")
-	if tea.oldest() != nil || len(s.Active().Messages) != 2 {
-		t.Errorf("what was found is not in the room, but where the user looks: got %q and %q",
-			shown(tea), shown(s.Active()))
-	}
-	s.Search(tea, "more")
-	hear(t, s, ":x FAIL SEARCH TEMPORARILY_UNAVAILABLE #tea :One search at a time")
-	if s.searching != nil {
-		t.Error("a search that was refused is waited for")
-	}
-}
-
 func TestWhoIsThere(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, full)

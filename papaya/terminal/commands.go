@@ -53,6 +53,7 @@ func init() {
 			func(m *Model, w []string) string { m.leave(strings.Join(w, " ")); return "" }},
 		{"raw", "line", "send a line of IRC as it is", raw},
 		{"search", "words", "find what was said in the room", search},
+		{"searchall", "words", "find what was said in all rooms", searchAll},
 		{"topic", "[text]", "see or set the topic of the room", topic},
 		{"whois", "nick", "see who somebody is", whois},
 	}
@@ -239,19 +240,6 @@ func kick(m *Model, words []string) string {
 	return m.send("KICK", line...)
 }
 
-func search(m *Model, words []string) string {
-	room := m.session.Active()
-	switch {
-	case len(words) == 0 || room == m.session.Status:
-		return errUsage
-	case !m.session.Online():
-		return "not connected"
-	case !m.session.Search(room, strings.Join(words, " ")):
-		return "this server does not offer search"
-	}
-	return ""
-}
-
 // ns keeps the words of passwords apart, as they are quoted.
 func ns(m *Model, words []string) string {
 	if len(words) == 0 {
@@ -284,7 +272,8 @@ var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
 	"Shift-Enter, Alt-Enter or Ctrl-J begin a new line of the message",
-	"Ctrl-Up and Ctrl-Down choose a message, for /delete; Enter shows a long one whole",
+	"Ctrl-Up and Ctrl-Down choose a message, for /delete; Enter shows a long one whole, or goes " +
+		"to one that was found",
 	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
 		"something new",
 	"Ctrl-C leaves",

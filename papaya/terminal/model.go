@@ -131,6 +131,10 @@ func (m *Model) event(e client.Event) {
 		if e.Room == m.session.Active() {
 			m.see()
 		}
+	case client.Found:
+		m.found(e.Hits)
+	case client.Shown:
+		m.show(e.Room, e.Message)
 	case client.CaughtUp:
 		if _, marked := m.marks[e.Room]; e.Room == m.session.Active() {
 			if !marked {
@@ -151,7 +155,7 @@ func (m *Model) event(e client.Event) {
 // because the user does not.
 func (m *Model) see() {
 	r := m.session.Active()
-	if m.bottom == nil && !m.blurred {
+	if m.bottom == nil && !m.blurred && r.Past() == nil {
 		r.Look()
 	} else if r.Unread == 1 {
 		m.mark(r)
@@ -183,6 +187,7 @@ func (m *Model) look(r *client.Room) {
 	m.drafts[old] = m.in.String()
 	m.told, m.bottom, m.cut, m.picked = "", nil, 0, nil
 	delete(m.marks, old)
+	old.Latest()
 	m.mark(r)
 	m.session.Look(r)
 	m.in.set(m.drafts[r])
@@ -242,6 +247,7 @@ func (m *Model) page(key string) int {
 
 func (m *Model) newest() {
 	m.bottom, m.cut, m.picked = nil, 0, nil
+	m.session.Active().Latest()
 	m.see()
 }
 

@@ -12,8 +12,8 @@ import (
 // pickable returns the messages of the room on the screen that can be picked.
 func (m *Model) pickable() []*client.Message {
 	var out []*client.Message
-	for _, x := range m.session.Active().Messages {
-		if x.Spoken() {
+	for _, x := range m.session.Active().Shown() {
+		if x.Spoken() || x.Hit != nil {
 			out = append(out, x)
 		}
 	}
@@ -59,9 +59,12 @@ func (m *Model) reveal(x *client.Message) {
 	}
 }
 
-// open shows a long message whole, or folds it again, if one is chosen.
+// open goes to the message that was found, if a search result is chosen. Of another chosen message
+// it shows all lines, or folds it again.
 func (m *Model) open() {
-	if x := m.picked; x != nil {
+	if x := m.picked; x != nil && x.Hit != nil {
+		m.session.Seek(x.Hit.Room, x.Hit.Message)
+	} else if x != nil {
 		m.opened[x] = !m.opened[x]
 		delete(m.rows, x)
 		m.reveal(x)

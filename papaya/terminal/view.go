@@ -128,10 +128,12 @@ func (m *Model) status(l layout) string {
 	if m.session.Away {
 		out += " (away)"
 	}
-	if m.picked != nil {
+	switch {
+	case m.picked != nil && m.picked.Hit != nil:
+		return out + "  chosen: Enter goes to it, Esc leaves it"
+	case m.picked != nil:
 		return out + "  chosen: Enter shows it whole, /delete deletes it, Esc leaves it"
-	}
-	if m.bottom != nil {
+	case m.bottom != nil || m.session.Active().Past() != nil:
 		out += "  scrolled back: Esc goes to the newest"
 	}
 	if l.rooms {
@@ -226,12 +228,13 @@ func (m *Model) drawAll(l layout) []row {
 	var out []row
 	if r.Fetching() {
 		out = append(out, row{faint.Render("loading older messages"), nil})
-	} else if r.Whole && r != m.session.Status {
+	} else if past := r.Past(); past != nil && past.Whole || past == nil && r.Whole &&
+		r != m.session.Status {
 		out = append(out, row{faint.Render("this is where " + m.name(r) + " begins"), nil})
 	}
 	var day time.Time
 	mark, due := m.marks[r]
-	for _, x := range r.Messages {
+	for _, x := range r.Shown() {
 		if t := x.Time.In(m.zone); !sameDay(t, day) {
 			day = t
 			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)),
@@ -397,6 +400,7 @@ func (m *Model) scrollTo(rows []row, l layout, end int) {
 	end = max(end, min(l.height, len(rows)))
 	if end >= len(rows) {
 		m.bottom, m.cut = nil, 0
+		m.session.Newer(m.session.Active())
 		m.see()
 		return
 	}

@@ -170,14 +170,34 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	ann.submit("ann", "")
 	ann.Until("she is in her room again",
 		`document.querySelector("#room-name").textContent === "#tea"`)
-	ann.seesAllOf(many)
-	ann.write("/search LINE 137")
-	ann.Until("what was said is found",
-		`[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
-	ann.write("/search kettle")
-	ann.Until("what was not said is not",
-		`document.querySelector("#messages").textContent.includes("Nothing was found.")`)
+	ann.finds("LINE 37", "line 237", "line 137", "line 37")
+	ann.click("#found li:last-child button")
+	ann.Until("it is shown among those around it",
+		inContext("line 37")+` && !document.querySelector("#messages").textContent.includes("line 259")`)
 	ann.Picture("search")
+	ann.Until("scrolling down leads to the newest", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = s.scrollHeight; s.dispatchEvent(new Event("scroll"));
+		return document.querySelector("#messages").textContent.includes("line 259") })()`)
+	ann.seesAllOf(many)
+	ann.finds("kettle")
+}
+
+// finds searches in the room, and must find these texts, the newest first.
+func (p *person) finds(words string, want ...string) {
+	p.t.Helper()
+	p.write("/search " + words)
+	p.Until("it has searched", `/Nothing|message/.test(document.querySelector("#search-said").textContent)`)
+	if got := browser.Eval[[]string](p.Page,
+		`[...document.querySelectorAll("#found .hit-text")].map((n) => n.textContent)`); !slices.Equal(got,
+		want) {
+		p.t.Errorf("%s: found %q, want %q", words, got, want)
+	}
+}
+
+// inContext is an expression: the message with a text was looked for, and is on the screen.
+func inContext(text string) string {
+	return fmt.Sprintf(`(() => { const n = document.querySelector("[data-sought]"), s = document.querySelector("#scroll").getBoundingClientRect(), r = n?.getBoundingClientRect();
+		return n?.querySelector(".text").textContent === %q && r.top > s.top && r.bottom < s.bottom })()`,
+		text)
 }
 
 // seesAllOf scrolls back to line 0 page by page. All lines must be there, each once and in order.

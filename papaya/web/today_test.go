@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	deletion(t, p, ann, bob)
 	severalLines(t, ann, bob)
 	twoDevices(t, p, ann, bob)
+	searching(t, ann, bob)
 }
 
 const secretOf = "the kettle is on"
@@ -202,4 +204,66 @@ func twoDevices(t *testing.T, p *papaya, ann, bob *person) {
 	later.signInTo(p, "ann")
 	later.Until("a device that comes later knows it, and nothing of #tea is new", badge("bob")+
 		` === "1" && `+badge("#tea")+` === "" && `+belowNew+` === ""`)
+}
+
+// searching: all rooms and conversations are searched, and what was found is text.
+func searching(t *testing.T, ann, bob *person) {
+	ann.focus(true)
+	bob.write("/join #pot")
+	bob.Until("bob is in #pot", `document.querySelector("#room-name").textContent === "#pot"`)
+	bob.write("a <b>Kettle</b>, in\nanother room\u202e")
+	ann.write("/join #pot")
+	ann.Until("so is ann", `document.querySelector("#room-name").textContent === "#pot"`)
+	ann.sees("a <b>Kettle</b>, in\nanother room")
+	bob.write("/msg ann my kettle")
+	ann.Until("it has come", badge("bob")+` !== ""`)
+	ann.Do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
+	ann.write("where is the kettle?")
+	ann.click("#show-search")
+	ann.click("#search-all")
+	ann.Do(setValue("#search-words", "kettle"),
+		chromedp.SendKeys(chromedp.CSS("#search-words"), "\r"))
+	ann.Until("it was found in all three",
+		`document.querySelector("#search-said").textContent === "3 messages."`)
+	if got := browser.Eval[[]string](ann.Page,
+		`[...document.querySelectorAll("#found .hit-text")].map((n) => n.textContent)`); !slices.Equal(got,
+		[]string{"where is the kettle?", "my kettle", "a <b>Kettle</b>, in another room"}) {
+		t.Errorf("found %q", got)
+	}
+	if n := browser.Eval[int](ann.Page,
+		`document.querySelectorAll("#found b").length * 100 + document.querySelectorAll("#found mark").length`); n != 3 {
+		t.Errorf("%d elements, want 3 marks", n)
+	}
+	ann.Picture("found")
+	ann.write("/delete")
+	ann.Until("what is deleted is found no more",
+		`document.querySelector("#search-said").textContent === "2 messages."`)
+	ann.click("#found li:last-child button")
+	ann.Until("the room and the message are shown",
+		inContext("a <b>Kettle</b>, in\nanother room")+
+			` && document.querySelector("#room-name").textContent === "#pot"`)
+	ann.Do(chromedp.SendKeys(chromedp.CSS("#search-words"), "\x1b"))
+	ann.Until("Escape shuts the panel",
+		`!document.querySelector("#search-pane").checkVisibility() && document.activeElement.id === "show-search"`)
+	bob.write("/search kettle")
+	bob.Until("bob finds one in his room",
+		`document.querySelector("#search-said").textContent === "1 message."`)
+	for _, theme := range []string{"light", "dark"} {
+		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
+			browser.Eval[any](who.Page,
+				fmt.Sprintf(`document.querySelector("input[value=%s]").click()`, theme))
+			if who == ann {
+				ann.click("#show-search")
+			}
+			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
+				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
+			}
+			if browser.Eval[bool](who.Page, overflow) {
+				t.Errorf("%s, %s: something is wider than the screen", theme, name)
+			}
+			who.Picture("search-" + theme + "-" + name)
+		}
+	}
+	bob.click("#found button")
+	bob.Until("on a phone the panel makes way", `!document.querySelector("#search-pane").checkVisibility()`)
 }

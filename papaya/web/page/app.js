@@ -5,6 +5,7 @@ import { account } from "./account.js";
 import { Connection } from "./connection.js";
 import { composer } from "./composer.js";
 import { deletion } from "./delete.js";
+import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
@@ -79,6 +80,9 @@ function refused(why) {
 
 /** leave goes back to signing in. */
 function leave() {
+  find.shut();
+  $("found").replaceChildren();
+  $("search-said").textContent = "";
   connection?.close();
   connection = session = view.session = null;
   $("chat").hidden = true;
@@ -137,6 +141,9 @@ function start(given) {
       view.readElsewhere(room);
       if (room.unread === 0) notified.get(room)?.notice.close();
     },
+    find: (words) => find.open(words),
+    found: (search) => find.show(search),
+    shown: (room, m) => view.show(room, m),
     caughtUp: (room) => view.caughtUp(room),
     served: heard,
     joined: (room) => {
@@ -222,6 +229,7 @@ composer(
   () => leave(),
 );
 deletion(() => session);
+const find = finder(() => session);
 
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") connection?.hurry();

@@ -137,25 +137,10 @@ export const commands = {
   ],
   search: [
     "words",
-    "find what was said in the room",
+    "find what was said in the room, or in all of them",
     (s, room, words) => {
-      if (words.length === 0 || room === s.status) return usage;
-      if (s.support.search) {
-        s.searching = room;
-        s.send("SEARCH", room.name, words.join(" "));
-        return "";
-      }
-      if (!s.has("draft/search") && !s.has("soju.im/search"))
-        return "This server does not offer search.";
-      const escape = (v) =>
-        v.replace(
-          /[; \\]/g,
-          (c) => ({ ";": "\\:", " ": "\\s", "\\": "\\\\" })[c],
-        );
-      s.send(
-        "SEARCH",
-        `in=${escape(room.name)};text=${escape(words.join(" "))};limit=50`,
-      );
+      if (words.length === 0) return usage;
+      s.hooks.find(words.join(" "));
       return "";
     },
   ],

@@ -38,8 +38,7 @@ export function composer(current, view, signedOut) {
     written.unshift(text);
     written.length = Math.min(written.length, remembered);
     back = -1;
-    view.atEnd = true;
-    view.draw();
+    view.newest();
   }
 
   function tab(event) {
@@ -205,6 +204,7 @@ export function composer(current, view, signedOut) {
     const session = current();
     if (!session) return;
     if (event.key === "Escape") {
+      if (view.room?.past) view.newest();
       const name = ["rooms", "members"].find((n) =>
         $("chat").classList.contains(`open-${n}`),
       );

@@ -3,8 +3,10 @@
 import { nickOf } from "./irc.js";
 import { askMarker, marker } from "./marker.js";
 import { assemble, multiline } from "./multiline.js";
+import { askAround, isPast, notThere, pastPage } from "./past.js";
 import { redact, redacted } from "./redact.js";
 import { maxBatch, maxPages } from "./room.js";
+import { found, remarked } from "./search.js";
 
 export const handlers = {
   PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
@@ -253,14 +255,20 @@ export const handlers = {
       missed(s, room ?? [...s.rooms.values()].find((r) => r.asked));
       return;
     }
-    if (about === "SEARCH") s.searching = null;
+    if (about === "SEARCH") {
+      found(s, []);
+      if (code === "INVALID_TARGET") return; // we have left the room meanwhile
+    }
     if (!s.registered) s.hooks.refused(line.params.at(-1));
     // a refused REDACT is about a message that was passed on
     if (about !== "REDACT") failed(s, line.tags.get("label"), room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
   WARN: (s, { params }) => s.note(s.active, params.at(-1)),
-  NOTE: (s, { params }) => s.note(s.active, params.at(-1)),
+  NOTE: (s, { params }) => {
+    if (params[0] === "SEARCH" && params.length > 3) remarked(s, params[2]);
+    else s.note(s.active, params.at(-1));
+  },
 };
 
 /**
@@ -271,6 +279,7 @@ export function numeric(s, { command, params, tags }) {
   const code = Number(command);
   const room = s.find(params[1] ?? "");
   if (code >= 400) {
+    if (params[1] === "SEARCH") found(s, []);
     // before registration, or an unknown subcommand of CAP
     if (code === 451 || code === 410) return;
     if (code === 421 && ["CAP", "WHO", "CHATHISTORY"].includes(params[1]))
@@ -427,27 +436,29 @@ function past(s, batch) {
     return;
   }
   if (/search/.test(batch.type)) {
-    s.searching = null;
-    found(s, batch);
+    found(s, messages(s, batch));
     return;
   }
   const room = s.find(batch.target);
   if (!room) return;
   const { asked } = room;
-  if (!asked && s.searching === room) {
+  if (!asked && s.searching?.room === room) {
     // some servers answer a search with a page of history
-    s.searching = null;
-    found(s, batch);
+    found(s, messages(s, batch));
     return;
   }
   room.asked = "";
   const top = room.oldest();
-  const page = batch.lines
-    .map(
-      (line) =>
-        /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, s.timed(line))?.m,
-    )
-    .filter(Boolean);
+  const page = messages(s, batch);
+  const redactions = (of) => {
+    for (const line of batch.lines)
+      if (line.command === "REDACT") redact(s, of, s.timed(line));
+  };
+  if (isPast(asked)) {
+    pastPage(s, room, asked, page, redactions, batch.lines.length);
+    askAround(s, room);
+    return;
+  }
   const known = room.read > 0 || asked === "after";
   // What was said in a room before we came is read, and in a conversation what we have answered.
   let before = 0;
@@ -458,9 +469,7 @@ function past(s, batch) {
     if (m.own || room.isChannel) before = Math.max(before, m.time);
     if (!older && known) room.count(m);
   }
-  // the messages that they name may be in the same page
-  for (const line of batch.lines)
-    if (line.command === "REDACT") redact(s, room, s.timed(line));
+  redactions(room); // the messages that they name may be in the same page
   // nor would the next page have anything older
   if (older && room.oldest() === top) room.whole = true;
   const end = batch.lines.at(-1);
@@ -481,24 +490,17 @@ function past(s, batch) {
     room.recount();
   }
   if (!older) s.hooks.caughtUp?.(room);
+  askAround(s, room);
 }
 
-function found(s, batch) {
-  s.note(
-    s.active,
-    batch.lines.length ? "Found:" : "Nothing was found.",
-    "info",
-  );
-  for (const line of batch.lines) {
-    const made = message(s, line);
-    if (made)
-      s.note(
-        s.active,
-        `${new Date(line.time).toLocaleString()} ${made.target} ${made.m.nick}: ${made.m.text}`,
-        "info",
-      );
-  }
-}
+/** messages are those of a batch. */
+const messages = (s, batch) =>
+  batch.lines
+    .map(
+      (line) =>
+        /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, s.timed(line))?.m,
+    )
+    .filter(Boolean);
 
 /** missed asks again by time when the server does not know the msgid any more. */
 function missed(s, room) {
@@ -507,7 +509,10 @@ function missed(s, room) {
   room.asked = "";
   if (asked === "after" && from?.id)
     s.after(room, { ...from, id: "", time: from.time - 1 });
+  else if (asked === "around" || asked === "past-after") notThere(s, room);
+  else if (asked === "past-before" && room.past) room.past.whole = true;
   else room.whole = true;
+  askAround(s, room);
 }
 
 /** failed marks the message that the server would not pass on. */

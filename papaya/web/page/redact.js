@@ -3,6 +3,7 @@
 // where the REDACT is: histories have only that.
 
 import { nickOf } from "./irc.js";
+import { withdrawn } from "./search.js";
 
 const cap = "draft/message-redaction";
 
@@ -30,7 +31,10 @@ export function redacted(s, line) {
   const target = line.params[0] ?? "";
   const nick = nickOf(line.source);
   const room = s.find(s.isChannel(target) || s.isMe(nick) ? target : nick);
-  if (room) redact(s, room, line);
+  withdrawn(s, line.params[1]);
+  if (!room) return;
+  redact(s, room, line);
+  if (room.past?.find(line.params[1])) redact(s, room.past, line);
 }
 
 /** redact deletes the message that a REDACT names. */

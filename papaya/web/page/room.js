@@ -37,7 +37,8 @@ export class Room {
     this.looked = false; // the user has seen something since the session began
     this.whole = false; // there are no older messages
     this.asked = ""; // the history that was requested: '', 'latest', 'after' or 'before'
-    this.stale = false; // the connection was lost since the last message
+    this.past = null; // the part of the history that is shown instead of the newest messages
+    this.seek = null; // the message that it is requested for
   }
 
   /**
@@ -92,6 +93,32 @@ export class Room {
 
   oldest() {
     return this.messages.find((m) => m.told);
+  }
+
+  /** shown are the messages that the user looks at. */
+  get shown() {
+    return (this.past ?? this).messages;
+  }
+
+  /** latest goes back to the newest messages. */
+  latest() {
+    this.past = this.seek = null;
+  }
+
+  find(id) {
+    if (!id || !this.known.has(id)) return undefined;
+    return this.messages.find((m) => m.id === id);
+  }
+
+  has(message) {
+    return this.known.has(keyOf(message));
+  }
+
+  /** join makes the part of the history that is shown, and the newest messages, one. */
+  join() {
+    for (const m of this.past.messages) this.add(m);
+    this.whole ||= this.past.whole;
+    this.past = null;
   }
 
   /** trim forgets the oldest messages; they can be had from the server again. */

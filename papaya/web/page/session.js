@@ -15,6 +15,7 @@ import {
 } from "./multiline.js";
 import { handlers, numeric } from "./receive.js";
 import { maxBatch, Room } from "./room.js";
+import { abandoned } from "./search.js";
 
 /** wanted are the capabilities that are of use here; a server without any will do. */
 const wanted = [
@@ -91,7 +92,8 @@ export class Session {
     this.away = false;
     this.authenticated = false;
     this.nickAgain = false;
-    this.searching = null;
+    this.searching = null; // what the server is searching
+    this.search = null; // what the user waits for
     this.source = "";
   }
 
@@ -118,8 +120,10 @@ export class Session {
       room.doubt();
       room.joined = false;
       room.asked = "";
+      room.seek = null;
       room.members.clear();
     }
+    abandoned(this);
     this.reset();
     this.hooks.changed();
   }
@@ -289,19 +293,25 @@ export class Session {
     this.ask(room, "after", "AFTER", reference(message));
   }
 
-  /** older asks for the page before what we have; false if there is none to be had. */
+  /** older asks for the page before what is shown; false if there is none to be had. */
   older(room) {
-    const oldest = room.oldest();
+    const list = room.past ?? room;
+    const oldest = list.oldest();
     if (
       !this.history() ||
       this.state !== "ready" ||
       room.asked ||
-      room.whole ||
+      list.whole ||
       !oldest
     )
       return false;
-    this.ask(room, "before", "BEFORE", reference(oldest));
+    const kind = room.past ? "past-before" : "before";
+    this.ask(room, kind, "BEFORE", reference(oldest));
     return true;
+  }
+
+  reference(message) {
+    return reference(message);
   }
 
   ask(room, kind, command, ref) {

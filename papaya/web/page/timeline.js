@@ -81,6 +81,9 @@ function line(list, key, className, text) {
   return li;
 }
 
+/** nodeOf is the node of a message; undefined if it is not drawn. */
+export const nodeOf = (m) => made.get(m);
+
 /** messageOf is the message of a node; undefined if it has none. */
 export const messageOf = (li) => li?.message;
 

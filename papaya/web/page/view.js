@@ -1,9 +1,10 @@
 // The page as the state of the session. draw may be called often: several calls paint the page
 // once.
 
+import { newer } from "./past.js";
 import { deletable } from "./redact.js";
 import { clean } from "./text.js";
-import { draw as drawTimeline, hue } from "./timeline.js";
+import { draw as drawTimeline, hue, nodeOf } from "./timeline.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -20,10 +21,11 @@ export class View {
     this.quiet = false;
     this.atEnd = true;
     this.due = null;
+    this.target = null; // a message to scroll to
     $("scroll").addEventListener("scroll", () => this.scrolled(), {
       passive: true,
     });
-    $("newer").addEventListener("click", () => this.toEnd());
+    $("newer").addEventListener("click", () => this.newest());
     new ResizeObserver(() => this.atEnd && this.toEnd()).observe($("scroll"));
   }
 
@@ -31,7 +33,8 @@ export class View {
     return (
       document.visibilityState === "visible" &&
       document.hasFocus() &&
-      this.atEnd
+      this.atEnd &&
+      !this.room?.past
     );
   }
 
@@ -54,7 +57,7 @@ export class View {
     const height = scroll.scrollHeight;
     const top = scroll.scrollTop;
     const first = $("messages").querySelector(".line");
-    drawTimeline($("messages"), room.messages, {
+    drawTimeline($("messages"), room.shown, {
       unreadFrom: this.from,
       quiet: this.quiet,
       mayDelete: deletable(session, room),
@@ -62,7 +65,8 @@ export class View {
     this.head(session, room);
     this.rooms(session);
     this.members(session, room);
-    if (changed || this.atEnd) this.toEnd();
+    if (this.target) this.reveal();
+    else if (changed || this.atEnd) this.toEnd();
     else if (first && first !== $("messages").querySelector(".line"))
       scroll.scrollTop = top + scroll.scrollHeight - height;
     const waits = !this.atEnd && room.unread > 0;
@@ -74,7 +78,28 @@ export class View {
     this.more();
   }
 
+  /** show shows a message in the middle of the page. */
+  show(room, message) {
+    this.session.look(room);
+    this.target = message;
+    this.draw();
+  }
+
+  reveal() {
+    const node = nodeOf(this.target);
+    this.target = null;
+    this.atEnd = false;
+    if (!node) return;
+    node.scrollIntoView({ block: "center" });
+    for (const other of $("messages").querySelectorAll("[data-sought]"))
+      delete other.dataset.sought;
+    node.dataset.sought = "";
+    node.tabIndex = -1;
+    node.focus({ preventScroll: true });
+  }
+
   enter(room) {
+    this.room?.latest();
     this.room = room;
     this.missed = room.unread > 0;
     this.from = this.missed ? room.read : 0;
@@ -104,13 +129,13 @@ export class View {
     $("topic").title = clean(room.topic);
     set(
       $("beginning"),
-      room.asked === "before"
+      /before$/.test(room.asked)
         ? "Fetching what was said before"
         : `This is where ${title} begins`,
     );
     $("beginning").hidden = !(
-      room.asked === "before" ||
-      (room.whole && room !== session.status)
+      /before$/.test(room.asked) ||
+      ((room.past ?? room).whole && room !== session.status)
     );
     $("compose").placeholder =
       room === session.status
@@ -236,6 +261,10 @@ export class View {
     const was = this.atEnd;
     this.atEnd =
       scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < near;
+    if (this.atEnd && this.room?.past) {
+      this.atEnd = false;
+      newer(this.session, this.room);
+    }
     if (was !== this.atEnd) this.draw();
     this.more();
   }
@@ -250,6 +279,13 @@ export class View {
       this.session.older(this.room)
     )
       this.draw();
+  }
+
+  /** newest goes to the newest messages. */
+  newest() {
+    this.room?.latest();
+    this.atEnd = true;
+    this.draw();
   }
 
   toEnd() {

@@ -1,0 +1,119 @@
+package client
+
+// A message that a search has found may be far older than what a room has. The room then shows a
+// part of its history apart from the newest messages, until scrolling joins the two.
+
+// Past is the part of a room's history that the user looks at. It is nil while the user looks at
+// the newest messages.
+func (r *Room) Past() *Room { return r.past }
+
+// Shown returns the messages that the user looks at.
+func (r *Room) Shown() []*Message {
+	if r.past != nil {
+		return r.past.Messages
+	}
+	return r.Messages
+}
+
+// Latest goes back to the newest messages.
+func (r *Room) Latest() { r.past, r.seek = nil, nil }
+
+// Seek shows a message among those around it. The answer is an event Shown.
+func (s *Session) Seek(r *Room, m *Message) {
+	if x := r.find(m.ID); x != nil {
+		r.Latest()
+		s.tell(Event{Kind: Shown, Room: r, Message: x})
+		return
+	}
+	r.seek = m
+	s.askAround(r)
+}
+
+// askAround requests the messages around the one that the user wants to see, when nothing else is
+// requested.
+func (s *Session) askAround(r *Room) {
+	if r.seek != nil && r.asked == nothing && s.hasHistory() && s.state == ready {
+		s.ask(r, around, "AROUND", reference(r.seek))
+	}
+}
+
+// Newer requests the messages after the part of the history that the user looks at.
+func (s *Session) Newer(r *Room) {
+	if r.past == nil || r.asked != nothing || s.state != ready {
+		return
+	}
+	if m := r.past.newest(); m != nil {
+		s.ask(r, pastAfter, "AFTER", reference(m))
+	}
+}
+
+// find returns the message of a msgid, or nil.
+func (r *Room) find(id string) *Message {
+	if id == "" || !r.known[id] {
+		return nil
+	}
+	for _, m := range r.Messages {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// pastPage adds a page to the part of the history that the user looks at. lines is how many lines
+// the page had.
+func (s *Session) pastPage(r *Room, asked asking, page []*Message, redactions []line, lines int) {
+	seek := r.seek
+	switch {
+	case asked == around && seek == nil, asked != around && r.past == nil:
+		return // the user has gone back to the newest messages
+	case asked == around:
+		r.past, r.seek = newRoom(r.Name, r.Channel), nil
+	}
+	past := r.past
+	top := past.oldest()
+	joins := asked == pastAfter && lines < s.limit()
+	add := past.addOlder
+	if asked != pastBefore {
+		add = past.add
+	}
+	for _, m := range page {
+		joins = joins || r.known[m.key()]
+		add(m)
+	}
+	for _, l := range redactions {
+		past.redact(l)
+	}
+	past.Whole = past.Whole || asked == pastBefore && past.oldest() == top
+	x := past.find(idOf(seek))
+	if joins {
+		r.join()
+		if asked == around {
+			x = r.find(seek.ID)
+		}
+	}
+	switch {
+	case asked != around:
+	case x == nil:
+		r.Latest()
+		s.Note(s.active, Wrong, "this message is not there any more")
+	default:
+		s.tell(Event{Kind: Shown, Room: r, Message: x})
+	}
+}
+
+func idOf(m *Message) string {
+	if m == nil {
+		return ""
+	}
+	return m.ID
+}
+
+// join makes the part of the history that the user looks at, and the newest messages, one.
+func (r *Room) join() {
+	for _, m := range r.past.Messages {
+		r.add(m)
+	}
+	r.Whole = r.Whole || r.past.Whole
+	r.past = nil
+}

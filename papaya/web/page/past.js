@@ -1,0 +1,67 @@
+// A message that a search has found may be far older than what a room has. The room then shows a
+// part of its history apart from the newest messages, until scrolling joins the two.
+
+import { Room } from "./room.js";
+
+/** seek shows a message among those around it. hooks.shown(room, message) is the answer. */
+export function seek(s, room, m) {
+  const here = room.find(m.id);
+  if (here) {
+    room.latest();
+    s.hooks.shown(room, here);
+    return;
+  }
+  room.seek = m;
+  askAround(s, room);
+}
+
+/** askAround requests the messages around the wanted one, when nothing else is requested. */
+export function askAround(s, room) {
+  if (!room.seek || room.asked || !s.history() || s.state !== "ready") return;
+  s.ask(room, "around", "AROUND", s.reference(room.seek));
+}
+
+/** newer requests the messages after the part of the history that is shown. */
+export function newer(s, room) {
+  const last = room.past?.newest();
+  if (!last || room.asked || s.state !== "ready") return;
+  s.ask(room, "past-after", "AFTER", s.reference(last));
+}
+
+/** isPast says whether a request was about the part that is shown. */
+export const isPast = (asked) => /^(around|past-)/.test(asked);
+
+/**
+ * pastPage adds a page to the part of the history that is shown. redactions is called with the
+ * room that they are for; lines is how many lines the page had.
+ */
+export function pastPage(s, room, asked, page, redactions, lines) {
+  const wanted = room.seek;
+  const around = asked === "around";
+  if (around ? !wanted : !room.past) return; // the user has gone back to the newest
+  if (around) {
+    room.past = new Room(room.name, room.isChannel);
+    room.seek = null;
+  }
+  const { past } = room;
+  const top = past.oldest();
+  const older = asked === "past-before";
+  let joins = asked === "past-after" && lines < s.limit();
+  for (const m of older ? [...page].reverse() : page) {
+    joins ||= room.has(m);
+    past.add(m, older);
+  }
+  redactions(past);
+  if (older && past.oldest() === top) past.whole = true;
+  if (joins) room.join();
+  if (!around) return;
+  const here = (room.past ?? room).find(wanted.id);
+  if (here) s.hooks.shown(room, here);
+  else notThere(s, room);
+}
+
+/** notThere goes back to the newest messages: the server does not have what is wanted. */
+export function notThere(s, room) {
+  room.latest();
+  s.note(s.active, "This message is not there any more.", "error");
+}
