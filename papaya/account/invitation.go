@@ -2,10 +2,6 @@ package account
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,11 +10,8 @@ import (
 	"time"
 )
 
-// An Invitation lets one person make an account. Its token is shown once, and only a hash of it is
-// stored.
+// An Invitation lets one person make an account. Its token is shown once.
 type Invitation struct {
-	// ID is the beginning of the hash. It tells invitations apart, and does not help to guess the
-	// token.
 	ID      string    `json:"id"`
 	Role    Role      `json:"role"`
 	By      string    `json:"by,omitempty"`
@@ -31,14 +24,15 @@ const (
 	maxLife        = 90 * 24 * time.Hour
 )
 
-func invitationKey(token Secret) (k, id string) {
-	sum := sha256.Sum256([]byte(strings.ToUpper(strings.TrimSpace(token.text))))
-	id = hex.EncodeToString(sum[:])
-	return "invitation." + id, id[:12]
+// invitations are those in the store.
+func (b *Book) invitations() Secrets[Invitation] {
+	return Secrets[Invitation]{b.store, "invitation."}
 }
 
-// Invite makes an invitation that expires after life. The token has 130 bits, and no characters
-// that look alike.
+// typed returns a token as it was made: people type it in lower case, too.
+func typed(token Secret) Secret { return Secret{strings.ToUpper(strings.TrimSpace(token.text))} }
+
+// Invite makes an invitation that expires after life.
 func (b *Book) Invite(ctx context.Context, by string, role Role,
 	life time.Duration) (Secret, Invitation, error) {
 	if _, err := ParseRole(string(role)); err != nil {
@@ -57,72 +51,36 @@ func (b *Book) Invite(ctx context.Context, by string, role Role,
 			fmt.Errorf("%d invitations are open, at most %d: take some back", len(open),
 				maxInvitations)
 	}
-	token := Secret{rand.Text()}
-	k, id := invitationKey(token)
-	i := Invitation{ID: id, Role: role, By: by,
-		Expires: b.now().Add(life).UTC().Truncate(time.Second)}
-	data, err := json.Marshal(i)
-	if err == nil {
-		err = b.store.Put(ctx, k, data, 0)
-	}
-	if err != nil {
-		return Secret{}, Invitation{}, fmt.Errorf("invitation: %w", err)
-	}
-	return token, i, nil
+	return b.invitations().Add(ctx, func(id string) Invitation {
+		return Invitation{ID: id, Role: role, By: by,
+			Expires: b.now().Add(life).UTC().Truncate(time.Second)}
+	})
 }
 
 // Invitations returns the open invitations, the next to expire first. It removes those that have
 // expired.
 func (b *Book) Invitations(ctx context.Context) ([]Invitation, error) {
-	keys, err := b.store.Keys(ctx, "invitation.")
+	all, err := b.invitations().List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("invitations: %w", err)
+		return nil, err
 	}
 	var list []Invitation
-	for _, k := range keys {
-		i, revision, err := b.invitation(ctx, k)
-		switch {
-		case errors.Is(err, ErrAbsent): // used in the meantime
-		case err != nil:
-			return nil, err
-		case !b.now().Before(i.Expires):
-			_ = b.store.Delete(ctx, k, revision) // after an error the next call removes it
-		default:
-			list = append(list, i)
+	for _, i := range all {
+		if b.now().Before(i.Record.Expires) {
+			list = append(list, i.Record)
+		} else {
+			_ = b.store.Delete(ctx, i.Key, i.Revision) // after an error the next call removes it
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Invitation) int { return a.Expires.Compare(b.Expires) })
 	return list, nil
 }
 
-func (b *Book) invitation(ctx context.Context,
-	k string) (i Invitation, revision uint64, err error) {
-	data, revision, err := b.store.Get(ctx, k)
-	if err == nil {
-		err = json.Unmarshal(data, &i)
-	}
-	if err != nil {
-		return i, 0, fmt.Errorf("%.23s: %w", k, err)
-	}
-	return i, revision, nil
-}
-
 // TakeBack removes an open invitation.
 func (b *Book) TakeBack(ctx context.Context, id string) error {
-	if len(id) != 12 {
+	err := b.invitations().Remove(ctx, id)
+	if errors.Is(err, ErrAbsent) {
 		return ErrInvitation
-	}
-	keys, err := b.store.Keys(ctx, "invitation."+id)
-	if err != nil {
-		return fmt.Errorf("invitation %s: %w", id, err)
-	}
-	if len(keys) == 0 {
-		return ErrInvitation
-	}
-	// two IDs of 48 bits are not expected to be equal
-	_, revision, err := b.invitation(ctx, keys[0])
-	if err == nil {
-		err = b.store.Delete(ctx, keys[0], revision)
 	}
 	return err
 }
@@ -147,9 +105,8 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string,
 	if err := b.checkPassword(password); err != nil {
 		return Account{}, err
 	}
-	k, _ := invitationKey(token)
-	i, revision, err := b.invitation(ctx, k)
-	if errors.Is(err, ErrAbsent) || err == nil && !b.now().Before(i.Expires) {
+	i, err := b.invitations().Find(ctx, typed(token))
+	if errors.Is(err, ErrAbsent) || err == nil && !b.now().Before(i.Record.Expires) {
 		return Account{}, ErrInvitation
 	}
 	if err != nil {
@@ -157,17 +114,15 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string,
 	}
 	// The invitation is removed first. A crash may so lose an invitation, but cannot make two
 	// accounts from one.
-	if err := b.store.Delete(ctx, k, revision); errors.Is(err, ErrChanged) {
+	if err := b.store.Delete(ctx, i.Key, i.Revision); errors.Is(err, ErrChanged) {
 		return Account{}, ErrInvitation
 	} else if err != nil {
 		return Account{}, err
 	}
-	r := record{Account: Account{Name: name, Role: i.Role, Invited: i.By}}
+	r := record{Account: Account{Name: name, Role: i.Record.Role, Invited: i.Record.By}}
 	if err := b.add(ctx, r, password); err != nil {
-		if data, e := json.Marshal(i); e == nil {
-			// The name was taken. Another name may be tried with the same token.
-			_ = b.store.Put(context.WithoutCancel(ctx), k, data, 0)
-		}
+		// The name was taken. Another name may be tried with the same token.
+		_ = b.invitations().put(context.WithoutCancel(ctx), i.Key, i.Record)
 		return Account{}, err
 	}
 	return b.Find(ctx, name)

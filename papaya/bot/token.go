@@ -4,15 +4,10 @@ package bot
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"interleave/papaya/account"
@@ -28,10 +23,8 @@ const (
 	Bot  Kind = "bot"  // uses the API
 )
 
-// A Token is the part of a token that may be shown. The token itself is shown once, and only a hash
-// of it is stored.
+// A Token is the part of a token that may be shown.
 type Token struct {
-	// ID is the beginning of the hash. It tells tokens apart, and does not help to guess them.
 	ID      string    `json:"id"`
 	Kind    Kind      `json:"kind"`
 	Name    string    `json:"name"`
@@ -65,20 +58,16 @@ var (
 
 // Tokens are the tokens in a store, which they may share with others. Any goroutine may use them.
 type Tokens struct {
-	store account.Store
-	now   func() time.Time
+	all account.Secrets[Token]
+	now func() time.Time
 }
-
-// Open returns the tokens in a store.
-func Open(store account.Store) *Tokens { return &Tokens{store, time.Now} }
 
 // prefix is that of a token's key in the store.
 const prefix = "token."
 
-func keyOf(token account.Secret) (key, id string) {
-	sum := sha256.Sum256([]byte(token.Reveal()))
-	id = hex.EncodeToString(sum[:])
-	return prefix + id, id[:12]
+// Open returns the tokens in a store.
+func Open(store account.Store) *Tokens {
+	return &Tokens{account.Secrets[Token]{Store: store, Prefix: prefix}, time.Now}
 }
 
 var (
@@ -109,7 +98,7 @@ func (t Token) check() error {
 	return nil
 }
 
-// Add makes a token of 130 bits from its kind, name, rooms and rights.
+// Add makes a token from its kind, name, rooms and rights.
 func (s *Tokens) Add(ctx context.Context, t Token) (account.Secret, Token, error) {
 	if err := t.check(); err != nil {
 		return account.Secret{}, Token{}, err
@@ -121,36 +110,21 @@ func (s *Tokens) Add(ctx context.Context, t Token) (account.Secret, Token, error
 	if len(all) >= maxTokens {
 		return account.Secret{}, Token{}, ErrMany
 	}
-	secret := account.NewSecret(rand.Text())
-	key := ""
-	key, t.ID = keyOf(secret)
-	t.Created = s.now().UTC().Truncate(time.Second)
-	data, err := json.Marshal(t)
-	if err == nil {
-		err = s.store.Put(ctx, key, data, 0)
-	}
-	if err != nil {
-		return account.Secret{}, Token{}, fmt.Errorf("token: %w", err)
-	}
-	return secret, t, nil
+	return s.all.Add(ctx, func(id string) Token {
+		t.ID, t.Created = id, s.now().UTC().Truncate(time.Second)
+		return t
+	})
 }
 
 // List returns all tokens, the oldest first.
 func (s *Tokens) List(ctx context.Context) ([]Token, error) {
-	keys, err := s.store.Keys(ctx, prefix)
+	all, err := s.all.List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
+		return nil, err
 	}
 	var list []Token
-	for _, k := range keys {
-		t, _, err := s.get(ctx, k)
-		switch {
-		case errors.Is(err, ErrUnknown): // removed in the meantime
-		case err != nil:
-			return nil, err
-		default:
-			list = append(list, t)
-		}
+	for _, t := range all {
+		list = append(list, t.Record)
 	}
 	slices.SortStableFunc(list, func(a, b Token) int { return a.Created.Compare(b.Created) })
 	return list, nil
@@ -158,40 +132,19 @@ func (s *Tokens) List(ctx context.Context) ([]Token, error) {
 
 // Remove removes a token.
 func (s *Tokens) Remove(ctx context.Context, id string) error {
-	if len(id) != 12 || strings.Trim(id, "0123456789abcdef") != "" {
-		return ErrUnknown
-	}
-	keys, err := s.store.Keys(ctx, prefix+id)
-	if err != nil {
-		return fmt.Errorf("token %s: %w", id, err)
-	}
-	if len(keys) == 0 {
-		return ErrUnknown
-	}
-	_, revision, err := s.get(ctx, keys[0]) // two IDs of 48 bits are not expected to be equal
-	if err == nil {
-		err = s.store.Delete(ctx, keys[0], revision)
-	}
-	return err
+	return known(s.all.Remove(ctx, id))
 }
 
 // Find returns a token by its secret.
 func (s *Tokens) Find(ctx context.Context, secret account.Secret) (Token, error) {
-	key, _ := keyOf(secret)
-	t, _, err := s.get(ctx, key)
-	return t, err
+	t, err := s.all.Find(ctx, secret)
+	return t.Record, known(err)
 }
 
-func (s *Tokens) get(ctx context.Context, key string) (t Token, revision uint64, err error) {
-	data, revision, err := s.store.Get(ctx, key)
+// known makes ErrUnknown of the store's error.
+func known(err error) error {
 	if errors.Is(err, account.ErrAbsent) {
-		return t, 0, ErrUnknown
+		return ErrUnknown
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &t)
-	}
-	if err != nil {
-		return t, 0, fmt.Errorf("%.18s: %w", key, err)
-	}
-	return t, revision, nil
+	return err
 }

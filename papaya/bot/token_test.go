@@ -87,7 +87,7 @@ func TestTokensAreBounded(t *testing.T) {
 	s := Open(&account.Memory{})
 	one := Token{Kind: Hook, Name: "a", Rooms: []string{"#tea"}, Send: true}
 	for n := range maxTokens {
-		if err := s.store.Put(t.Context(), fmt.Sprintf("%s%d", prefix, n), []byte("{}"),
+		if err := s.all.Store.Put(t.Context(), fmt.Sprintf("%s%d", prefix, n), []byte("{}"),
 			0); err != nil {
 			t.Fatal(err)
 		}
