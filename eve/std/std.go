@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed *.eve db/*.eve io/*.eve util/*.eve
@@ -68,13 +69,19 @@ func Modules() []string {
 }
 
 // Home returns the module that declares a public name; empty when there is none.
-func Home(name string) string {
-	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?` + regexp.QuoteMeta(name) +
-		`\b`)
+func Home(name string) string { return homes()[name] }
+
+// homes are the modules of all public names that are imported.
+var homes = sync.OnceValue(func() map[string]string {
+	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?(\w+)`)
+	all := map[string]string{}
 	for _, m := range Modules() {
-		if _, text, ok := Text(m); ok && declared.MatchString(text) {
-			return m
+		_, text, _ := Text(m)
+		for _, found := range declared.FindAllStringSubmatch(text, -1) {
+			if name := found[1]; all[name] == "" {
+				all[name] = m
+			}
 		}
 	}
-	return ""
-}
+	return all
+})

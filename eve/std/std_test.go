@@ -30,3 +30,20 @@ func TestModules(t *testing.T) {
 		}
 	}
 }
+
+// A public name is found in the module that declares it, whatever kind of declaration that is.
+func TestHome(t *testing.T) {
+	for name, want := range map[string]string{
+		"tcp_socket": "io.socket", // a type
+		"target_of":  "io.fetch",
+		"going_away": "io.frames",    // a constant
+		"tcp":        "",             // a part of a name
+		"put":        "",             // not public
+		"print":      "", "sqrt": "", // in scope already
+		"": "", "no_such_name": "",
+	} {
+		if got := std.Home(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
