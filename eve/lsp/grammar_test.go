@@ -30,6 +30,8 @@ type rule struct {
 type grammar struct {
 	top      rule
 	compiled map[string]*regexp.Regexp
+	// the last match of each pattern in the line that is being coloured; nil: it has none any more
+	found map[string][]int
 }
 
 func readGrammar(t *testing.T) *grammar {
@@ -61,7 +63,7 @@ func (g *grammar) expand(patterns []rule) []rule {
 	return all
 }
 
-// find returns the groups of the first match in line from pos on.
+// find returns the groups of the first match in line from pos on. Within a line pos only grows.
 func (g *grammar) find(pattern, line string, pos int) []int {
 	if g.compiled[pattern] == nil {
 		g.compiled[pattern] = regexp.MustCompile(pattern)
@@ -69,12 +71,16 @@ func (g *grammar) find(pattern, line string, pos int) []int {
 	if pos > 0 && pattern[0] == '^' {
 		return nil
 	}
+	if m, ok := g.found[pattern]; ok && (m == nil || m[0] >= pos) {
+		return m
+	}
 	m := slices.Clone(g.compiled[pattern].FindStringSubmatchIndex(line[pos:]))
 	for i := range m {
 		if m[i] >= 0 {
 			m[i] += pos
 		}
 	}
+	g.found[pattern] = m
 	return m
 }
 
@@ -93,6 +99,7 @@ func (g *grammar) scopes(text string) []string {
 
 // line colours one line, and returns the rules that are open at its end.
 func (g *grammar) line(line string, names []string, stack []rule) []rule {
+	g.found = map[string][]int{}
 	paint := func(from, to int, name string) {
 		for i := from; i < to; i++ {
 			names[i] += name + " "
