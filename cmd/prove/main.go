@@ -56,6 +56,9 @@ func root() *cobra.Command {
 	r.PersistentPreRunE = func(cmd *cobra.Command, _ []string) (err error) {
 		o.Out = os.Stdout
 		o.Root, err = filepath.Abs(o.Root)
+		if cache, none := os.UserCacheDir(); none == nil {
+			o.Shared = filepath.Join(cache, "interleave", "tests")
+		}
 		return errors.Join(err, shareBuilds(cmd.Context()))
 	}
 	return r

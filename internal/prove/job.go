@@ -85,16 +85,19 @@ func goOutput(ctx context.Context, root string, args ...string) ([]byte, error) 
 }
 
 // programs builds the test programs of packages and returns their paths, by the package's folder.
-// go does not link unchanged programs again.
-func programs(ctx context.Context, root string, packages []testPackage,
+// go does not link unchanged programs again, nor those that another checkout has built.
+func programs(ctx context.Context, o Options, packages []testPackage,
 	race bool) (map[string]string, error) {
 	variant := "plain"
 	if race {
 		variant = "race"
 	}
+	shared := func(p testPackage) string {
+		return filepath.Join(o.Shared, variant, filepath.FromSlash(p.path)+".test")
+	}
 	where := map[string]string{}
 	for n, bucket := range buckets(packages) {
-		dir := filepath.Join(Out(root), variant, strconv.Itoa(n))
+		dir := filepath.Join(Out(o.Root), variant, strconv.Itoa(n))
 		args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", dir + "/"}
 		if race {
 			args = append(args, "-race")
@@ -102,10 +105,19 @@ func programs(ctx context.Context, root string, packages []testPackage,
 		for _, p := range bucket {
 			args = append(args, "./"+p.dir)
 			where[p.dir] = filepath.Join(dir, path.Base(p.path)+".test")
+			if o.Shared != "" {
+				takeShared(ctx, shared(p), where[p.dir])
+			}
 		}
-		if _, err := goOutput(ctx, root, args...); err != nil {
+		if _, err := goOutput(ctx, o.Root, args...); err != nil {
 			return nil, fmt.Errorf("building the tests: %w", err)
 		}
+	}
+	if o.Shared != "" {
+		for _, p := range packages {
+			putShared(ctx, where[p.dir], shared(p))
+		}
+		forgetShared(o.Shared)
 	}
 	return where, nil
 }

@@ -25,6 +25,7 @@ type Options struct {
 	Limit    time.Duration // of one package's tests; 0: 30 minutes
 	AtOnce   int           // packages at the same time, at most; 0: 3 for each core
 	Out      io.Writer     // progress and failures
+	Shared   string        // the folder of test programs that checkouts share; empty: none are
 
 	host *host // nil: this one
 }
@@ -87,7 +88,7 @@ func Build(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, race := range []bool{false, true} {
-		if _, err := programs(ctx, o.Root, packagesOf(jobs, race), race); err != nil {
+		if _, err := programs(ctx, o, packagesOf(jobs, race), race); err != nil {
 			return err
 		}
 	}

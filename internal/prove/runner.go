@@ -154,7 +154,7 @@ func (r *runner) room() bool {
 
 // build builds the programs of all jobs with, or without, the race detector.
 func (r *runner) build(ctx context.Context, jobs []*job, race bool, ends chan<- done) {
-	built, err := programs(ctx, r.Root, packagesOf(jobs, race), race)
+	built, err := programs(ctx, r.Options, packagesOf(jobs, race), race)
 	ends <- done{race: race, programs: built, err: err}
 }
 

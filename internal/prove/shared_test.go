@@ -1,0 +1,75 @@
+package prove
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A checkout takes the programs that another one has linked, and links those that are different.
+// The mark at the end of a shared program shows where it goes: no linked program has one.
+func TestShared(t *testing.T) {
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -trimpath")
+	const mark = "taken"
+	dir := t.TempDir()
+	shared := filepath.Join(dir, "plain", "small", "two.test")
+	build := func(files map[string]string) (program string) {
+		t.Helper()
+		c := newCheckout(t, files)
+		c.o.Shared = dir
+		if err := Build(t.Context(), c.o); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(Out(c.root), "plain", "0", "two.test")
+	}
+	marked := func(name string) bool {
+		t.Helper()
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.HasSuffix(string(text), mark)
+	}
+
+	build(nil)
+	program, err := os.ReadFile(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-sharedFor / 2)
+	old := filepath.Join(dir, "plain", "small", "gone.test")
+	for name, at := range map[string]time.Time{shared: long, old: time.Now().Add(-2 * sharedFor)} {
+		if err := os.WriteFile(name, append(program, mark...), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taken := build(nil); !marked(taken) {
+		t.Error("the second checkout has linked the program again")
+	}
+	if info, err := os.Stat(shared); err != nil || !info.ModTime().After(long) {
+		t.Errorf("the shared program has not been used: %v, %v", info, err)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("a program that nobody has built for long is still there")
+	}
+	other := build(map[string]string{"one/one.go": "package one\n\nfunc One() int { return 2 }\n"})
+	if marked(other) || marked(shared) || !sameBuild(other, shared) {
+		t.Error("a changed checkout has the program of another, or does not share its own")
+	}
+
+	// What nobody can read is linked as ever.
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if alone := build(nil); marked(alone) {
+		t.Error("the program is marked, and nothing was shared")
+	}
+}
