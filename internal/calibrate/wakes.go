@@ -2,16 +2,21 @@ package calibrate
 
 // The reference servers that wake cores. Each reads rates from its standard input, one a line, and
 // wakes from then on so often a second. A core that is woken leaves its rest and goes back to it.
+//
+// Their threads call the kernel without telling Go's scheduler. It would wake other threads each
+// time one of them blocks and returns, three or four for one that was asked for, which find the
+// core awake.
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -26,9 +31,8 @@ const restRate = 10
 
 // wakes runs one way to wake cores at the rates that stdin asks for, and says when each is set.
 func wakes(way func(rate *atomic.Int64) error, stdin io.Reader, stdout io.Writer) error {
-	// Threads that sleep in system calls keep a P. With idle ones beside them, the runtime's own
-	// monitor sleeps, too.
-	runtime.GOMAXPROCS(4)
+	runtime.GOMAXPROCS(4)  // one for each thread of a way, and one for this function
+	debug.SetGCPercent(-1) // a collection would wait for threads that block in the kernel
 	var rate atomic.Int64
 	rate.Store(restRate)
 	failed := make(chan error, 1)
@@ -77,7 +81,8 @@ func (p *pacer) next(rate int64) {
 		return
 	}
 	ts := unix.NsecToTimespec(int64(left))
-	_ = unix.Nanosleep(&ts, nil) // EINTR: it wakes once too early
+	// EINTR: it wakes once too early
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // sleeper is one thread that a timer wakes.
@@ -143,12 +148,11 @@ func answer(fd, cpu int) error {
 	if err := bind(cpu); err != nil {
 		return err
 	}
-	var b [1]byte
 	for {
-		if err := again(func() error { _, err := unix.Read(fd, b[:]); return err }); err != nil {
+		if err := transfer(unix.SYS_READ, fd); err != nil {
 			return fmt.Errorf("reading a datagram: %w", err)
 		}
-		if err := again(func() error { _, err := unix.Write(fd, b[:]); return err }); err != nil {
+		if err := transfer(unix.SYS_WRITE, fd); err != nil {
 			return fmt.Errorf("answering a datagram: %w", err)
 		}
 	}
@@ -162,22 +166,27 @@ func ask(fd, cpu int, rate *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	var b [1]byte
 	for {
 		p.next(rate.Load())
-		if err := again(func() error { _, err := unix.Write(fd, b[:]); return err }); err != nil {
+		if err := transfer(unix.SYS_WRITE, fd); err != nil {
 			return fmt.Errorf("sending a datagram: %w", err)
 		}
-		if err := again(func() error { _, err := unix.Read(fd, b[:]); return err }); err != nil {
+		if err := transfer(unix.SYS_READ, fd); err != nil {
 			return fmt.Errorf("reading an answer: %w", err)
 		}
 	}
 }
 
-// again repeats a call that a signal has interrupted.
-func again(call func() error) error {
+// transfer reads or writes a datagram of one byte. A signal interrupts it, and it goes on.
+func transfer(call uintptr, fd int) error {
+	var b [1]byte
 	for {
-		if err := call(); !errors.Is(err, unix.EINTR) {
+		_, _, err := unix.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), 1)
+		switch err {
+		case 0:
+			return nil
+		case unix.EINTR:
+		default:
 			return err
 		}
 	}
