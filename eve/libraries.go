@@ -5,7 +5,7 @@ package eve
 type Library struct {
 	Name      string // as its authors write it
 	Header    string // of C
-	Link      string // the linker's argument
+	Link      string // the linker's arguments
 	PkgConfig string // its name for pkg-config; empty without one
 	Package   string // of Debian, with the header
 	// Runtime is the header of the runtime that generated code includes when it uses the part that
@@ -22,6 +22,9 @@ var Libraries = []Library{
 		Sources: []string{"sqlite.cpp", "sqlite_connection.cpp", "sqlite_value.cpp"}},
 	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev",
 		Runtime: "compress.hpp", Sources: []string{"compress.cpp"}},
+	{Name: "OpenSSL", Header: "openssl/ssl.h", Link: "-lssl -lcrypto", PkgConfig: "openssl",
+		Package: "libssl-dev", Runtime: "tls.hpp",
+		Sources: []string{"tls.cpp", "tls_certificate.cpp", "tls_error.cpp", "tls_layer.cpp"}},
 	{Name: "libcurl", Header: "curl/curl.h", Link: "-lcurl", PkgConfig: "libcurl",
 		Package: "libcurl4-openssl-dev"},
 	{Name: "the C library", Header: "math.h", Link: "-lm", Package: "libc6-dev"},

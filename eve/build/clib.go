@@ -44,7 +44,7 @@ func findLibraries(ctx context.Context, tools *toolchain, units []emit.Unit) ([]
 		if user == "" {
 			continue
 		}
-		c := clib{Library: l, part: part, link: []string{l.Link}}
+		c := clib{Library: l, part: part, link: strings.Fields(l.Link)}
 		if !inAny(tools.includes(), l.Header) {
 			flags, err := askPkgConfig(ctx, l)
 			if err != nil {

@@ -53,7 +53,7 @@ func hold(b *ir.Body) string {
 		}
 		switch e.Sign {
 		case '-':
-			return "none"
+			return "null"
 		case 0:
 			return "read"
 		}

@@ -10,6 +10,8 @@ var compiledOnly = map[string]string{
 		transaction.run transaction.returning transaction.commit transaction.rollback |
 		sqlite.integer sqlite.real sqlite.text sqlite.blob sqlite.null value.kind row.columns
 		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
+	"OpenSSL": `tls.server tls.client tls.make_self_signed | tls.version tls.cipher tls.protocol
+		tls.server_name tls.peer`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer
 		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker packer.write
 		packer.flush packer.finish unpacker.write unpacker.finish`,

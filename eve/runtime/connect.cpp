@@ -1,5 +1,5 @@
 // tcp_socket.connect: a pool thread looks the name up. Then the addresses are tried one after the
-// other, without blocking.
+// other, without blocking. The handshake of a protected connection follows.
 #include "address.hpp"
 #include "pool.hpp"
 #include "socket.hpp"
@@ -17,28 +17,39 @@ namespace {
 
 using outcome = result<ref<socket>>;
 
-error connect_error(const string& name, const char* why, int code) {
-    return error(code, string::literal("cannot connect to ") + name + string::literal(": ") +
-                           string(why, static_cast<i64>(strlen(why))));
+constexpr int reads_a_turn = 4; // of a handshake, 64 KiB each
+
+error connect_error(const string& name, const string& why, i64 code) {
+    return error(code, string::literal("cannot connect to ") + name + string::literal(": ") + why);
 }
 
-class connecting final : public operation_for<outcome>, public channel, blocking_call {
+// The timer is the time limit of the handshake.
+class connecting final : public operation_for<outcome>, public channel, blocking_call, timer_node {
 public:
-    connecting(const string& host, i64 port) noexcept
-        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port) {}
+    connecting(const string& host, i64 port, protection by) noexcept
+        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port),
+          by_(move(by)) {}
 
     void begin() override;
     void cancel() noexcept override;
     void end() noexcept override { destroy(this); }
     ~connecting();
 
-    u8 wanted() const noexcept override { return waiting_ ? io_out : 0; }
+    u8 wanted() const noexcept override {
+        if (!waiting_) return 0;
+        return layer_ == nullptr ? io_out : layer_->made.empty() ? io_in : io_in | io_out;
+    }
     void ready(loop& on, u8 events) override;
     void mailed(loop& on, u32 what) override;
 
 private:
     void block() noexcept override;
+    void expire(loop& on, i64) override { fail(on, layer_->too_slow()); }
     void attempt(loop& on);
+    void fail(loop& on, const error& why);
+    bool receive() noexcept;
+    bool send() noexcept;
+    void shake(loop& on);
     bool give_up_descriptor(loop& on);
     void succeed(loop& on);
 
@@ -54,9 +65,14 @@ private:
     int code_ = 0;
     int lookup_ = 0; // the result of getaddrinfo
     int connected_ = -1;
+    protection by_;
+    layer* layer_ = nullptr; // of the handshake under way
+    error why_;              // of its failure
+    bool failed_ = false;
 };
 
 connecting::~connecting() {
+    delete layer_;
     if (found_ != nullptr) freeaddrinfo(found_);
 }
 
@@ -109,7 +125,7 @@ void connecting::mailed(loop& on, u32 what) {
 
 // Tries the addresses from the current one on, until one is under way or none is left.
 void connecting::attempt(loop& on) {
-    while (!unwanted_ && (numeric_ || next_ != nullptr)) {
+    while (!unwanted_ && !failed_ && (numeric_ || next_ != nullptr)) {
         address to = only_;
         if (!numeric_) {
             memcpy(&to.what, next_->ai_addr, next_->ai_addrlen);
@@ -130,8 +146,12 @@ void connecting::attempt(loop& on) {
         if (fd >= 0) ::close(fd);
         fd = -1;
     }
+    on.cancel(*this);
     const char* why = lookup_ != 0 ? gai_strerror(lookup_) : strerror(code_);
-    done(outcome(connect_error(name_, why, lookup_ != 0 ? EHOSTUNREACH : code_)));
+    if (failed_) done(outcome(connect_error(name_, why_.text(), why_.code())));
+    else
+        done(outcome(connect_error(name_, string(why, static_cast<i64>(strlen(why))),
+                                   lookup_ != 0 ? EHOSTUNREACH : code_)));
     drop();
 }
 
@@ -148,9 +168,18 @@ void connecting::ready(loop& on, u8) {
         locked l(guard);
         waiting_ = false;
     }
+    if (layer_ != nullptr) {
+        if (receive()) shake(on);
+        else fail(on, layer_->cut_off(true));
+        return;
+    }
     socklen_t size = sizeof code_;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &code_, &size);
-    if (code_ == 0) {
+    if (code_ == 0 && by_.get() != nullptr) {
+        layer_ = by_.get()->begin(host_);
+        on.set(*this, monotonic_ns() + by_.get()->patience_ns());
+        shake(on);
+    } else if (code_ == 0) {
         connected_ = fd;
         succeed(on);
     } else if (give_up_descriptor(on)) {
@@ -158,20 +187,77 @@ void connecting::ready(loop& on, u8) {
     }
 }
 
+void connecting::fail(loop& on, const error& why) {
+    failed_ = true;
+    why_ = why;
+    {
+        locked l(guard);
+        waiting_ = false;
+    }
+    if (give_up_descriptor(on)) attempt(on);
+}
+
+// False: the connection has ended.
+bool connecting::receive() noexcept {
+    u8* buffer = this_loop().scratch();
+    for (int i = 0; i < reads_a_turn; i++) {
+        i64 n = ::recv(fd, buffer, loop::scratch_bytes, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return true;
+        if (n <= 0) return false;
+        layer_->came(buffer, n);
+        if (n < loop::scratch_bytes) return true;
+    }
+    return true;
+}
+
+// The same. What the kernel does not take stays in made.
+bool connecting::send() noexcept {
+    byte_queue& out = layer_->made;
+    while (!out.empty()) {
+        i64 n = ::send(fd, out.data(), static_cast<usize>(out.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) out.consume(n);
+        else if (errno == EAGAIN) return true;
+        else if (errno != EINTR) return false;
+    }
+    return true;
+}
+
+// The next step of the handshake.
+void connecting::shake(loop& on) {
+    layer::progress now = layer_->shake();
+    error why = now == layer::progress::failed ? layer_->why() : layer_->cut_off(true);
+    if (!send() || now == layer::progress::failed) {
+        fail(on, why);
+    } else if (now == layer::progress::done && layer_->made.empty()) {
+        connected_ = fd;
+        succeed(on);
+    } else {
+        locked l(guard);
+        waiting_ = true;
+        on.update(*this);
+    }
+}
+
 void connecting::succeed(loop& on) {
     if (!on.forget(*this)) return;
+    on.cancel(*this);
     int yes = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     watch_peer(fd);
     fd = -1;
-    done(outcome(make<socket>(socket(connected_, on, {}))));
+    auto s = make<socket>(socket(connected_, on, {}));
+    if (layer_ != nullptr) s->secure_with(layer_, 0, false);
+    layer_ = nullptr;
+    done(outcome(move(s)));
     drop();
 }
 
 } // namespace
 
-async<outcome> tcp_socket::connect(const string& host, i64 port) {
-    return async<outcome>(create<connecting>(host, port));
+async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_protection> by) {
+    return async<outcome>(
+        create<connecting>(host, port, by.has() ? protection(*by) : protection()));
 }
 
 received<outcome>::received(const outcome& r) noexcept {

@@ -10,7 +10,7 @@ struct emitter_base::plan {
     handler_base* from = nullptr;
     handler_base* to = nullptr;
     int grants = 0; // number of grants on other objects than the emitter
-    hold mode = hold::none;
+    hold mode = hold::null;
     bool contained = true;
     bool last = false;
     bool kept = false; // the emission belongs to the emitter, which may need it again
@@ -47,7 +47,7 @@ constexpr int few_grants = 16;
 int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from,
                 const handler_base* to) {
     int n = 0;
-    if (mode != hold::none) out[n++] = {self, mode == hold::write};
+    if (mode != hold::null) out[n++] = {self, mode == hold::write};
     for (const handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
         for (int i = 0; h->key == key && i < h->count; i++) out[n++] = h->grants[i];
     }

@@ -20,7 +20,7 @@ class emitter_base;
 class failure;
 
 // The permission that a handler has on its own emitter.
-enum class hold : u8 { none, read, write };
+enum class hold : u8 { null, read, write };
 
 // The address identifies the type of an event.
 using event_key = const char*;
@@ -162,13 +162,13 @@ private:
     emission* last_ = nullptr;    // the last event, once it has been posted
     // in the list of its worker, with a count of the object
     emitter_base* next_fresh_ = nullptr;
-    u32 active_ = 0;              // events being handled
-    spin_lock guard_;             // guards all fields but hooks_
+    u32 active_ = 0;  // events being handled
+    spin_lock guard_; // guards all fields but hooks_
     // the event being handled may change the emitter, so the next one waits
     bool exclusive_ = false;
     bool fresh_ = false; // the body that has made it has not ended
-    bool over_ = false; // the last event has been handled
-    bool swept_ = true; // the list has no dropped handler
+    bool over_ = false;  // the last event has been handled
+    bool swept_ = true;  // the list has no dropped handler
 };
 
 template <class Event, class E, class F, class... Grants>
@@ -180,7 +180,7 @@ void on(const ref<E>& emitter, F&& handler, hold mode, bool contained, Grants...
     for (int i = 0; i < n; i++) {
         if (list[i].object == self) {
             if (list[i].write) mode = hold::write;
-            else if (mode == hold::none) mode = hold::read;
+            else if (mode == hold::null) mode = hold::read;
         } else {
             list[kept++] = list[i];
         }

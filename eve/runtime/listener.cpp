@@ -38,6 +38,8 @@ connection::~connection() {
 ref<socket> connection::call() {
     if (!taken_) {
         taken_ = make<socket>(socket(fd_, least_loaded_loop(), from_));
+        if (const protector* by = from_->protector_of_all())
+            taken_->secure_with(by->begin(string()), by->patience_ns(), true);
         fd_ = -1;
         taken_->adopt();
     }
@@ -57,9 +59,11 @@ tcp_socket::~tcp_socket() {
     if (fd >= 0) ::close(fd);
 }
 
-ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max) {
+ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max,
+                                   option<server_protection> by) {
     auto l = make<tcp_socket>(tcp_socket());
     l->max_ = max;
+    if (by.has()) l->by_ = *by;
     l->home = &this_loop();
     l->bind_to(port, host);
     header* self = l.object();

@@ -3,6 +3,7 @@
 #include "socket.hpp"
 
 #include "format.hpp"
+#include "secured.hpp"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -29,14 +30,14 @@ i64 socket::high_water_mark() const noexcept {
 // Whether to post overflow now. It is posted once, and not while overflow or drained is being
 // posted: the last event then says the truth. Under the guard.
 bool socket::take_overflow() noexcept {
-    if (over_ || posting_ || out_.size() <= limit_) return false;
+    if (over_ || posting_ || unsent() <= limit_) return false;
     over_ = posting_ = true;
     return true;
 }
 
 // Whether to post drained now: once for each overflow, after it. Under the guard.
 bool socket::take_drained() noexcept {
-    if (!over_ || posting_ || !(out_.empty() || out_.size() < limit_ / 2)) return false;
+    if (!over_ || posting_ || !(unsent() == 0 || unsent() < limit_ / 2)) return false;
     over_ = false;
     posting_ = true;
     return true;
@@ -45,11 +46,13 @@ bool socket::take_drained() noexcept {
 // Gives the kernel the bytes that it takes. Under the guard.
 void socket::push(effects& then) noexcept {
     if (sending_) return; // sent() calls this again
-    while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
+    while (!blocked_ && !broken_ && fd >= 0) {
+        byte_queue& wire = secure_ == nullptr ? out_ : seal();
+        if (wire.empty()) break;
         i64 n =
-            ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+            ::send(fd, wire.data(), static_cast<usize>(wire.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n >= 0) {
-            out_.consume(n);
+            wire.consume(n);
         } else if (errno == EAGAIN) {
             blocked_ = true;
         } else if (errno != EINTR) {
@@ -57,8 +60,8 @@ void socket::push(effects& then) noexcept {
             then.broken = errno;
         }
     }
-    if (broken_) out_.clear();
-    if (above_high_water_ && out_.size() <= high_water_mark() / 2) {
+    if (broken_) drop_output();
+    if (above_high_water_ && unsent() <= high_water_mark() / 2) {
         above_high_water_ = false;
         then.resumed = true;
     }
@@ -67,11 +70,12 @@ void socket::push(effects& then) noexcept {
         patient_ = false;
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
     }
-    if (shutdown_wanted_ && !shutdown_done_ && out_.empty() && !broken_ && fd >= 0) {
+    bool all_sealed = secure_ == nullptr || secure_->finished;
+    if (shutdown_wanted_ && !shutdown_done_ && unsent() == 0 && all_sealed && !broken_ && fd >= 0) {
         shutdown_done_ = true;
         ::shutdown(fd, SHUT_WR);
     }
-    then.sent = out_.empty();
+    then.sent = unsent() == 0;
     if (started_ && (wanted() & ~have) != 0) home->update(*this);
 }
 
@@ -105,9 +109,9 @@ void socket::append(const void* from, i64 size) noexcept {
         out_.append(from, size);
         if (out_.size() >= send_at_once && !blocked_) push(then);
         then.sent = false; // close was not called
-        above_high_water_ = above_high_water_ || out_.size() > high_water_mark();
+        above_high_water_ = above_high_water_ || unsent() > high_water_mark();
         then.overflow = take_overflow();
-        if (!out_.empty() && !blocked_ && !unflushed_) unflushed_ = later = true;
+        if (unsent() > 0 && !blocked_ && !unflushed_) unflushed_ = later = true;
     }
     if (later) {
         header_of(*this)->keep();
@@ -130,10 +134,12 @@ void socket::flush() noexcept {
 
 bool socket::take_output(byte_queue& to) noexcept {
     locked l(guard);
-    if (out_.empty() || blocked_ || broken_ || sending_ || fd < 0) return false;
+    if (blocked_ || broken_ || sending_ || fd < 0) return false;
+    byte_queue& wire = secure_ == nullptr ? out_ : seal();
+    if (wire.empty()) return false;
     unflushed_ = false;
     sending_ = true;
-    to.swap(out_);
+    to.swap(wire);
     return true;
 }
 
@@ -149,8 +155,9 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
             then.broken = static_cast<int>(-size);
         }
         if (!what.empty() && !broken_) { // bytes that were written meanwhile follow
-            what.append(out_.data(), out_.size());
-            out_.swap(what);
+            byte_queue& wire = secure_ == nullptr ? out_ : secure_->wire;
+            what.append(wire.data(), wire.size());
+            wire.swap(what);
         }
         push(then);
     }

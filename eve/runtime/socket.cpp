@@ -3,6 +3,7 @@
 #include "address.hpp"
 #include "failure.hpp"
 #include "format.hpp"
+#include "secured.hpp"
 
 #include <errno.h>
 #include <string.h>
@@ -65,6 +66,7 @@ socket::socket(socket&& fresh) noexcept
 
 socket::~socket() {
     if (fd >= 0) ::close(fd);
+    if (secure_ != nullptr) destroy(secure_);
 }
 
 void socket::adopt() noexcept {
@@ -84,17 +86,21 @@ void socket::adopt() noexcept {
 
 void socket::start(loop&) {
     header* self = header_of(*this);
-    bool unreachable;
+    bool unreachable, shakes, shaken;
     {
         locked l(guard);
         started_ = true;
+        shakes = shaking();
+        shaken = secure_ != nullptr && !shakes;
         // Two counts belong to the loop. With no other count, no code can reach the socket any
         // more.
         unreachable = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
         if (wanted() != 0) home->update(*this);
     }
+    if (shakes) home->mail(*this, mail_start);
     if (unreachable) close();
     else if (ending()) shut();
+    else if (shaken && unseal(nullptr, 0, false)) pump(false);
     self->drop();
 }
 
@@ -102,6 +108,7 @@ u8 socket::wanted() const noexcept {
     if (lingering_ != nullptr) return io_in;
     if (!started_ || fd < 0) return 0;
     u8 want = blocked_ ? io_out : 0;
+    if (shaking() && !broken_ && !closed_) return want | io_in;
     if (ended_ || closing_) return want;
     if (!has_data_ && !has_line_) return want | io_end;
     bool full = !has_line_ && in_.size() >= most_unread;
@@ -111,7 +118,7 @@ u8 socket::wanted() const noexcept {
 i64 socket::pending() const noexcept {
     auto* me = const_cast<socket*>(this);
     locked l(me->guard);
-    return out_.size();
+    return unsent();
 }
 
 string socket::address() const {
@@ -143,10 +150,13 @@ bytes socket::read_buffer() {
 }
 
 void socket::close() noexcept {
+    effects then;
     {
         locked l(guard);
         closing_ = true;
+        if (secure_ != nullptr) push(then); // its end, too
     }
+    if (then.broken != 0) apply(then);
     close_when_sent();
 }
 
@@ -155,7 +165,7 @@ void socket::close_write() noexcept {
     {
         locked l(guard);
         shutdown_wanted_ = true;
-        if (out_.empty()) push(then);
+        if (unsent() == 0) push(then);
     }
     apply(then);
 }
@@ -163,7 +173,7 @@ void socket::close_write() noexcept {
 void socket::close_when_sent() noexcept {
     {
         locked l(guard);
-        if (!closing_ || closed_ || sending_ || !(out_.empty() || broken_)) return;
+        if (!closing_ || closed_ || sending_ || !(unsent() == 0 || broken_)) return;
         closed_ = true;
     }
     post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
@@ -175,7 +185,7 @@ void socket::abort(const error& why, bool tell) noexcept {
         locked l(guard);
         tell = tell && !closing_ && !closed_;
         ended_ = closing_ = broken_ = true;
-        out_.clear();
+        drop_output();
         in_.clear();
     }
     header* self = header_of(*this);
@@ -196,7 +206,7 @@ void socket::ready(loop&, u8 events) {
     } else if (events & (io_end | io_hangup)) {
         {
             locked l(guard);
-            if (!started_ || ended_ || closing_ || has_data_ || has_line_) return;
+            if (!started_ || ended_ || closing_ || has_data_ || has_line_ || shaking()) return;
             ended_ = true; // nothing is read, so only this shows that the peer has gone
         }
         pump(true);
@@ -209,7 +219,9 @@ void socket::arrived(loop& on, const u8* what, i64 size) {
         locked l(guard);
         lingers = lingering_ != nullptr;
         pumping = pumping_;
-        if (!lingers) {
+        if (!lingers && secure_ != nullptr) {
+            if (broken_ || closed_ || ((closing_ || ended_) && !shaking())) return;
+        } else if (!lingers) {
             if (closing_ || ended_) return;
             if (size == 0) ended_ = saw_end_ = true;
             else if (size > 0) add_fresh(what, size);
@@ -217,8 +229,10 @@ void socket::arrived(loop& on, const u8* what, i64 size) {
     }
     if (lingers) {
         if (size <= 0) retire(on);
-    } else if (size < 0) {
+    } else if (size < 0 && !shaking()) {
         abort(error_of(static_cast<int>(-size)), true);
+    } else if (secure_ != nullptr) {
+        if (receive(on, what, size, size <= 0) && !pumping) pump(true);
     } else if (!pumping) {
         pump(true);
     }
@@ -319,8 +333,20 @@ void socket::pump(bool at_loop) noexcept {
 // that the handlers spawned on the socket, so their replies are written before it runs.
 void socket::after_last_input(bool at_loop) noexcept {
     ref<socket> me = ref_of(*this);
-    auto body = [me](worker*, frame*) { me->close(); };
+    auto body = [me](worker*, frame*) { me->input_over(); };
     if (!at_loop || !run_now(body, false, eve::write(me))) spawn(move(body), eve::write(me));
+}
+
+void socket::input_over() noexcept {
+    error why;
+    bool cut;
+    {
+        locked l(guard);
+        cut = secure_ != nullptr && secure_->cut;
+        if (cut) why = secure_->what->cut_off(false);
+    }
+    if (cut) abort(why, true);
+    else close();
 }
 
 void socket::on_changed(emitter_base& e) {
@@ -366,11 +392,13 @@ void socket::on_gone(emitter_base& e) {
     s.home->mail(s, mail_retire);
 }
 
-void socket::mailed(loop& on, u32) {
+void socket::mailed(loop& on, u32 what) {
     if (fd < 0) { // retired before
         header_of(*this)->drop();
         return;
     }
+    if ((what & mail_start) && shaking()) on.set(*secure_, monotonic_ns() + secure_->patience_ns);
+    if (!(what & mail_retire)) return;
     bool finished, again;
     {
         locked l(guard);
@@ -407,14 +435,18 @@ void socket::retire(loop& on) noexcept {
         destroy(lingering_);
     }
     leave();
+    secured* s = secure_;
+    if (s != nullptr) on.cancel(*s);
     {
         locked l(guard);
         lingering_ = nullptr;
+        secure_ = nullptr;
         in_.clear();
         out_.clear();
         ::close(fd);
         fd = -1;
     }
+    if (s != nullptr) destroy(s);
     if (from_) from_->connection_ended();
     from_ = {};
     on.drop_client();

@@ -9,6 +9,7 @@
 #include "buffer.hpp"
 #include "emitter.hpp"
 #include "loop.hpp"
+#include "protection.hpp"
 #include "result.hpp"
 #include "vector.hpp"
 
@@ -60,6 +61,17 @@ public:
     bool take_output(byte_queue& to) noexcept;
     void sent(byte_queue& what, i64 size) noexcept;
 
+    // Before it is adopted. `by` is the socket's from now on. shakes: the handshake, which may
+    // take this long, is still to come.
+    void secure_with(layer* by, i64 patience_ns, bool shakes) noexcept;
+    // Under read permission: null if it is not protected. use is called under the guard, and only
+    // after the handshake.
+    template <class F> void with_layer(F use) const {
+        auto* me = const_cast<socket*>(this);
+        locked l(me->guard);
+        if (layer* by = me->settled_layer()) use(*by);
+    }
+
     // Makes the loop hold a count of the socket until it is closed, and keeps the process alive.
     void adopt() noexcept;
 
@@ -81,6 +93,8 @@ private:
     };
     struct linger;
     friend struct linger;
+    struct secured; // secured.hpp
+    friend struct secured;
     static const emitter_hooks hooks;
     static void on_changed(emitter_base& e);
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
@@ -99,8 +113,27 @@ private:
     bool take_line(string& text) noexcept;
     void add_fresh(const u8* what, i64 size) noexcept;
     void after_last_input(bool at_loop) noexcept;
+    void input_over() noexcept;
     void close_when_sent() noexcept;
     void retire(loop& on) noexcept;
+
+    // Under the guard. The number of bytes that are not sent; whether a handshake is under way.
+    i64 unsent() const noexcept {
+        return secure_ == nullptr ? out_.size() : out_.size() + sealed();
+    }
+    bool shaking() const noexcept { return secure_ != nullptr && is_shaking(); }
+
+    // secured.cpp: for protected connections. Under the guard, up to settled_layer: the number of
+    // bytes that are ready for the network; these bytes, and more if there were none.
+    i64 sealed() const noexcept;
+    byte_queue& seal() noexcept;
+    bool is_shaking() const noexcept;
+    void drop_output() noexcept;
+    layer* settled_layer() const noexcept;
+    bool receive(loop& on, const u8* data, i64 size, bool ends) noexcept;
+    bool unseal(const u8* data, i64 size, bool ends) noexcept;
+    bool shake(loop& on) noexcept;
+    void fail(const error& why) noexcept;
 
     byte_queue in_;             // input that no handler has taken
     byte_queue out_;            // output not yet sent
@@ -110,6 +143,7 @@ private:
     i64 limit_;
     ref<tcp_socket> from_;
     linger* lingering_ = nullptr;
+    secured* secure_ = nullptr; // null: the connection is not protected
     bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
     bool busy_ : 1 = false;      // data or a line is being handled
@@ -160,13 +194,17 @@ private:
 class tcp_socket final : public emitter_base, public channel, public stoppable, timer_node {
 public:
     static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"),
-                                  i64 max = 0);
-    static async<result<ref<socket>>> connect(const string& host, i64 port);
+                                  i64 max = 0, option<server_protection> by = none);
+    static async<result<ref<socket>>> connect(const string& host, i64 port,
+                                              option<client_protection> by = none);
 
     tcp_socket(tcp_socket&& fresh) noexcept;
     ~tcp_socket();
     // Under full permission.
     void close() noexcept;
+
+    // Any thread. What protects its connections; null: nothing does.
+    const protector* protector_of_all() const noexcept { return by_.get(); }
 
     // Any thread. A connection of this listener has ended.
     void connection_ended() noexcept;
@@ -191,6 +229,7 @@ private:
     i64 max_ = 0; // most connections at a time; 0: no limit
     i64 open_ = 0;
     i64 port_ = 0;
+    protection by_;
     string name_;     // for reports: host:port
     int why_not_ = 0; // the errno of the failure
     bool started_ = false;

@@ -16,14 +16,14 @@ struct alignas(128) worker {
     // children are ready; steal_requested when a thief waits. It is the first field, so a loop
     // that tests it needs no register beside the worker's.
     atomic<u64> mark{0};
-    frame* split = nullptr;  // frames from here on are private
-    atomic<u8> overtime{0};  // the root has used up its time; set by the watchdog
-    frame* floor = nullptr;  // the first free frame when a root or closure starts
-    frame* first = nullptr;  // of the stack of frames
-    frame* limit = nullptr;  // room(w, k) is false from here on
-    frame* end = nullptr;    // of the stack of frames
-    frame* stolen = nullptr; // the stolen frame that it runs, for cancelled()
-    scope* within = nullptr; // the scope whose child it runs, for cancelled()
+    frame* split = nullptr;        // frames from here on are private
+    atomic<u8> overtime{0};        // the root has used up its time; set by the watchdog
+    frame* floor = nullptr;        // the first free frame when a root or closure starts
+    frame* first = nullptr;        // of the stack of frames
+    frame* limit = nullptr;        // room(w, k) is false from here on
+    frame* end = nullptr;          // of the stack of frames
+    frame* stolen = nullptr;       // the stolen frame that it runs, for cancelled()
+    scope* within = nullptr;       // the scope whose child it runs, for cancelled()
     emitter_base* fresh = nullptr; // emitters that the body it runs has made, the newest first
     int id = 0;
     int depth = 0; // number of nested roots and frames that it runs while waiting in a join

@@ -67,8 +67,8 @@ int serve(int argc, char** argv) {
     return run(argc, argv, [](worker*, frame*) {
         ref<tcp_socket> server = tcp_socket::listen(0);
         on<connection>(server, on_connection{}, hold::write, true);
-        on<listening>(server, on_listening{}, hold::none, true);
-        on<terminate>(process::the_signals, on_terminate{}, hold::none, false);
+        on<listening>(server, on_listening{}, hold::null, true);
+        on<terminate>(process::the_signals, on_terminate{}, hold::null, false);
     });
 }
 

@@ -46,8 +46,8 @@ void start(eve::worker*, eve::frame*) {
     eve::ref<eve::tcp_socket> server = eve::tcp_socket::listen(io_check::argument(0, 0));
     eve::on<eve::connection>(server, on_connection{clients}, eve::hold::write, false,
                              eve::write(clients));
-    eve::on<eve::listening>(server, io_check::say_port{}, eve::hold::none, true);
-    eve::on<eve::terminate>(eve::process::the_signals, io_check::shut_down{}, eve::hold::none,
+    eve::on<eve::listening>(server, io_check::say_port{}, eve::hold::null, true);
+    eve::on<eve::terminate>(eve::process::the_signals, io_check::shut_down{}, eve::hold::null,
                             false);
 }
 

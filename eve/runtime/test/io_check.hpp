@@ -39,8 +39,8 @@ template <class Handler> eve::ref<eve::tcp_socket> serve(Handler handler, eve::i
     eve::ref<eve::tcp_socket> server =
         eve::tcp_socket::listen(argument(0, 0), eve::string::literal("127.0.0.1"), max);
     eve::on<eve::connection>(server, eve::move(handler), eve::hold::write, true);
-    eve::on<eve::listening>(server, say_port{}, eve::hold::none, true);
-    eve::on<eve::terminate>(eve::process::the_signals, shut_down{}, eve::hold::none, false);
+    eve::on<eve::listening>(server, say_port{}, eve::hold::null, true);
+    eve::on<eve::terminate>(eve::process::the_signals, shut_down{}, eve::hold::null, false);
     return server;
 }
 
