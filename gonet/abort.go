@@ -30,7 +30,7 @@ func (s *Stack) Shutdown(ctx context.Context) error {
 }
 
 // Abort ends the stack and closes the link, and resets all connections at once, those too that the
-// user has closed. Bytes that are not acknowledged are lost.
+// user has closed. Bytes that are not acknowledged are lost. Multicast groups are left.
 func (s *Stack) Abort() error { return s.abort() }
 
 // closeGrace is how long Close waits for acknowledgements. A guess: many round trips and a
@@ -94,6 +94,7 @@ func (s *Stack) abort() error {
 			s.flush()
 			first()
 		}
+		s.leaveAllGroups()
 	})
 	err := s.link.Close()
 	<-s.done

@@ -95,6 +95,15 @@ func (s *Stack) leaveGroups(p *PacketConn) {
 	}
 }
 
+// leaveAllGroups tells routers and switches that the stack ends, and needs no datagrams any more.
+// Dealer only.
+func (s *Stack) leaveAllGroups() {
+	now := time.Now()
+	s.groups.igmp.LeaveAll(now)
+	s.groups.mld.LeaveAll(now)
+	s.runGroups()
+}
+
 // runGroups sends what the protocols have to send, and sets the timer for what they have to do
 // next. Dealer only.
 func (s *Stack) runGroups() {

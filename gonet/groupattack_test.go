@@ -155,6 +155,29 @@ func TestReportsOfGroups(t *testing.T) {
 	})
 }
 
+// TestAStackThatEndsLeavesItsGroups counts the reports of a stack that is closed.
+func TestAStackThatEndsLeavesItsGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newLoneAttackerOn(t, []link.Option{link.L3()})
+		p := listenAt(t, o.victim, "udp", ":5000")
+		for _, g := range []string{"239.1.2.3", "ff0e::1"} {
+			if err := p.JoinGroup(netip.MustParseAddr(g)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		o.reports()
+		if err := o.victim.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := o.reports()
+		if len(got) != 2 || !strings.HasSuffix(got[0], "03000000ef010203") ||
+			!strings.Contains(got[1], "03000000ff0e") {
+			t.Errorf("the end is reported by %v", got)
+		}
+	})
+}
+
 // addrF is the link-local address of an attacker.
 var addrF = netip.MustParseAddr("fe80::9")
 

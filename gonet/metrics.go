@@ -33,7 +33,9 @@ type Snapshot struct {
 	Sockets   []netip.AddrPort // of UDP
 	Flows     []FlowInfo       // of UDP, to foreign addresses; sorted
 	Groups    []netip.Addr     // that sockets have joined, sorted
-	Requests  int              // TCP connections to foreign addresses that wait for a decision
+	// The versions of the protocols for groups: 3 and 2, or older while an older querier is there.
+	IGMP, MLD int
+	Requests  int // TCP connections to foreign addresses that wait for a decision
 	// Neighbours are those on the link, sorted by their addresses. A link without Ethernet has
 	// none.
 	Neighbours []neighbour.Info
@@ -64,6 +66,7 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		for p := range s.groups.sockets {
 			out.Sockets = append(out.Sockets, p.local)
 		}
+		out.IGMP, out.MLD = s.groups.igmp.Version(), s.groups.mld.Version()
 		out.Groups = slices.SortedFunc(maps.Keys(s.groups.members), netip.Addr.Compare)
 		if s.forward != nil {
 			out.Requests = len(s.forward.requests)
@@ -185,6 +188,9 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	}
 	for _, a := range s.Sockets {
 		fmt.Fprintf(&b, "socket udp           %v\n", a)
+	}
+	if len(s.Groups) > 0 {
+		fmt.Fprintf(&b, "%-20s IGMPv%d, MLDv%d\n", "groups by", s.IGMP, s.MLD)
 	}
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "group                %v\n", g)

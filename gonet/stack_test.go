@@ -483,6 +483,12 @@ func FuzzInput(f *testing.F) {
 	m := wire.ARP{Op: 1, SenderIP: ip.Src, TargetIP: ip.Dst}
 	m.Put(b)
 	f.Add(uint16(0x0806), b[:28])
+	query := wire.IPv4{Length: 36, TTL: 1, Protocol: wire.ProtocolIGMP, Src: ip.Src, Dst: allHosts,
+		Options: wire.RouterAlert4[:]}
+	query.Put(b)
+	copy(b[igmpHeaderLen:], []byte{wire.IGMPQuery, 0, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0})
+	wire.SealICMP(b[igmpHeaderLen:36], 0)
+	f.Add(uint16(0x0800), b[:36])
 	f.Fuzz(func(t *testing.T, kind uint16, b []byte) {
 		a, end := link.Pair()
 		s := host(t, end, "10.0.0.2/24")

@@ -230,6 +230,28 @@ func (h *Host) sorted() []netip.Addr {
 	return slices.SortedFunc(maps.Keys(h.groups), netip.Addr.Compare)
 }
 
+// LeaveAll leaves all groups and says so once, because the host ends.
+func (h *Host) LeaveAll(now time.Time) {
+	var left []netip.Addr
+	for _, a := range h.sorted() {
+		g := h.groups[a]
+		was := g.filter
+		g.filter = Filter{}
+		switch {
+		case !isReported(a) || was.IsNone():
+			delete(h.groups, a)
+		case h.version < h.newest:
+			h.setOlder(a, g, was, now)
+		default:
+			clear(g.sourcesLeft)
+			g.modeLeft = 0
+			g.change(was, 1)
+			left = append(left, a)
+		}
+	}
+	h.reportChanges(left, now)
+}
+
 // Announce reports all groups as if they had just been joined: after the host has got the address
 // from which its reports must come (RFC 3590 section 4).
 func (h *Host) Announce(now time.Time) {

@@ -255,6 +255,26 @@ func TestOlderVersions(t *testing.T) {
 	m.expect(time.Minute, "1m0s v1 leave ff0e::1")
 }
 
+// TestTheEndLeavesAllGroups leaves all groups, in each version.
+func TestTheEndLeavesAllGroups(t *testing.T) {
+	s := newScript(t, IGMP)
+	s.set(groupA, any1) // its second report is still to come
+	s.set(groupB, from("10.0.0.1"))
+	s.set(allHosts, any1)
+	s.set(addr("239.1.0.3"), any1)
+	s.set(addr("239.1.0.3"), none)
+	s.h.Messages()
+	s.h.LeaveAll(s.now)
+	s.expect(time.Hour, "0s v3 to-in 239.1.0.1 block 239.1.0.2 (10.0.0.1)")
+	s.query(2, 0, "", "")
+	s.set(groupA, any1)
+	s.h.LeaveAll(s.now)
+	s.expect(time.Hour, "1h0m0s v2 239.1.0.1", "1h0m0s v2 leave 239.1.0.1")
+	if n := s.h.Groups(); n != 0 {
+		t.Errorf("%d groups are left", n)
+	}
+}
+
 // TestAnnounce reports all groups again, in each version.
 func TestAnnounce(t *testing.T) {
 	s := newScript(t, MLD)
