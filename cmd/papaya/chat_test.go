@@ -254,7 +254,10 @@ func TestChatInATerminal(t *testing.T) {
 	}
 
 	ann.types("/search KETTLE on", "Enter")
-	ann.shows("ann: bob:") // with the day and the time before it
+	ann.shows("#tea ann:") // with the day and the time before it
+	ann.shows("chosen: Enter goes to it")
+	ann.types("Enter")
+	ann.shows("chosen: Enter shows it whole") // the message itself
 	kill()
 	ann.shows("connection lost")
 	kill = startServer(t, program, dir)
