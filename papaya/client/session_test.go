@@ -387,16 +387,28 @@ func FuzzReceive(f *testing.F) {
 		":b!b@h PRIVMSG #tea \x01ACTION\x01")
 	f.Add(":x BATCH +a chathistory #tea\n@batch=a;msgid=1 :b PRIVMSG #tea y\n:x BATCH -a\n" +
 		"BATCH\nCAP\nNICK\nMODE #tea +o\n353 a = #tea :@+b")
+	f.Add(":b!b@h REDACT #tea 1 :why\n@msgid=1 :b!b@h PRIVMSG #tea x\n:b REDACT #tea 1\nREDACT\n" +
+		":x MARKREAD #tea timestamp=2999-01-01T00:00:00Z\nMARKREAD #tea *\n" +
+		":x BATCH +a search #tea")
+	f.Add("@batch=b :x BATCH +a draft/multiline #tea\n" +
+		"@batch=a :b!b@h BATCH +b draft/multiline #tea\n@batch=b :b!b@h PRIVMSG #tea x\n" +
+		"@batch=a;draft/multiline-concat :b!b@h PRIVMSG #tea y\nBATCH -a\nBATCH -b\n" +
+		":x BATCH +h chathistory #tea\n@batch=h;msgid=5 :b!b@h PRIVMSG #tea z\n" +
+		"@batch=h REDACT #tea 5\nBATCH -h\nFAIL CHATHISTORY x #tea\nFAIL SEARCH x #tea\n" +
+		"421 a SEARCH")
 	f.Add("005 x PREFIX=( CHATHISTORY=-1 CHANTYPES= :\n:a NICK\n:ann PART\nKICK #tea\nFAIL\n352 " +
 		"a\nAUTHENTICATE +\n001")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := newSession(Settings{Account: "a", Password: "b"})
-		connect(t, s, full)
+		connect(t, s, full+" draft/multiline draft/message-redaction draft/read-marker")
 		for l := range strings.SplitSeq(text, "\n") {
 			if m, err := irc.Parse(l); err == nil {
 				s.Receive(m)
 			}
 			for _, r := range append(s.Rooms(), s.Status) {
+				if past := r.Past(); past != nil && len(past.Messages) == 0 {
+					t.Fatalf("%q: nothing of %s is shown", l, r.Name)
+				}
 				if !slices.IsSortedFunc(r.Messages,
 					func(a, b *Message) int { return a.Time.Compare(b.Time) }) {
 					t.Fatalf("%q: the messages of %s are out of order", l, r.Name)
@@ -411,7 +423,11 @@ func FuzzReceive(f *testing.F) {
 				}
 				r.People()
 				s.Older(r)
+				s.Seek(r, &Message{ID: "5"})
+				s.Newer(r)
 			}
+			s.Search(s.Searchable(), "x")
+			s.SendMarkers()
 			for _, m := range s.Out() {
 				if strings.ContainsAny(m.String(), "\r\n\x00") {
 					t.Fatalf("%q: an answer of two lines: %q", l, m)

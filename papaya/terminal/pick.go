@@ -62,12 +62,17 @@ func (m *Model) reveal(x *client.Message) {
 // open goes to the message that was found, if a search result is chosen. Of another chosen message
 // it shows all lines, or folds it again.
 func (m *Model) open() {
-	if x := m.picked; x != nil && x.Hit != nil {
-		m.session.Seek(x.Hit.Room, x.Hit.Message)
-	} else if x != nil {
+	x := m.picked
+	switch {
+	case x == nil:
+	case x.Hit == nil:
 		m.opened[x] = !m.opened[x]
 		delete(m.rows, x)
 		m.reveal(x)
+	case m.session.Find(x.Hit.Room.Name) == nil:
+		m.told = "you are not in " + clean(x.Hit.Room.Name) + " any more"
+	default:
+		m.session.Seek(m.session.Find(x.Hit.Room.Name), x.Hit.Message)
 	}
 }
 

@@ -158,3 +158,41 @@ func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTextsAreSentWhole: the messages that the page makes of a text have all of it, within the
+// limits of the server.
+func TestLongTextsAreSentWhole(t *testing.T) {
+	p := newPerson(t, 800, 600)
+	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"\n", "\n\n", "\r\n", " ", "  ", "a", "word ", "é", "日本語", "👩\u200d👧", "\t",
+		strings.Repeat("x", 70), strings.Repeat("é ", 40)}
+	var texts []string
+	for range 400 {
+		var b strings.Builder
+		for range random.IntN(60) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		texts = append(texts, b.String())
+	}
+	list, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := browser.Eval[[]string](p.Page, fmt.Sprintf(`Promise.all([import("./multiline.js"), import("./irc.js")]).then(([{ compose, joined, trimLines, parseLimits }, { bytes }]) => %s.filter((text, i) => {
+		const size = 20 + i %% 60, limits = parseLimits("max-lines=" + (1 + i %% 9) + ",max-bytes=600");
+		const all = compose(text, size, limits);
+		const whole = compose(text, 1 << 20, { bytes: 1 << 20, lines: 1 << 20 });
+		const bare = (s) => s.replace(/\s/g, "");
+		return all.some((m) => m.length > limits.lines || bytes(joined(m)) > limits.bytes || m[0].same || m.some((part) => bytes(part.text) > size || part.text.includes("\n")))
+			|| bare(all.map(joined).join("")) !== bare(text)
+			|| (trimLines(text) !== "" && joined(whole[0]) !== trimLines(text));
+	}))`, list))
+	if len(wrong) > 0 {
+		t.Errorf("%d of %d, such as %q", len(wrong), len(texts), wrong[0])
+	}
+	if got := browser.Eval[string](p.Page, `import("./multiline.js").then(({ parseLimits }) => JSON.stringify(["", undefined, "max-bytes=1,max-lines=-5,x,=", "max-bytes=9999999,max-lines=1"].map((v) => Object.values(parseLimits(v)))))`); got !=
+		"[[4096,32],[4096,32],[4096,32],[65536,1]]" {
+		t.Errorf("limits: got %s", got)
+	}
+}

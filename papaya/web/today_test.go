@@ -25,6 +25,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	severalLines(t, ann, bob)
 	twoDevices(t, p, ann, bob)
 	searching(t, ann, bob)
+	hostile(t, ann)
 }
 
 const secretOf = "the kettle is on"
@@ -100,6 +101,10 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 	browser.Eval[any](ann.Page, buttonOf("before")+".click()")
 	ann.click("#delete-not")
 	ann.sees("before")
+	ann.click("#messages .line:has(.delete)")
+	ann.Until("the button is there for those who have no mouse",
+		`getComputedStyle(document.querySelector("[data-picked] .delete")).opacity === "1"`)
+	ann.Picture("delete-button")
 	bob.Picture("deleted-phone")
 	ann.Picture("deleted")
 	later := newPerson(t, 1280, 800)
@@ -266,4 +271,43 @@ func searching(t *testing.T, ann, bob *person) {
 	}
 	bob.click("#found button")
 	bob.Until("on a phone the panel makes way", `!document.querySelector("#search-pane").checkVisibility()`)
+}
+
+// hostileServer says what no server should, to a session of its own.
+const hostileServer = `Promise.all([import("./session.js"), import("./irc.js")]).then(([{ Session }, { parse }]) => {
+	const sent = [], hooks = new Proxy({}, { get: (_, name) => name === "send" ? (line) => sent.push(line) : () => {} });
+	const s = new Session({ nick: "ann" }, hooks, () => Date.parse("2026-11-22T12:00:00Z"));
+	const hear = (...lines) => lines.forEach((line) => s.receive(parse(line)));
+	const caps = "batch message-tags server-time draft/multiline draft/message-redaction draft/read-marker draft/chathistory";
+	s.opened();
+	hear(":x CAP * LS :" + caps, ":x CAP * ACK :" + caps, ":x 001 ann :hi", ":x 005 ann SEARCH CHATHISTORY=3 :ok", ":x 422 ann :no", ":ann!a@h JOIN #tea", ":x BATCH +h chathistory #tea", ":x BATCH -h");
+	const room = s.find("#tea"), out = {};
+	hear("@time=2026-11-22T12:00:00.000Z;msgid=1 :b!b@h BATCH +m draft/multiline #tea");
+	for (let i = 0; i < 10000; i++) hear("@batch=m :b!b@h PRIVMSG #tea :line " + i);
+	hear(":b!b@h BATCH -m");
+	out.lines = room.messages.at(-1).text.split("\n").length;
+	hear(":x MARKREAD #tea timestamp=2999-01-01T00:00:00.000Z", "MARKREAD", ":x MARKREAD #tea timestamp=x", ":x MARKREAD #no *");
+	hear("@time=2026-11-22T12:00:01.000Z;msgid=2 :b!b@h PRIVMSG #tea :later");
+	out.unread = room.unread;
+	for (let i = 0; i < 5000; i++) hear(":b!b@h REDACT #tea never-shown-" + i, ":x BATCH +open" + i + " draft/multiline #tea");
+	hear("REDACT", ":b REDACT #tea", ":b!b@h REDACT nobody 2", ":b!b@h REDACT #tea 2 :gone", ":b!b@h REDACT #tea 2");
+	out.gone = room.messages.find((m) => m.id === "2").text;
+	out.bounded = room.messages.length + room.gone.size <= 30000 && s.batches.size <= 4096;
+	out.unreadAfter = room.unread;
+	hear("@batch=b :x BATCH +a draft/multiline #tea", "@batch=a :x BATCH +b draft/multiline #tea", ":x BATCH -a", ":x BATCH -b", ":x BATCH -", "BATCH", ":x FAIL SEARCH", ":x FAIL REDACT x #tea 1 :no", "421 ann SEARCH", ":x FAIL CHATHISTORY x AROUND #tea :no");
+	out.twoLines = sent.some((line) => /[\r\n]/.test(line));
+	return out;
+})`
+
+// hostile: what a hostile server says is bounded, and hides nothing that is said later.
+func hostile(t *testing.T, p *person) {
+	type outcome struct {
+		Lines, Unread, UnreadAfter int
+		Gone                       string
+		Bounded, TwoLines          bool
+	}
+	want := outcome{4096, 1, 0, "Message deleted by b: gone", true, false}
+	if got := browser.Eval[outcome](p.Page, hostileServer); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }

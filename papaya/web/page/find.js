@@ -86,9 +86,9 @@ export function finder(current) {
     button.append(head, text);
     button.addEventListener("click", () => {
       if (narrow.matches) shut();
-      const session = current();
-      if (session?.rooms.get(session.fold(room.name)) === room)
-        seek(session, room, m);
+      const now = current()?.find(room.name);
+      if (now) seek(current(), now, m);
+      else say(`You are not in ${room.name} any more.`);
     });
     li.append(button);
     return li;

@@ -91,9 +91,12 @@ function node(m, alone, deletable) {
   let li = made.get(m);
   const deleted = m.kind === "deleted" && !li?.classList.contains("deleted");
   if (!li || deleted) made.set(m, (li = make(m)));
-  if (deletable !== Boolean(li.querySelector(".delete"))) {
-    if (deletable) li.append(deleteButton(m));
-    else li.querySelector(".delete").remove();
+  if (deletable !== Boolean(li.remover)) {
+    if (deletable) li.append((li.remover = deleteButton(m)));
+    else {
+      li.remover.remove();
+      li.remover = null;
+    }
   }
   const classes = [
     "line",
