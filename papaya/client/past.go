@@ -18,15 +18,20 @@ func (r *Room) Shown() []*Message {
 // Latest goes back to the newest messages.
 func (r *Room) Latest() { r.past, r.seek = nil, nil }
 
-// Seek shows a message among those around it. The answer is an event Shown.
-func (s *Session) Seek(r *Room, m *Message) {
+// Seek shows a message among those around it. The answer is an event Shown. It returns false if the
+// room does not have the message, and the server has no history.
+func (s *Session) Seek(r *Room, m *Message) bool {
 	if x := r.find(m.ID); x != nil {
 		r.Latest()
 		s.tell(Event{Kind: Shown, Room: r, Message: x})
-		return
+		return true
+	}
+	if !s.hasHistory() || s.state != ready {
+		return false
 	}
 	r.seek = m
 	s.askAround(r)
+	return true
 }
 
 // askAround requests the messages around the one that the user wants to see, when nothing else is

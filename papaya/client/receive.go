@@ -405,14 +405,20 @@ func (s *Session) onFail(l line) {
 		s.missed(room)
 		return
 	}
-	if l.Param(0) == "SEARCH" {
-		defer s.found(nil)
-	}
 	if !s.registered {
 		s.tell(Event{Kind: Refused, Why: l.Last()})
 		return
 	}
-	if l.Param(0) != "REDACT" { // that has refused no message
+	switch l.Param(0) {
+	case "MARKREAD":
+		return // other devices will not know what was read here
+	case "SEARCH":
+		s.found(nil)
+		if l.Param(1) == "INVALID_TARGET" {
+			return // one of many rooms that may not be searched, such as a guest's conversations
+		}
+	case "REDACT":
+	default:
 		s.failed(l.Tags["label"], room)
 	}
 	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))

@@ -58,15 +58,23 @@ func TestSearch(t *testing.T) {
 	wants(t, hear(t, s, ":x BATCH +s papaya/search #tea",
 		"@batch=s;msgid=1;time=2026-11-22T09:00:00.000Z :bob!b@h PRIVMSG #tea :one", ":x BATCH -s"),
 		"SEARCH #tea two\n")
-	hear(t, s, ":x FAIL SEARCH TEMPORARILY_UNAVAILABLE #tea :One search at a time")
+	s.Say(tea, Said, "not refused")
+	hear(t, s, ":x FAIL SEARCH TEMPORARILY_UNAVAILABLE #tea :One search at a time",
+		":x FAIL MARKREAD INTERNAL_ERROR #tea :There are too many read markers",
+		":x FAIL SEARCH INVALID_TARGET #tea :You may not read that")
 	wants(t, hits(t, s), "found:\n")
+	if got := shown(tea); !strings.Contains(got, "not refused pending") ||
+		!strings.Contains(got, "at a time") || strings.Contains(got, "markers") ||
+		strings.Contains(got, "may not") {
+		t.Errorf("what was refused is no message: got %q", got)
+	}
 	s.Search([]*Room{s.Open("#gone")}, "x")
 	s.Close(s.Find("#gone"), "")
 	hear(t, s, ":x BATCH +s papaya/search #gone", ":x BATCH -s")
 	wants(t, hits(t, s), "found:\n")
 	s.Search([]*Room{tea}, "x")
 	s.Lost()
-	if s.searching != nil || s.Search([]*Room{tea}, "x") {
+	if s.searching != nil || s.Search([]*Room{tea}, "x") || s.Seek(tea, &Message{ID: "x"}) {
 		t.Error("a search is waited for without a connection")
 	}
 }

@@ -71,8 +71,8 @@ func (m *Model) open() {
 		m.reveal(x)
 	case m.session.Find(x.Hit.Room.Name) == nil:
 		m.told = "you are not in " + clean(x.Hit.Room.Name) + " any more"
-	default:
-		m.session.Seek(m.session.Find(x.Hit.Room.Name), x.Hit.Message)
+	case !m.session.Seek(m.session.Find(x.Hit.Room.Name), x.Hit.Message):
+		m.told = "the messages around it cannot be loaded now"
 	}
 }
 

@@ -87,8 +87,9 @@ export function finder(current) {
     button.addEventListener("click", () => {
       if (narrow.matches) shut();
       const now = current()?.find(room.name);
-      if (now) seek(current(), now, m);
-      else say(`You are not in ${room.name} any more.`);
+      if (!now) say(`You are not in ${room.name} any more.`);
+      else if (!seek(current(), now, m))
+        say("The messages around it cannot be loaded now.");
     });
     li.append(button);
     return li;

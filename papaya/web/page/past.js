@@ -3,16 +3,21 @@
 
 import { Room } from "./room.js";
 
-/** seek shows a message among those around it. hooks.shown(room, message) is the answer. */
+/**
+ * seek shows a message among those around it. hooks.shown(room, message) is the answer. It returns
+ * false if the room does not have the message, and the server has no history.
+ */
 export function seek(s, room, m) {
   const here = room.find(m.id);
   if (here) {
     room.latest();
     s.hooks.shown(room, here);
-    return;
+    return true;
   }
+  if (!s.history() || s.state !== "ready") return false;
   room.seek = m;
   askAround(s, room);
+  return true;
 }
 
 /** askAround requests the messages around the wanted one, when nothing else is requested. */

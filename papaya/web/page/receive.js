@@ -255,13 +255,16 @@ export const handlers = {
       missed(s, room ?? [...s.rooms.values()].find((r) => r.asked));
       return;
     }
+    if (about === "MARKREAD") return; // other devices will not know what was read here
     if (about === "SEARCH") {
       found(s, []);
-      if (code === "INVALID_TARGET") return; // we have left the room meanwhile
+      // one of many rooms that may not be searched, such as a guest's conversations
+      if (code === "INVALID_TARGET") return;
     }
     if (!s.registered) s.hooks.refused(line.params.at(-1));
-    // a refused REDACT is about a message that was passed on
-    if (about !== "REDACT") failed(s, line.tags.get("label"), room);
+    // these have refused no message
+    if (!/^(REDACT|SEARCH)$/.test(about))
+      failed(s, line.tags.get("label"), room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
   WARN: (s, { params }) => s.note(s.active, params.at(-1)),
