@@ -61,7 +61,7 @@ rest:     RINGS = whole race sanitize
 rest: ready ## the three other rings in one run, which keeps both cores busy
 	$(RUNTESTS) $(RINGS)
 
-flakes: ready ## run RINGS N times BESIDE nothing, busy loops or io, and count the failures
+flakes: ready ## run RINGS N times BESIDE nothing, busy loops, io or stops, and count the failures
 	$(PROVE) flakes $(RINGS) --runs $(N) --beside $(BESIDE)
 
 test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, builds

@@ -135,7 +135,8 @@ func flakesCommand(o *prove.Options) *cobra.Command {
 	runFlags(cmd, o)
 	cmd.Flags().IntVarP(&n, "runs", "n", 10, "how many times")
 	cmd.Flags().StringVar(&beside, "beside", string(prove.Nothing),
-		"the other work: nothing, busy (a loop for each core) or io (stress-ng)")
+		"the other work: nothing, busy (a loop for each core), io (stress-ng), or stops "+
+			"(processes of the tests stand still for seconds)")
 	return cmd
 }
 

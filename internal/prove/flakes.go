@@ -22,8 +22,9 @@ type Beside string
 // The kinds of work that the tests run beside.
 const (
 	Nothing Beside = "nothing"
-	Busy    Beside = "busy" // a loop for each core, as nice as the tests
-	IO      Beside = "io"   // memory and disks: stress-ng --vm 1 --io 2
+	Busy    Beside = "busy"  // a loop for each core, as nice as the tests
+	IO      Beside = "io"    // memory and disks: stress-ng --vm 1 --io 2
+	Stops   Beside = "stops" // processes of the tests stand still for seconds
 )
 
 // start starts the work; end ends it, with all its processes.
@@ -31,6 +32,8 @@ func (b Beside) start() (end func() error, err error) {
 	var commands [][]string
 	switch b {
 	case Nothing, "":
+	case Stops:
+		return stops(), nil
 	case Busy:
 		for range runtime.NumCPU() {
 			commands = append(commands, []string{"sh", "-c", "while :; do :; done"})
@@ -38,7 +41,7 @@ func (b Beside) start() (end func() error, err error) {
 	case IO:
 		commands = [][]string{{"stress-ng", "--quiet", "--vm", "1", "--io", "2"}}
 	default:
-		return nil, fmt.Errorf("beside %q: expected %s, %s or %s", b, Nothing, Busy, IO)
+		return nil, fmt.Errorf("beside %q: expected %s, %s, %s or %s", b, Nothing, Busy, IO, Stops)
 	}
 	var groups []*group.Group
 	end = func() (err error) {

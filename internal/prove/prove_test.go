@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"interleave/internal/proc"
 )
 
 // A checkout is a small module with a table of rings, whose tests a test runs.
@@ -471,6 +474,37 @@ func TestBeside(t *testing.T) {
 	}
 	if got := loops(); got != 0 {
 		t.Errorf("%d loops are left", got)
+	}
+}
+
+// TestStops lets a process of this one stand still, and go on.
+func TestStops(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	still := func() bool {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		s, ok := proc.ParseStat(text)
+		return ok && s.State == 'T'
+	}
+	end, err := Stops.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !still() { // the test's own time limit ends it
+		time.Sleep(time.Millisecond)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil { // it would never end if it stood still
+		t.Error(err)
 	}
 }
 
