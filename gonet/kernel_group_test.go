@@ -162,16 +162,24 @@ func bothWaysOfGroup(t *testing.T, p *PacketConn, to netip.AddrPort, from netip.
 		src.Addr() != from {
 		t.Errorf("the stack has received %q from %v, %v", b[:n], src, err)
 	}
-	if _, err := p.WriteToAddrPort([]byte("to the kernel"), to); err != nil {
-		t.Fatal(err)
-	}
-	for { // its own datagram comes back to the kernel, too
-		n, _, err := k.ReadFromUDPAddrPort(b)
-		if err != nil {
-			t.Fatalf("the kernel has received nothing: %v", err)
+	// The bridge passes nothing to the kernel's socket before it has seen the kernel's report. Its
+	// own datagram comes back to the kernel, too.
+	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err := p.WriteToAddrPort([]byte("to the kernel"), to); err != nil {
+			t.Fatal(err)
 		}
-		if string(b[:n]) == "to the kernel" {
-			return
+		for {
+			if err := k.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			n, _, err := k.ReadFromUDPAddrPort(b)
+			if err != nil {
+				break
+			}
+			if string(b[:n]) == "to the kernel" {
+				return
+			}
 		}
 	}
+	t.Fatal("the kernel has received nothing")
 }
