@@ -183,15 +183,19 @@ func ExampleConn_Abort() {
 		log.Fatal(err)
 	}
 	go func() {
-		if c, err := l.Accept(); err == nil {
-			_ = c.(*gonet.Conn).Abort()
+		c, err := l.Accept()
+		if err != nil {
+			return
 		}
+		_, _ = c.Read(make([]byte, 1)) // a reset before that would end the client's Dial
+		_ = c.(*gonet.Conn).Abort()
 	}()
 
 	c, err := client.Dial("tcp", "10.0.0.2:80")
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Fprint(c, "x")
 	_, err = c.Read(make([]byte, 1))
 	fmt.Println(errors.Is(err, syscall.ECONNRESET))
 	// Output: true
