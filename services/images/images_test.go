@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +30,13 @@ var (
 // leftovers is the folder for files of killed JVMs: libraries and Tomcat's work.
 var leftovers string
 
-// hurry disables the second compiler of JVMs: one that lives for a minute then takes half the CPU.
+// hurry spares JVMs what pays only in those that live longer than a minute: the second compiler,
+// which takes half their CPU, and threads that collect garbage beside the program. The archive of
+// the build has their classes verified.
 func hurry(m *probetest.Subject) {
-	m.Insert("java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+leftovers)
+	m.Insert("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+		"-XX:SharedArchiveFile={out}/lib/images.jsa", "-Xlog:disable",
+		"-Djava.io.tmpdir="+leftovers)
 }
 
 func TestMain(m *testing.M) {
@@ -74,6 +79,25 @@ func TestImages(t *testing.T) {
 	probetest.Models(t, "go-goroutine*", "node-loop")
 	t.Log("java-thread, java-virtual and rust-async are part of make whole: they take minutes " +
 		"to build")
+}
+
+// TestImagesArchive tests that the tests' JVMs take classes from the archive of the build. Nothing
+// else would tell: a start without it only takes longer.
+func TestImagesArchive(t *testing.T) {
+	if !*whole {
+		t.Skip("part of make whole: the Java models are not built else")
+	}
+	probetest.Each(t, "java-*", func(t *testing.T, m *probetest.Subject) {
+		log := filepath.Join(t.TempDir(), "classes")
+		m.Insert("java", "-Xlog:class+load:file="+log)
+		hurry(m)
+		m.Refuses(t, "http://")
+		loaded, err := os.ReadFile(log)
+		if want := "images.Images source: shared objects file (top)"; err != nil ||
+			!strings.Contains(string(loaded), want) {
+			t.Errorf("the log of classes, %d bytes (%v), lacks %q", len(loaded), err, want)
+		}
+	})
 }
 
 // TestSQLite runs all tests with a server on SQLite. Its disk fills, and it is killed.

@@ -25,6 +25,13 @@ import (
 // wherever it stands.
 var compilers = []string{"cc", "c++", "cargo", "erlc", "ghc", "javac"}
 
+// compiles says whether a command is a compiler, or a script of a model that does a compiler's
+// work: such a script is named build.sh, and fetches only files whose versions the model fixes.
+func compiles(command []string) bool {
+	return slices.Contains(compilers, command[0]) ||
+		len(command) > 1 && command[0] == "sh" && filepath.Base(command[1]) == "build.sh"
+}
+
 // sharedFor is how long a shared build stays that nobody asks for. It is a guess.
 const sharedFor = 30 * 24 * time.Hour
 
@@ -50,7 +57,7 @@ func sharingOf(b *Built, commands [][]string) sharing {
 		return sharing{}
 	}
 	for _, command := range commands {
-		if !slices.Contains(compilers, command[0]) {
+		if !compiles(command) {
 			return sharing{}
 		}
 	}

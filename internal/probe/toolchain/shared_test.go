@@ -114,6 +114,18 @@ func TestBrokenBuildsAreNotShared(t *testing.T) {
 	m.built(t.TempDir(), "one", 4)
 }
 
+// A script named build.sh is shared as a compiler is, with what it says.
+func TestScriptsShareBuilds(t *testing.T) {
+	m := newCompiled(t)
+	m.Build = [][]string{{"sh", "build.sh", "{out}"}}
+	script := filepath.Join(m.Dir, "build.sh")
+	write(t, script, `exec cc -o "$1/bin/echo" echo.c`)
+	m.built(t.TempDir(), "one", 1)
+	m.built(t.TempDir(), "one", 1)
+	write(t, script, `exec cc -o "$1/bin/echo" ./echo.c`)
+	m.built(t.TempDir(), "one", 2)
+}
+
 // What other commands make is not shared: it may depend on where it is made, and on a network.
 func TestOtherBuildsAreNotShared(t *testing.T) {
 	m := newCompiled(t)
