@@ -27,11 +27,12 @@ type cache struct{ dir string }
 
 // Files that were not used for two weeks are removed, and then the least recently used ones, down
 // to a size. Files that may be in use now are never removed. All three limits are guesses: a
-// project is built again within two weeks, its programs of one day take less than a gigabyte, and
-// no build takes two hours.
+// project is built again within two weeks, and no build takes two hours. The tests of all rings,
+// which build about a thousand programs, take 1 to 2 GB. With a limit below that, each file would
+// be removed before they ask for it again, and nothing would ever be found.
 const (
 	unused  = 14 * 24 * time.Hour
-	maxSize = 1 << 30 // bytes
+	maxSize = 4 << 30 // bytes
 	inUse   = 2 * time.Hour
 	// the precision of the time of last use, and the time between two clean-ups
 	noted = time.Hour
