@@ -41,7 +41,7 @@ type subject struct {
 var subjects = []subject{
 	{"echo", "../services/echo/eve-task/echo.eve", talkEcho, repeat(".", 64<<10)},
 	{"broadcast", "testdata/server/broadcast.eve", talkBroadcast, repeat(".", 8<<10)},
-	{"counter", "../services/counter/eve-task/counter.eve", talkCounter, repeat("\x01\x00", 1<<10)},
+	{"counter", "../services/counter/eve-task/counter.eve", talkCounter, repeat("\x01\x00", 1<<9)},
 	{"rooms", "testdata/server/rooms.eve", talkRooms, repeat("all\n....\n", 1<<10)},
 	{"http", "testdata/server/http.eve", talkHTTP,
 		[]byte(get("/large") + get("/large") + get("/events"))},
