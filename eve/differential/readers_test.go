@@ -18,6 +18,7 @@ import util.csv
 import util.hash
 import util.hex
 import util.json
+import util.json_stream
 import util.text
 import util.toml
 import util.url
@@ -29,6 +30,20 @@ show: [+stdout] (what: string, r: string!) void:
         error(e): stdout.write("%s: error %d, %s\n", what, e.code(), e)
 
 json_of: (s: string) string!: return json.indented(json.parse(s)?)
+stream_of: (s: string) string!:
+    r: json_stream.reader = json_stream.values()
+    all: string = ""
+    at: int = 0
+    for (turn in 0..2 * s.size() + 4):
+        match r.next():
+            value(v): all += json.write(v) + ";"
+            over: return all
+            failed(e): return e
+            more:
+                if at == s.size(): r.finish()
+                r.push(s[at..min(at + 3, s.size())])
+                at = min(at + 3, s.size())
+    return error("no end")
 csv_of: (s: string) string!: return csv.write(csv.parse(s)?)
 toml_of: (s: string) string!: return json.write(toml.parse(s)?)
 hex_of: (s: string) string!: return hex.decode(s)?.text()
@@ -39,6 +54,7 @@ query_of: (s: string) string!: return url.build_query(url.parse_query(s)?)
 main: [+stdout] () void:
     for (s: string in process.args()):
         show("json", json_of(s))
+        show("stream", stream_of(s))
         show("csv", csv_of(s))
         show("toml", toml_of(s))
         show("hex", hex_of(s))
