@@ -251,6 +251,9 @@ want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-dev' \
 	header sqlite3.h
 want zlib "Eve's util.compress" 'apt zlib1g-dev' header zlib.h
+want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
+want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
+	least 1 openssl version
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \
 	least 2023 out/tools/tapip/tapip-config --version
 want lwip 'c-loop-lwip and c-thread-lwip' lwip least 2.1 out/tools/lwip/lwip-config --version
