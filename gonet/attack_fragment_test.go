@@ -104,7 +104,7 @@ func TestAttackFragmentFlood(t *testing.T) {
 }
 
 // TestAttackPingFlood sends pings of 65,000 bytes in fragments, as fast as possible. Under the race
-// detector they are a quarter, which is still four times what is put together at once.
+// detector they are a quarter.
 func TestAttackPingFlood(t *testing.T) {
 	pings := uint32(1000)
 	if underRace {
