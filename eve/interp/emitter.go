@@ -10,7 +10,6 @@ import (
 // one may change the emitter.
 type emitter struct {
 	handlers  []*handler
-	fresh     bool // the root that has made it has not ended: its events wait
 	waiting   []emission
 	active    int  // events being handled
 	exclusive bool // the event being handled may change the emitter
@@ -71,20 +70,6 @@ func (o *object) handles(event string) bool {
 	return false
 }
 
-// startLater makes the events of a new emitter wait until the root that has made it has ended, so a
-// body that registers its handlers misses none. Those of the runtime decide themselves when they
-// start.
-func (in *interp) startLater(o *object) {
-	if o.origin() != nil {
-		return
-	}
-	o.emits.fresh = true
-	in.starts = append(in.starts, func() {
-		o.emits.fresh = false
-		in.nextEvent(o)
-	})
-}
-
 // emit queues an event. False: the event was dropped, since it came after the last event.
 func (in *interp) emit(o *object, event string, v value) bool {
 	e := o.emits
@@ -138,7 +123,7 @@ func (in *interp) off(o *object) {
 // nextEvent begins the turns of events that need not wait.
 func (in *interp) nextEvent(o *object) {
 	e := o.emits
-	for len(e.waiting) > 0 && !e.exclusive && !e.fresh {
+	for len(e.waiting) > 0 && !e.exclusive {
 		m := e.waiting[0]
 		if m.last && e.active > 0 {
 			return

@@ -53,7 +53,6 @@ func (in *interp) object(v value, t *types.Type) *object {
 	if emits(t) {
 		o.emits = &emitter{}
 		in.emitters[&o.v] = o
-		in.startLater(o)
 	}
 	return o
 }

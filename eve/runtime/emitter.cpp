@@ -1,7 +1,6 @@
 #include "emitter.hpp"
 
 #include "failure.hpp"
-#include "worker.hpp"
 
 namespace eve {
 
@@ -93,44 +92,6 @@ emitter_base::~emitter_base() {
         h->end(h);
     }
     if (last_ != nullptr) last_->end(last_);
-}
-
-namespace {
-
-[[gnu::constructor]] void offer_begin() { begin_emitters = emitter_base::begin_all; }
-
-} // namespace
-
-void box_emitter(emitter_base& e, header* self) noexcept { e.begin_fresh(self); }
-
-void emitter_base::begin_fresh(header* self) noexcept {
-    worker* w = this_worker;
-    if (hooks_ != nullptr || w == nullptr) return;
-    self->keep();
-    fresh_ = true;
-    next_fresh_ = w->fresh;
-    w->fresh = this;
-}
-
-// Begins with the oldest, so that events of several emitters begin in the order in which these were
-// made.
-void emitter_base::begin_all(emitter_base* newest) noexcept {
-    emitter_base* oldest = nullptr;
-    while (emitter_base* e = newest) {
-        newest = e->next_fresh_;
-        e->next_fresh_ = oldest;
-        oldest = e;
-    }
-    while (emitter_base* e = oldest) {
-        oldest = e->next_fresh_;
-        header* self = header_of(*e);
-        {
-            locked l(e->guard_);
-            e->fresh_ = false;
-        }
-        e->begin_next(self);
-        self->drop();
-    }
 }
 
 bool emitter_base::handles(event_key key) noexcept {
@@ -225,7 +186,7 @@ void emitter_base::begin_next(header* self) noexcept {
         bool any;
         {
             locked l(guard_);
-            if (waiting_ == nullptr || exclusive_ || fresh_) return;
+            if (waiting_ == nullptr || exclusive_) return;
             e = waiting_->next;
             any = consider(e->key, p);
             p.kept = e == last_;
@@ -251,7 +212,7 @@ bool emitter_base::fire(header* self, event_key key, void* event,
     {
         locked l(guard_);
         if (last_ != nullptr) return true;
-        if (waiting_ != nullptr || exclusive_ || fresh_) {
+        if (waiting_ != nullptr || exclusive_) {
             push(keep(event));
             return false;
         }

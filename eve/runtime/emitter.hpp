@@ -9,8 +9,7 @@
 // the handlers ask, and every object in their lists. Events of one emitter are handled in the
 // order of their emission. The next event begins when the one before has ended, unless no handler
 // of that one changes the emitter. A handler is called for every event whose turn comes after its
-// registration. The first event begins when the body that made the emitter has ended, so a body
-// that registers its handlers misses none.
+// registration.
 #include "lock.hpp"
 #include "task.hpp"
 
@@ -116,12 +115,6 @@ public:
     emitter_base& operator=(emitter_base&&) noexcept { return *this; }
     ~emitter_base();
 
-    // Before it is shared, on the worker whose body has made it: its events wait for the end of
-    // that body. Emitters of the library decide themselves when they start.
-    void begin_fresh(header* self) noexcept;
-    // Owner only: that body has ended.
-    static void begin_all(emitter_base* newest) noexcept;
-
     // Under full permission. Drops the handlers registered so far.
     void off() noexcept;
     // Called by the runtime when a contained task failed that held the emitter to write. Returns
@@ -160,15 +153,12 @@ private:
     handler_base* first_ = nullptr;
     emission* waiting_ = nullptr; // the newest one of a circular list
     emission* last_ = nullptr;    // the last event, once it has been posted
-    // in the list of its worker, with a count of the object
-    emitter_base* next_fresh_ = nullptr;
-    u32 active_ = 0;  // events being handled
-    spin_lock guard_; // guards all fields but hooks_
+    u32 active_ = 0;              // events being handled
+    spin_lock guard_;             // guards all fields but hooks_
     // the event being handled may change the emitter, so the next one waits
     bool exclusive_ = false;
-    bool fresh_ = false; // the body that has made it has not ended
-    bool over_ = false;  // the last event has been handled
-    bool swept_ = true;  // the list has no dropped handler
+    bool over_ = false; // the last event has been handled
+    bool swept_ = true; // the list has no dropped handler
 };
 
 template <class Event, class E, class F, class... Grants>

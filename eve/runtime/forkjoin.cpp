@@ -173,11 +173,9 @@ void run_stolen(worker* w, frame* top, frame* k) noexcept {
     k->state.store(frame::thief + u64(w->id), order::relaxed);
     frame *floor = w->floor, *stolen = w->stolen;
     scope* within = w->within;
-    emitter_base* fresh = w->fresh;
     w->floor = top;
     w->stolen = k;
     w->within = nullptr;
-    w->fresh = nullptr;
     u64 result = frame::done;
     try {
         run(w, top, k);
@@ -185,11 +183,9 @@ void run_stolen(worker* w, frame* top, frame* k) noexcept {
         new (place{k->data}) std::exception_ptr(std::current_exception());
         result = frame::failure_kept;
     }
-    if (unlikely(w->fresh != nullptr)) begin_emitters(w->fresh);
     w->floor = floor;
     w->stolen = stolen;
     w->within = within;
-    w->fresh = fresh;
     if (unlikely(recording.on)) record(w, recorded::stolen_end);
     // From here on the owner may use the frame again.
     if (k->state.exchange(result, order::acq_rel) & frame::parked) wake_at(&k->state, 1);

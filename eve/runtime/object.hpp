@@ -10,7 +10,6 @@
 namespace eve {
 
 struct header;
-class emitter_base;
 class failure;
 
 // The description that all objects of one type share.
@@ -106,17 +105,7 @@ public:
     friend bool operator==(const ref& a, const ref& b) noexcept { return a.object_ == b.object_; }
 };
 
-// Before the object is shared: its emitter must know which object it is (emitter.hpp).
-void box_emitter(emitter_base& e, header* self) noexcept;
-template <class T> void boxed(const ref<T>& r) noexcept {
-    if constexpr (__is_base_of(emitter_base, T)) box_emitter(*r, r.object());
-}
-
-template <class T> ref<T> make(T value) {
-    ref<T> r(create<box<T>>(move(value), 0u));
-    boxed(r);
-    return r;
-}
+template <class T> ref<T> make(T value) { return ref<T>(create<box<T>>(move(value), 0u)); }
 
 // A handle to the object that contains a value.
 template <class T> ref<T> ref_of(T& value) noexcept {
@@ -132,7 +121,6 @@ template <class T> class built {
 
 public:
     explicit built(T value) : handle_(create<box<T>>(move(value), gate::writer)) {
-        boxed(handle_);
         if (unlikely(recording.on)) record_object(recorded::builds, handle_.object());
     }
     built(const built&) = delete;

@@ -54,24 +54,20 @@ void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
     frame *floor = w->floor, *stolen = w->stolen;
     scope* within = w->within;
     task* running = w->running;
-    emitter_base* fresh = w->fresh;
     w->floor = top;
     w->stolen = nullptr;
     w->within = nullptr;
     w->running = t;
-    w->fresh = nullptr;
     if (unlikely(recording.on)) record_begins(w, t);
     try {
         t->kind->run(t, w, top);
     } catch (const failure& f) {
         root_failed(t, f);
     }
-    if (unlikely(w->fresh != nullptr)) begin_emitters(w->fresh);
     w->floor = floor;
     w->stolen = stolen;
     w->within = within;
     w->running = running;
-    w->fresh = fresh;
     if (the_scheduler.tracing) trace_end(t);
     if (unlikely(recording.on)) record_ends(w, t);
     w->sets_run_next = outermost;

@@ -9,7 +9,6 @@ namespace eve {
 constinit thread_local worker* this_worker = nullptr;
 constinit scheduler the_scheduler;
 poller* (*make_poller)(worker* owner) = nullptr;
-void (*begin_emitters)(emitter_base* newest) noexcept = nullptr;
 
 namespace {
 

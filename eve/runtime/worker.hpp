@@ -9,22 +9,20 @@
 namespace eve {
 
 struct frame;
-class emitter_base;
 
 struct alignas(128) worker {
     // For fork-join; see forkjoin.hpp. Owner only, except `mark`: with frames up to here enough
     // children are ready; steal_requested when a thief waits. It is the first field, so a loop
     // that tests it needs no register beside the worker's.
     atomic<u64> mark{0};
-    frame* split = nullptr;        // frames from here on are private
-    atomic<u8> overtime{0};        // the root has used up its time; set by the watchdog
-    frame* floor = nullptr;        // the first free frame when a root or closure starts
-    frame* first = nullptr;        // of the stack of frames
-    frame* limit = nullptr;        // room(w, k) is false from here on
-    frame* end = nullptr;          // of the stack of frames
-    frame* stolen = nullptr;       // the stolen frame that it runs, for cancelled()
-    scope* within = nullptr;       // the scope whose child it runs, for cancelled()
-    emitter_base* fresh = nullptr; // emitters that the body it runs has made, the newest first
+    frame* split = nullptr;  // frames from here on are private
+    atomic<u8> overtime{0};  // the root has used up its time; set by the watchdog
+    frame* floor = nullptr;  // the first free frame when a root or closure starts
+    frame* first = nullptr;  // of the stack of frames
+    frame* limit = nullptr;  // room(w, k) is false from here on
+    frame* end = nullptr;    // of the stack of frames
+    frame* stolen = nullptr; // the stolen frame that it runs, for cancelled()
+    scope* within = nullptr; // the scope whose child it runs, for cancelled()
     int id = 0;
     int depth = 0; // number of nested roots and frames that it runs while waiting in a join
     u32 random = 1;
@@ -58,10 +56,6 @@ struct alignas(128) worker {
     // Owner only. The first frame of a root, handler or closure.
     frame* top() const noexcept { return floor; }
 };
-
-// Owner only: the body has ended that has made these emitters, so their events may begin. Set
-// before eve::run, by an initialiser of emitter.cpp when it is linked in.
-extern void (*begin_emitters)(emitter_base* newest) noexcept;
 
 // Any thread. A worker runs that nobody watches: it woke, or it was away. If the watchdog has come
 // to rest, wakes it.

@@ -53,19 +53,6 @@ pour: (s: http.stream@, name: string) void:
         stdout.flush()
         @ [+t]: t.stop()
 
-lost: int@
-
-# A stream whose exchange has its reply already: its only event is close. It is listened to late.
-late: (x: http.exchange) void:
-    s: http.stream@ = x.events()
-    sum: int = 0
-    for (i in 0..50_000): sum = (sum * 31 + i) % 1_000_003
-    on s close [+lost, +stdout, =sum]:
-        lost += 1 + min(sum, 0)
-        if lost == 20:
-            print("all closed\n")
-            stdout.flush()
-
 routes: () http.routes:
     r: http.routes
     r.get("/"):
@@ -100,13 +87,6 @@ routes: () http.routes:
         run = [] (x: http.exchange) void:
             x.respond(200, "first\n")
             x.respond(200, "second\n")
-    r.get("/late"):
-        run = [] (x: http.exchange) void:
-            s: http.stream@ = x.stream(200, "text/plain")
-            @ [+s]:
-                s.write("first\n")
-                s.end()
-            for (i in 0..20): late(x)
     r.get("/split"):
         run = [] (x: http.exchange) void:
             a: message.reply = http.text(200, "split\n")
@@ -434,14 +414,6 @@ func TestHTTPOldClients(t *testing.T) {
 	if a.StatusCode != 204 {
 		t.Errorf("OPTIONS *: %d", a.StatusCode)
 	}
-}
-
-// A handler registered late in the body that began a stream hears that the client has its reply.
-func TestHTTPLateStream(t *testing.T) {
-	t.Parallel()
-	p, port := serveHTTP(t, 2)
-	newBrowser(t, port).must("GET", "/late", nil, 200, "first\n")
-	p.eventually("all streams close", func() bool { return p.out.String() == "all closed\n" })
 }
 
 // Server-sent events come as they are sent, and the server notices that the client has gone.
