@@ -111,6 +111,7 @@ func TestFetch(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	origin := strings.TrimPrefix(s.URL, "http://")
+	const bare = "for https the client needs a protection of io.tls"
 	want := []struct{ word, line string }{
 		{"GET " + s.URL + "/plain?q=1#part", "200 GETsecret /plain?q=1 "},
 		{"POST=abc " + s.URL + "/plain", "200 POSTsecret /plain? abc"},
@@ -123,8 +124,9 @@ func TestFetch(t *testing.T) {
 		{"PUT=abc " + s.URL + "/to/307", "200 PUTsecret /plain?a abc"},
 		{"GET " + s.URL + "/loop", "error: " + s.URL + "/loop: more than 5 redirects"},
 		{"GET " + s.URL + "/other", `200 - other ""`},
-		{"GET " + s.URL + "/tls", "error: no URL of http: https://127.0.0.1/"},
-		{"GET https://a/", "error: no URL of http: https://a/"},
+		{"GET " + s.URL + "/tls", "error: 127.0.0.1:443: " + bare},
+		{"GET https://a:99/", "error: a:99: " + bare},
+		{"GET ftp://a/", "error: no URL of http: ftp://a/"},
 		{"GET http:///a", "error: no host in the URL http:///a"},
 		{"GET http://a:99999/", "error: no host in the URL http://a:99999/"},
 		{"G(T http://a/", "error: there is no method G(T"},

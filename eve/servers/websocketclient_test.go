@@ -140,7 +140,8 @@ func TestWebSocketClient(t *testing.T) {
 		{[]string{base + "/page"},
 			"closed 1006 " + origin + ": the server answers 404 Not Found\n"},
 		{[]string{"http://a/"}, "closed 1006 no URL of a WebSocket: http://a/\n"},
-		{[]string{"wss://a/"}, "closed 1006 no URL of a WebSocket: wss://a/\n"},
+		{[]string{"wss://a/"},
+			"closed 1006 a:443: for wss the wishes need a protection of io.tls\n"},
 		{[]string{"ws:///x"}, "closed 1006 no URL of a WebSocket: ws:///x\n"},
 	} {
 		if got := visited(t, c.words...); got != c.want {
