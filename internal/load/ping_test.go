@@ -223,12 +223,19 @@ func TestLostPings(t *testing.T) {
 				result := runProcess(t, p)
 				noErrors(t, result)
 				r := of(result)
-				share := float64(r.Lost) / float64(r.Lost+r.Requests)
-				if r.Lost == 0 || share < .08 {
-					t.Errorf("got %d lost of %d, want a tenth", r.Lost, r.Lost+r.Requests)
-				}
+				told := r.Lost + r.Requests
+				share := float64(r.Lost) / float64(told)
 				if interval == 0 {
-					return true
+					// Without a schedule, the window may end while every pinger waits out the
+					// second of a lost ping that is not told yet.
+					if outstanding := int64(p.Load.Connections); r.Lost+outstanding < told/10 {
+						t.Errorf("got %d lost of %d, want a tenth of them and of at most %d more",
+							r.Lost, told, outstanding)
+					}
+					return r.Lost > 0
+				}
+				if share < .08 {
+					t.Errorf("got %d lost of %d, want a tenth", r.Lost, told)
 				}
 				if p95 := time.Duration(r.Latency.Quantile(.95)); p95 < 990*time.Millisecond {
 					t.Errorf("got %v at 95 %%, want the lost tenth at a second", p95)
