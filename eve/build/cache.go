@@ -28,7 +28,7 @@ type cache struct{ dir string }
 // Files that were not used for two weeks are removed, and then the least recently used ones, down
 // to a size. Files that may be in use now are never removed. All three limits are guesses: a
 // project is built again within two weeks, and no build takes two hours. The tests of all rings,
-// which build about a thousand programs, take 1 to 2 GB. With a limit below that, each file would
+// which build about a thousand programs, take up to 3 GB. With a limit below that, each file would
 // be removed before they ask for it again, and nothing would ever be found.
 const (
 	unused  = 14 * 24 * time.Hour
