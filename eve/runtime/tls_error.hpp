@@ -31,7 +31,7 @@ error reason_of(ssl_st* connection, const string& host, x509_st* blamed);
 // The subject of a certificate, or its issuer, as RFC 2253 writes it.
 string subject_of(const x509_st* certificate);
 string issuer_of(const x509_st* certificate);
-// The text of that, for calls that have no connection.
+// The text of that reason, for calls of OpenSSL that have no connection.
 string last_reason();
 
 inline string text_of(const char* text) {
