@@ -259,10 +259,7 @@ func TestRecordedSignals(t *testing.T) {
 // While a handler computes, another worker serves the clients of its worker, and that is recorded.
 // A busy machine may not have run that worker in time, so the client asks again.
 func TestRecordedLoan(t *testing.T) {
-	port, err := freeport.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := freeport.For(t)
 	cmd, file, _ := start(t, compiled(t, "busy.eve", busy))
 	cmd.Args = append(cmd.Args, strconv.Itoa(port))
 	stderr, err := cmd.StderrPipe()

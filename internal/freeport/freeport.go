@@ -16,13 +16,13 @@ import (
 // first is the lowest port: above the well-known ones and those of most daemons.
 const first = 10_000
 
-// reserved is how many ports at the end of the range only For returns. A guess.
+// reserved is how many ports at the end of the range only Hold and For return. A guess.
 const reserved = 4096
 
-// given keeps the reservations of the ports that For has returned, until this process ends.
+// given keeps what For has held, until this process ends.
 var given struct {
 	sync.Mutex
-	reservations []net.Listener
+	held []*Held
 }
 
 // Find returns a port on which nothing listens. The port is below the range from which the kernel
@@ -45,20 +45,20 @@ func find(pick func() int) (int, error) {
 	return 0, fmt.Errorf("finding a free port: %w", failed)
 }
 
-// For is Find for a test, which ends if there is none. No other call of For returns the port before
-// this process ends, and Find never does: the test's server may bind it late, and again after a
-// restart. A *testing.T is what it takes; package testing itself stays out of the programs that
-// find ports.
-func For(t interface {
-	Helper()
-	Fatal(args ...any)
-}) int {
-	t.Helper()
+// A Held port is one that Find never returns, and that no other call of Hold or For does before it
+// is closed, in any process. A server may bind it late, and again after a restart.
+type Held struct {
+	Port        int
+	reservation net.Listener
+}
+
+// Hold finds a free port and holds it. It does not listen there.
+func Hold() (*Held, error) {
 	from, to := Range()
 	for {
 		port, err := find(func() int { return to - 1 - rand.IntN(share(from, to)) })
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		// The kernel knows who has it: a name for a socket in no folder, which is free again when
 		// the process has ended in any way.
@@ -67,16 +67,33 @@ func For(t interface {
 			continue
 		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("holding port %d: %w", port, err)
 		}
-		given.Lock()
-		given.reservations = append(given.reservations, l)
-		given.Unlock()
-		return port
+		return &Held{port, l}, nil
 	}
 }
 
-// share is how many ports of a range only For returns.
+// Close gives the port back.
+func (h *Held) Close() error { return h.reservation.Close() }
+
+// For is Hold for a test, which ends if there is none. The port is held until this process ends. A
+// *testing.T is what it takes; package testing itself stays out of the programs that find ports.
+func For(t interface {
+	Helper()
+	Fatal(args ...any)
+}) int {
+	t.Helper()
+	held, err := Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Lock()
+	defer given.Unlock()
+	given.held = append(given.held, held)
+	return held.Port
+}
+
+// share is how many ports of a range only Hold and For return.
 func share(from, to int) int { return min(reserved, (to-from)/4) }
 
 // Any returns a port that Find might try, and does not look whether it is free. It is for a server
@@ -86,7 +103,7 @@ func Any() int {
 	return from + rand.IntN(to-from-share(from, to))
 }
 
-// Range is that of all ports that Find or For might try: the first one, and the one after the last.
+// Range is that of all ports that may be found or held: the first one, and the one after the last.
 func Range() (from, to int) {
 	clients := 32_768 // the kernel's default
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {

@@ -43,6 +43,36 @@ func TestForKeepsOthersAway(t *testing.T) {
 	}
 }
 
+// TestHold: a held port is nobody else's until it is closed, whether a server listens there or not.
+func TestHold(t *testing.T) {
+	held, err := Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("@interleave-port-%d", held.Port)
+	if l, err := net.Listen("unix", name); err == nil {
+		l.Close()
+		t.Errorf("another process may get port %d", held.Port)
+	}
+	for range 2 {
+		l, err := Listen(held.Port)
+		if err != nil {
+			t.Fatalf("a server of the holder: %v", err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", name)
+	if err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	l.Close()
+}
+
 // Clients have the ports from the kernel's default on, or nearly all of them.
 func TestRange(t *testing.T) {
 	for _, c := range []struct{ clients, from, to int }{

@@ -1,10 +1,12 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"interleave/internal/freeport"
 	"interleave/internal/manifest"
 	"interleave/internal/probe/serve"
 	"interleave/internal/probe/toolchain"
@@ -32,6 +34,15 @@ func runIn(ctx context.Context, t *Transcript, built *toolchain.Built, kind tran
 	}
 	options := serve.StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles,
 		Data: folder}.WithPatience(built.Model, patience)
+	if cmp.Or(built.Model.Hosts, manifest.Local) == manifest.Local {
+		// A step may start the server again. Nobody else may take the port meanwhile.
+		held, err := freeport.Hold()
+		if err != nil {
+			return errors.Join(err, out.finish())
+		}
+		defer func() { _ = held.Close() }() // at the latest, the end of this process does it
+		options.Port = held.Port
+	}
 	s, err := serve.Start(ctx, built, options)
 	if err != nil {
 		return errors.Join(err, out.finish())
