@@ -27,8 +27,9 @@ PREFIX    ?= /usr/local
 export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
 
 # The program that runs the tests. FRESH=1 makes it run remembered tests, too.
+# With AGAIN=3, a failed test that passes three times when it runs again does not fail the run.
 PROVE     := $(OUT)/bin/prove
-RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
+RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh) $(if $(AGAIN),--again=$(AGAIN))
 
 .PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
 

@@ -104,6 +104,8 @@ func runCommand(o *prove.Options) *cobra.Command {
 	runFlags(cmd, o)
 	cmd.Flags().BoolVar(&o.Fresh, "fresh", os.Getenv("CI") != "",
 		"run unchanged packages, too; the default if CI is set")
+	cmd.Flags().IntVar(&o.Again, "again", 0, "a failed test that passes so many times more is "+
+		"listed as unsteady and does not fail the run")
 	cmd.Flags().BoolVar(&times, "times", false, "end with the table of times")
 	return cmd
 }

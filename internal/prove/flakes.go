@@ -80,7 +80,7 @@ type Flake struct {
 // Flakes runs everything n times beside some work and counts the failures of each test. The whole
 // output of each failed run is kept in a file. The error is ErrFailed if any run failed.
 func Flakes(ctx context.Context, o Options, n int, beside Beside) error {
-	o.Fresh = true
+	o.Fresh, o.Again = true, 0
 	folder := filepath.Join(Out(o.Root), "flakes", time.Now().UTC().Format("20060102T150405Z"))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

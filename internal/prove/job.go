@@ -143,16 +143,21 @@ func (j *job) repeat(test string) string {
 		line = "CGO_ENABLED=1 " + line + " -race"
 	}
 	if test != "" {
-		var parts []string
-		for part := range strings.SplitSeq(test, "/") {
-			parts = append(parts, "^"+quoteTest(part)+"$")
-		}
-		line += " -run '" + strings.Join(parts, "/") + "'"
+		line += " -run '" + pattern(test) + "'"
 	}
 	if len(j.args) > 0 {
 		line += " -args " + strings.Join(j.args, " ")
 	}
 	return line
+}
+
+// pattern matches one test, with its parts.
+func pattern(test string) string {
+	var parts []string
+	for part := range strings.SplitSeq(test, "/") {
+		parts = append(parts, "^"+quoteTest(part)+"$")
+	}
+	return strings.Join(parts, "/")
 }
 
 // quoteTest makes a pattern of a test's name, for a shell's single quotes.

@@ -146,7 +146,7 @@ func (m *memory) recall(j *job, key Key) (*Result, []string) {
 
 // remember keeps a successful result. A failure removes the earlier success.
 func (m *memory) remember(j *job, key Key, result *Result) error {
-	if len(result.Failures) > 0 || result.Failed > 0 {
+	if !result.steady() {
 		err := os.Remove(m.file(j))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -25,6 +25,7 @@ type Options struct {
 	Limit    time.Duration // of one package's tests; 0: 30 minutes
 	AtOnce   int           // packages at the same time, at most; 0: 3 for each core
 	Out      io.Writer     // progress and failures
+	Again    int           // how often a failed test runs again, and must pass, to be unsteady
 	Shared   string        // the folder of test programs that checkouts share; empty: none are
 
 	host *host // nil: this one

@@ -73,6 +73,10 @@ func (r *Report) print(say *speaker) {
 		for _, f := range result.Failures {
 			say.line("FAIL %s %s", result.Package, cmp.Or(f.Test, "(the test program)"))
 		}
+		for _, f := range result.Unsteady {
+			say.line("UNSTEADY %s %s: it failed, and passed when it ran again; mend it",
+				result.Package, f.Test)
+		}
 	}
 	if len(r.NotRun) > 0 {
 		say.line("not run, for a test of an earlier ring failed: %d packages", len(r.NotRun))
@@ -114,7 +118,7 @@ func (r *Report) save(root string) error {
 			continue
 		}
 		kept := *result
-		kept.Failures, kept.Skips = nil, nil
+		kept.Failures, kept.Unsteady, kept.Skips = nil, nil, nil
 		j := job{ring: result.Ring, pkg: testPackage{dir: result.Package}, tests: result.Tests,
 			args: result.Args}
 		times[j.name()] = &kept

@@ -23,6 +23,7 @@ type Result struct {
 	Failed        int
 	Skips         []Skip // the tests that were skipped
 	Failures      []Failure
+	Unsteady      []Failure     // of tests that have passed since, each time that they ran again
 	Longest       string        // the top-level test that took longest
 	LongestTook   time.Duration // and its time
 	Built         []string      // builds of the tests, as they report them
@@ -32,6 +33,11 @@ type Result struct {
 	Remembered    bool
 	Why           []string // the parts of the key for which an earlier result did not count
 	Unlisted      []string // files that the tests opened and rings.toml does not list
+}
+
+// steady tells whether every test passed at once, or was skipped.
+func (r *Result) steady() bool {
+	return r.Failed == 0 && len(r.Failures) == 0 && len(r.Unsteady) == 0
 }
 
 // A Skip is a test that could not run here.

@@ -190,7 +190,10 @@ func (r *runner) result(ctx context.Context, j *job, program string) (*Result, e
 		return nil, err
 	}
 	result.Why = changed
-	if len(result.Failures) > 0 {
+	if err := r.again(ctx, j, program, result); err != nil {
+		return nil, err
+	}
+	if !result.steady() {
 		return result, r.memory.remember(j, key, result)
 	}
 	names, err := r.memory.unlisted(log, j.pkg.dir, reads)

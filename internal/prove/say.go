@@ -32,13 +32,16 @@ func (s *speaker) result(r *Result) {
 			strings.Join(r.Unlisted[:min(len(r.Unlisted), 3)], ", "))
 	}
 	for _, f := range r.Failures {
-		s.failure(r, f)
+		s.failure("FAIL", r, f)
+	}
+	for _, f := range r.Unsteady {
+		s.failure("UNSTEADY", r, f)
 	}
 }
 
 // failure writes everything that a person needs to act on a failure.
-func (s *speaker) failure(r *Result, f Failure) {
-	s.line("\n--- FAIL: %s %s (%.1f s)", r.Package, cmp.Or(f.Test, "(the test program)"),
+func (s *speaker) failure(word string, r *Result, f Failure) {
+	s.line("\n--- %s: %s %s (%.1f s)", word, r.Package, cmp.Or(f.Test, "(the test program)"),
 		f.Took.Seconds())
 	for line := range strings.Lines(f.Output) {
 		s.line("    %s", strings.TrimRight(line, "\n"))
