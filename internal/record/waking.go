@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -62,14 +63,21 @@ func bounded(cost time.Duration) (time.Duration, string) {
 		within)
 }
 
-// WakeCost is what the gate foreign-cpu takes off for each waking in this run. A record may have
-// been written by an earlier version, or by hand.
+// WakeCost is what the gate foreign-cpu takes off for each waking in this run: what was measured
+// last. A record may have been written by an earlier version, or by hand.
 func (h *Header) WakeCost() time.Duration {
-	if len(h.Wakings) == 0 {
-		return DefaultWakeCost
+	for _, w := range slices.Backward(h.Wakings) {
+		if w.Measured {
+			cost, _ := bounded(w.Cost)
+			return cost
+		}
 	}
-	cost, _ := bounded(h.Wakings[len(h.Wakings)-1].Cost)
-	return cost
+	return DefaultWakeCost
+}
+
+// HasWakeCost tells whether the cost of a waking was measured in this run.
+func (h *Header) HasWakeCost() bool {
+	return slices.ContainsFunc(h.Wakings, func(w Waking) bool { return w.Measured })
 }
 
 // Check is the waking as a line of a calibration. It has no known truth and cannot fail.
@@ -105,7 +113,9 @@ func (h *Header) Checks() []Check {
 		wakings = []Waking{UnknownWaking("the run was made by a version that did not measure it")}
 	}
 	for _, w := range wakings {
-		checks = append(checks, w.Check())
+		if w.Measured || !h.HasWakeCost() {
+			checks = append(checks, w.Check())
+		}
 	}
 	return checks
 }

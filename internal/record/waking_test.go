@@ -50,14 +50,22 @@ func TestWakeCost(t *testing.T) {
 		{"an earlier record", nil, 3 * us},
 		{"measured", []Waking{{Cost: 4600, Measured: true}}, 4600},
 		{"not measured", []Waking{UnknownWaking("the cores never rested")}, 3 * us},
-		{"the last of several", []Waking{{Cost: 2 * us}, {Cost: 5 * us}}, 5 * us},
-		{"zero", []Waking{{}}, us},
-		{"negative", []Waking{{Cost: -time.Hour}}, us},
-		{"a millisecond", []Waking{{Cost: time.Millisecond}}, 7 * us},
+		{"the last of several", []Waking{{Cost: 2 * us, Measured: true},
+			{Cost: 5 * us, Measured: true}}, 5 * us},
+		{"the last that was measured", []Waking{{Cost: 2 * us, Measured: true},
+			UnknownWaking("the cores never rested")}, 2 * us},
+		{"nothing", []Waking{{}}, 3 * us},
+		{"zero", []Waking{{Measured: true}}, us},
+		{"negative", []Waking{{Cost: -time.Hour, Measured: true}}, us},
+		{"a millisecond", []Waking{{Cost: time.Millisecond, Measured: true}}, 7 * us},
 	} {
 		h := Header{Wakings: test.wakings}
 		if got := h.WakeCost(); got != test.want {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+		measured := len(test.wakings) > 0 && test.wakings[0].Measured
+		if h.HasWakeCost() != measured {
+			t.Errorf("%s: measured is %v", test.name, !measured)
 		}
 	}
 }
@@ -82,7 +90,11 @@ func TestWakingChecks(t *testing.T) {
 		{"an earlier record", Header{Calibration: []Check{known}}, 2, 3,
 			"not measured, 3µs is taken: the run was made by a version that did not measure it"},
 		{"two runs", Header{Calibration: []Check{known, known},
-			Wakings: []Waking{measured, UnknownWaking("the cores never rested")}}, 4, 3,
+			Wakings: []Waking{measured, UnknownWaking("the cores never rested")}}, 3, 3.9,
+			"for information: a thread that sleeps 3.2µs (3µs–3.5µs), two threads 4.6µs " +
+				"(4.4µs–5µs)"},
+		{"none", Header{Calibration: []Check{known},
+			Wakings: []Waking{UnknownWaking("the cores never rested")}}, 2, 3,
 			"not measured, 3µs is taken: the cores never rested"},
 		{"bounded", Header{Calibration: []Check{known},
 			Wakings: []Waking{MeasuredWaking([]Pattern{{Name: "two threads"}})}}, 2, 1,

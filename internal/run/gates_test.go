@@ -333,21 +333,40 @@ func TestNeighboursAreSeen(t *testing.T) {
 }
 
 // TestWakeCostOfARun: the gates get the figure of the run's record, and a run that goes on measures
-// none of its own.
+// one only if it has none.
 func TestWakeCostOfARun(t *testing.T) {
 	l := &Local{WakeCost: 4600}
 	if f := l.facts(&Spec{Condition: manifest.Own}); f.WakeCost != 4600 {
 		t.Errorf("the gates get %v, want 4.6µs", f.WakeCost)
 	}
-	s := &Session{Resume: "a run", Exe: "/nonexistent"}
+	old := func(wakings ...record.Waking) string {
+		h := record.Header{ID: record.NewID(time.Now()), Wakings: wakings}
+		w, err := record.Create(t.TempDir(), h, func(string) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return w.Dir
+	}
+	measured := record.Waking{Cost: 4600, Measured: true}
+	s := &Session{Resume: old(record.UnknownWaking("busy"), measured), Exe: "/nonexistent"}
 	if err := s.wake(t.Context()); err != nil || s.wakings != nil {
 		t.Errorf("a run that goes on has measured %+v, %v", s.wakings, err)
 	}
-	var told watched
-	s = &Session{Exe: "/nonexistent", Watch: &told}
-	if err := s.wake(t.Context()); err != nil || len(s.wakings) != 1 || s.wakings[0].Measured ||
-		len(told) != 1 || !strings.Contains(told[0].Text, "not measured, 3µs is taken") {
-		t.Errorf("got %+v, %v, and was told %+v", s.wakings, err, told)
+	for _, resume := range []string{"", old(record.UnknownWaking("busy")), old()} {
+		var told watched
+		s = &Session{Resume: resume, Exe: "/nonexistent", Watch: &told}
+		if err := s.wake(t.Context()); err != nil || len(s.wakings) != 1 ||
+			s.wakings[0].Measured || len(told) != 1 ||
+			!strings.Contains(told[0].Text, "not measured, 3µs is taken") {
+			t.Errorf("got %+v, %v, and was told %+v", s.wakings, err, told)
+		}
+	}
+	s = &Session{Resume: "no run", Exe: "/nonexistent"}
+	if err := s.wake(t.Context()); err == nil {
+		t.Error("a run that cannot be read goes on")
 	}
 }
 

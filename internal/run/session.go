@@ -224,10 +224,12 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 	return s.wake(ctx)
 }
 
-// wake measures what it costs to wake a core. A run that goes on keeps the figure that it has.
+// wake measures what it costs to wake a core. A run that goes on keeps the figure that it has, if
+// it has one.
 func (s *Session) wake(ctx context.Context) error {
-	if s.Resume != "" {
-		return nil
+	old, err := s.resumed()
+	if err != nil || old.Header.HasWakeCost() {
+		return err
 	}
 	w := calibrate.Wakings(ctx, s.Exe)
 	if ctx.Err() != nil {
@@ -266,6 +268,7 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 		}
 		if err := w.Update(func(h *record.Header) {
 			s.skippedToo(h)
+			h.Wakings = append(h.Wakings, s.wakings...)
 			s.grant(h, old.Cells)
 		}); err != nil {
 			return nil, nil, errors.Join(err, w.Close())

@@ -71,11 +71,22 @@ func (f Finding) Verdict() string {
 	switch {
 	case f.Word != Inconclusive || f.NeedRounds == 0:
 	case f.Rounds >= MinRounds && f.Rounds+f.NeedRounds >= LastLook:
-		word += "; may take up to " + count(f.NeedRounds, "more round")
+		word += "; may take up to " + f.need()
 	default:
-		word += "; needs about " + count(f.NeedRounds, "more round")
+		word += "; needs about " + f.need()
 	}
 	return word
+}
+
+// need is NeedRounds in words. Where rounds were lost, further ones may be, too.
+func (f Finding) need() string {
+	switch {
+	case f.Voided == 0:
+		return count(f.NeedRounds, "more round")
+	case f.NeedRounds == 1:
+		return "1 more round that counts"
+	}
+	return count(f.NeedRounds, "more round") + " that count"
 }
 
 func (f Finding) observation(w Words) string {

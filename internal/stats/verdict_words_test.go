@@ -86,6 +86,16 @@ func TestSentence(t *testing.T) {
 		{Direction(Sample{}, Greater, 0), used,
 			"Here, nothing was measured that counts. The paper says more; differences from 5 % " +
 				"on count. Inconclusive: no round was measured; needs about 6 more rounds."},
+		{Direction(voided(spread(5, 2, .05), 2), Greater, 0), used,
+			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, " +
+				"though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % " +
+				"on count. Inconclusive: 2 of 7 rounds do not count, more than a quarter; needs " +
+				"about 1 more round that counts."},
+		{Direction(voided(spread(5, 2, .05), 3), Greater, 0), used,
+			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, " +
+				"though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % " +
+				"on count. Inconclusive: 3 of 8 rounds do not count, more than a quarter; needs " +
+				"about 4 more rounds that count."},
 	}
 	for _, tt := range tests {
 		if err := tt.words.Check(); err != nil {
