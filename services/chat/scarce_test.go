@@ -267,6 +267,56 @@ func TestSendsFail(t *testing.T) {
 	}
 }
 
+// TestStoodStill: what a client has said while the server stood still counts, though its time to
+// register is over when the server reads it.
+func TestStoodStill(t *testing.T) {
+	for _, model := range []string{"c-process", "c-epoll"} {
+		t.Run(model, func(t *testing.T) {
+			s := newScarce(t)
+			s.set(naps, 10)
+			m := probetest.One(t, model)
+			folder, _ := m.Folder(t, 0)
+			server := m.Start(t, folder)
+			ann := irctest.Dial(t, address(server))
+			waitAccepted(t, server)
+			pids := server.Group.PIDs()
+			for _, pid := range pids {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, pid := range pids {
+				waitStopped(t, pid)
+			}
+			ann.Send(joinTea, "ann")
+			s.set(passed, 31)
+			for _, pid := range pids {
+				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ann.Expect(" 366 ")
+			if err := server.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// waitStopped waits until a process that was sent SIGSTOP stands still.
+func waitStopped(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("process %d has not stopped: %q, %v", pid, stat, err)
+		}
+		if strings.Contains(string(stat), ") T ") {
+			return
+		}
+	}
+}
+
 // TestCutOffComesBack: a client that SEND has cut off sees the end of its connection only when main
 // has freed its nick.
 func TestCutOffComesBack(t *testing.T) {

@@ -168,10 +168,13 @@ timeout(void)
 static void
 each_second(void)
 {
-	if (now_ms - swept_ms < SWEEP_MS)
+	int64_t since = now_ms - swept_ms;
+
+	if (since < SWEEP_MS)
 		return;
 	swept_ms = now_ms;
-	sweep();
+	if (since < 2 * SWEEP_MS)
+		sweep();	/* after a stop, what clients said meanwhile is read first */
 	log_check();
 	if (keep_broken || keep_grown)
 		snapshot_write();

@@ -56,6 +56,7 @@ enum {
 	HELD_BYTES = 1 << 20,	/* what a client that does not read may hold */
 
 	REGISTER_S = 30,
+	FIRST_S = 10,		/* a guess: to register since the first bytes were seen */
 	QUIET_S = 90,		/* then it is asked by PING */
 	ANSWER_S = 30,		/* then it is ended */
 	ASK_MS = 1000,		/* after messages: what has it received? */

@@ -304,15 +304,26 @@ start(struct client *c)
 	return true;
 }
 
+/* What recv(2) says of the first byte that a client has sent and nobody has read. */
+static ssize_t
+first_byte(const struct client *c)
+{
+	char byte;
+
+	return recv(c->recv_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
 /* The first bytes of a client have come, or its end. A client that connects and
- * goes costs no process. */
+ * goes costs no process. On a busy machine the bytes may have waited for long, so
+ * the client has some time from here on. */
 void
 client_answer(struct client *c)
 {
-	char byte;
-	ssize_t got;
+	uint64_t least = os_clock_ms() + FIRST_S * 1000;
+	ssize_t got = first_byte(c);
 
-	got = recv(c->recv_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (got > 0 && c->end_by_ms < least)
+		c->end_by_ms = least;
 	if (got == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got > 0 && start(c))
@@ -445,7 +456,7 @@ watch(struct client *c)
 static void
 call_tick(struct client *c, uint64_t now, bool ending)
 {
-	if (!ending && now < c->end_by_ms)
+	if (!ending && (now < c->end_by_ms || first_byte(c) > 0))
 		return;
 	refuse(c->recv_fd, ending ? "Closing link: the server ends" :
 	    "Closing link: no registration in time");

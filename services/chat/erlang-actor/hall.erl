@@ -18,6 +18,7 @@
 %% limits.
 -define(LEAVING,  1000).
 -define(REGISTER, 30000).
+-define(TICK,     1000).
 -define(SPEAK,    90000).
 -define(ANSWER,   30000).
 -define(LOOK,     100).
@@ -31,7 +32,7 @@ own(Data, Parent) ->
     case folder:open(Data) of
         {ok, H} ->
             Parent ! {self(), opened},
-            erlang:send_after(1000, self(), tick),
+            tick_later(),
             hall(H);
         {error, Why} ->
             chat:fail(Why)
@@ -100,10 +101,14 @@ handle(lost, H) ->
     lists:foldl(fun(Pid, H1) -> leave(Pid, <<"the disk has failed">>, false, H1) end,
                 commit(H),
                 Lost);
-handle(tick, H) ->
-    erlang:send_after(1000, self(), tick),
+handle({tick, Due}, H) ->
+    tick_later(),
     {_, Looked} = find(true, commit(H)),
-    tick(folder:snapshot(Looked));
+    H1 = folder:snapshot(Looked),
+    case now_ms() < Due + ?TICK of
+        true -> tick(H1);
+        false -> H1  % after a stop, what clients said meanwhile is read first
+    end;
 handle(stop, H) ->
     erlang:send_after(?LEAVING, self(), over),
     maps:fold(
@@ -244,6 +249,10 @@ received(#person{name = Name, last = Last, upto = Before} = Person, Upto, H) whe
     H1#hall{people = (H1#hall.people)#{words:fold(Name) := Person#person{upto = Upto}}};
 received(#person{}, _, H) ->
     H.
+
+
+tick_later() ->
+    erlang:send_after(?TICK, self(), {tick, now_ms() + ?TICK}).
 
 
 %% Clients that were sent something are asked whether they have it; silent ones are disconnected.

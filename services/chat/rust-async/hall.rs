@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
-use tokio::time::{interval, sleep};
+use tokio::time::{interval, sleep, MissedTickBehavior};
 use tokio::{pin, select, spawn};
 
 /// For a client that has left to read its remaining lines. A guess.
@@ -21,6 +21,7 @@ const LINGER: Duration = Duration::from_secs(5);
 const CLOSE: Duration = Duration::from_secs(1);
 /// For all clients, when the server ends. A guess.
 const LEAVING: Duration = Duration::from_millis(1000);
+const TICK: Duration = Duration::from_secs(1);
 const REGISTER: Duration = Duration::from_secs(30);
 const SPEAK: Duration = Duration::from_secs(90);
 const ANSWER: Duration = Duration::from_secs(30);
@@ -189,7 +190,8 @@ impl Hall {
     /// Owns the state until it is told to stop, and the clients have gone or their time is over.
     pub async fn keep(mut self, mut inbox: mpsc::Receiver<Event>, stop: impl Future<Output = ()>) {
         pin!(stop);
-        let mut second = interval(Duration::from_secs(1));
+        let mut second = interval(TICK);
+        second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let over = sleep(Duration::MAX);
         pin!(over);
         while !self.ending || !self.clients.is_empty() {
@@ -204,7 +206,9 @@ impl Hall {
                         }
                     }
                 }
-                _ = second.tick() => self.tick(),
+                due = second.tick() => if due.elapsed() < TICK {
+                    self.tick(); // after a stop, what clients said meanwhile is read first
+                },
                 _ = &mut stop, if !self.ending => {
                     self.ending = true;
                     over.as_mut().reset(tokio::time::Instant::now() + LEAVING);
