@@ -131,6 +131,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	server := chain[0] // the one that clients connect to
 	c.StartUp = server.StartUp
 	sampler := sample.New(chain.Group(), s.Sample)
+	sampler.CountForeign()
 	if rampTime(s.Point.Load) > 0 {
 		sampler.Trace()
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -352,26 +353,46 @@ func (p *player) judge() {
 
 // A machineLook is what the machine has done so far, and what of it was ours.
 type machineLook struct {
-	at   time.Time
-	read proc.Machine
-	ours time.Duration
+	at     time.Time
+	read   proc.Machine
+	ours   time.Duration
+	others proc.Census // nil: not all processes are seen
 }
 
 // A machineSpan is what the machine did between two looks.
-type machineSpan struct{ wall, busy, steal, ours time.Duration }
+type machineSpan struct {
+	wall, busy, steal, ours time.Duration
+	others                  time.Duration // that other programs are charged with, if seen
+	seen                    bool
+}
 
 // look reads the machine's counters.
 func (d *duet) look() (m machineLook) {
+	var reader proc.Reader
+	m.others, _ = proc.Count(&reader, d.ours())
 	m.at = time.Now()
-	m.read, _ = proc.ParseMachine(new(proc.Reader).Path("/proc/stat"), proc.Cores())
-	var self unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &self) == nil {
-		m.ours = time.Duration(self.Utime.Nano() + self.Stime.Nano())
+	m.read, _ = proc.ParseMachine(reader.Path("/proc/stat"), proc.Cores())
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
+		m.ours = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	}
 	for _, p := range d.players {
 		m.ours += p.cpu()
 	}
 	return m
+}
+
+// ours tells which processes are those of the duet. What they have started is, too.
+func (d *duet) ours() func(pid int) bool {
+	ours := map[int]bool{os.Getpid(): true}
+	for _, p := range d.players {
+		for _, s := range p.chain {
+			for _, pid := range s.Group.PIDs() {
+				ours[pid] = true
+			}
+		}
+	}
+	return func(pid int) bool { return ours[pid] }
 }
 
 // cpu is what a player's server and load have used so far.
@@ -393,8 +414,13 @@ func (p *player) cpu() time.Duration {
 
 func (m machineLook) minus(o machineLook) machineSpan {
 	wall := m.at.Sub(o.at)
-	return machineSpan{wall, m.read.Busy(wall) - o.read.Busy(0), m.read.Steal - o.read.Steal,
-		m.ours - o.ours}
+	span := machineSpan{wall: wall, busy: m.read.Busy(wall) - o.read.Busy(0),
+		steal: m.read.Steal - o.read.Steal, ours: m.ours - o.ours,
+		seen: m.others != nil && o.others != nil}
+	if span.seen {
+		span.others = m.others.Since(o.others)
+	}
+	return span
 }
 
 // judgeMachine gives each player what the gates ask of the machine and of the others.
@@ -407,6 +433,9 @@ func (d *duet) judgeMachine(m machineSpan) {
 	}
 	for _, p := range d.players {
 		f := &DuetFacts{Wall: m.wall, Steal: m.steal, Foreign: max(0, m.busy-m.ours)}
+		if m.seen {
+			f.Foreign, f.Seen = m.others, true
+		}
 		if p.stints != nil {
 			f.Resting = resting - p.stints.Resting()
 			f.Stints = p.stints.Spent()
@@ -415,15 +444,16 @@ func (d *duet) judgeMachine(m machineSpan) {
 	}
 }
 
-// excuse takes off what the wakings of all stints explain of the machine's time. How often the
-// servers and loads were woken between the stints was not counted, so that is not excused.
+// excuse takes off what the wakings of all stints explain of the machine's time, where other
+// programs were not seen themselves. How often the servers and loads were woken between the stints
+// was not counted, so that is not excused.
 func (d *duet) excuse() {
 	woken := int64(0)
 	for _, p := range d.players {
 		woken += wakings(p.cell)
 	}
 	for _, p := range d.players {
-		if f := p.facts.Duet; f != nil {
+		if f := p.facts.Duet; f != nil && !f.Seen {
 			f.Foreign = max(0, f.Foreign-excused(woken, p.facts.WakeCost,
 				f.Wall*time.Duration(p.facts.Cores)))
 		}

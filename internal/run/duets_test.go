@@ -387,8 +387,12 @@ func TestDuetExcuses(t *testing.T) {
 			one(test.runs, &DuetFacts{Wall: wall, Foreign: test.foreign}),
 			one(test.runs, &DuetFacts{Wall: wall, Foreign: test.foreign}),
 			{cell: &record.Cell{}}, // it has not begun
+			one(0, &DuetFacts{Wall: wall, Foreign: test.foreign, Seen: true}),
 		}}
 		d.excuse()
+		if got := d.players[3].facts.Duet.Foreign; got != test.foreign {
+			t.Errorf("of %v that were seen, %v is left", test.foreign, got)
+		}
 		for i := range 2 {
 			if got := d.players[i].facts.Duet.Foreign; got != test.want {
 				t.Errorf("%v beside %d wakings: got %v, want %v", test.foreign, test.runs, got,

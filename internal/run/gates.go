@@ -74,8 +74,10 @@ type Facts struct {
 type DuetFacts struct {
 	Wall  time.Duration // from the first stint to the last
 	Steal time.Duration // by the hypervisor
-	// CPU of what is neither server, load nor laboratory, nor excused as the cost of waking
+	// CPU of what is neither server, load nor laboratory: what the other processes are charged
+	// with, if Seen, or what is not excused as the cost of waking
 	Foreign time.Duration
+	Seen    bool
 	Resting time.Duration // CPU of the other models' servers while they rested
 	Stints  time.Duration // of this model, by the clock
 }
@@ -408,7 +410,8 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 }
 
 // others is what processes that are neither server, load nor laboratory have used of the cores in a
-// cell's window. ok is false where that was not counted.
+// cell's window: what they are charged with, or where they cannot be seen what the cores have done
+// besides, less what the wakings explain. ok is false where nothing was counted.
 func others(c *record.Cell, f Facts) (share float64, ok bool) {
 	ends, ok := marks(c)
 	if !ok {
@@ -416,6 +419,10 @@ func others(c *record.Cell, f Facts) (share float64, ok bool) {
 	}
 	a, b := ends[0], ends[1]
 	wall := b.At - a.At
+	if b.ForeignSeen && f.Duet == nil {
+		used := max(0, b.Foreign-tick) // a tick may be what was used before the window
+		return float64(used) / float64(wall) / float64(f.Cores), true
+	}
 	if f.Duet != nil {
 		wall = f.Duet.Stints
 	}

@@ -332,6 +332,34 @@ func TestNeighboursAreSeen(t *testing.T) {
 	}
 }
 
+// TestForeignAsSeen: where other programs are seen themselves, what nobody is charged with is not
+// theirs, and what they are charged with counts as it is.
+func TestForeignAsSeen(t *testing.T) {
+	for _, test := range []struct {
+		busy, foreign float64 // of two cores
+		seen          bool
+		disturbed     bool
+		void          bool
+	}{
+		{busy: .09, seen: true},
+		{busy: .09, disturbed: true},
+		{busy: .09, foreign: .06, seen: true, disturbed: true},
+		{foreign: .06, seen: true, disturbed: true},
+		{foreign: .06},
+		{foreign: .04, seen: true},
+		{foreign: .55, seen: true, disturbed: true, void: true},
+	} {
+		c := sound()
+		closed(c).Busy += ms(2000 * test.busy)
+		closed(c).Foreign, closed(c).ForeignSeen = ms(2000*test.foreign), test.seen
+		Judge(c, twoCores)
+		disturbed := slices.Contains(c.Labels, record.Disturbed)
+		if disturbed != test.disturbed || (c.Status == record.Void) != test.void {
+			t.Errorf("%+v: disturbed is %v, and the cell is %v", test, disturbed, c.Status)
+		}
+	}
+}
+
 // TestWakeCostOfARun: the gates get the figure of the run's record, and a run that goes on measures
 // one only if it has none.
 func TestWakeCostOfARun(t *testing.T) {

@@ -38,6 +38,7 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 	}
 	defer p.Kill()
 	sampler := sample.New(p.Group, s.Sample)
+	sampler.CountForeign()
 	sampler.Start()
 	sampler.Mark(sample.MarkIdle)
 	solved := &load.Solved{Took: &hist.Histogram{}}

@@ -39,6 +39,10 @@ type Sample struct {
 	Steal time.Duration `json:"steal_ns"`
 	// CPU of the process that samples so far
 	Self time.Duration `json:"self_ns"`
+	// CPU of programs that are not ours, since the mark that opens the window; at the mark that
+	// closes it, if all processes of the machine are seen
+	Foreign     time.Duration `json:"foreign_ns,omitempty"`
+	ForeignSeen bool          `json:"foreign_seen,omitempty"`
 	// of the machine, read at marks: slab, stacks, page tables
 	Kernel int64  `json:"kernel_bytes,omitempty"`
 	Mark   string `json:"mark,omitempty"`

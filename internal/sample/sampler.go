@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type Sampler struct {
 	process layer
 	detail  layer
 	last    Sample // for values that are carried over between two looks
+	counts  bool   // the CPU of programs that are not ours
+	census  proc.Census
 }
 
 type markRequest struct {
@@ -64,6 +67,10 @@ func New(g Group, every time.Duration) *Sampler {
 // Trace adds the CPU of threads to each sample, for the first threads that are seen. Call it before
 // Start.
 func (s *Sampler) Trace() { s.table.slots = map[int]int{} }
+
+// CountForeign adds the CPU of programs that are not ours to the sample that closes the window.
+// Ours are the group, this process, and all that it has started. Call it before Start.
+func (s *Sampler) CountForeign() { s.counts = true }
 
 // Start begins to look.
 func (s *Sampler) Start() {
@@ -132,9 +139,17 @@ func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 			s.deep(mark, must)
 		}
 	}
+	if s.counts && mark == MarkOpen {
+		s.census = s.others()
+	}
 	now, ok := s.shallow()
 	if !ok {
 		return Sample{Mark: mark}, false
+	}
+	if s.counts && mark == MarkClosed && s.census != nil {
+		if others := s.others(); others != nil {
+			now.Foreign, now.ForeignSeen = others.Since(s.census), true
+		}
 	}
 	if !first {
 		s.deep(mark, must)
@@ -149,6 +164,16 @@ func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 	now.Kernel, now.Ran = s.last.Kernel, s.last.Ran
 	s.last.PSS, s.last.Kernel, s.last.Ran = 0, 0, nil
 	return now, true
+}
+
+// others counts the programs that are not ours; nil if they cannot all be seen.
+func (s *Sampler) others() proc.Census {
+	ours := map[int]bool{os.Getpid(): true}
+	for _, pid := range s.usage.PIDs {
+		ours[pid] = true
+	}
+	census, _ := proc.Count(&s.reader, func(pid int) bool { return ours[pid] })
+	return census
 }
 
 // shallowTries bounds how often the first layer is read again because the sampler lost its core
