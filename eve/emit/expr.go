@@ -263,7 +263,7 @@ func (f *function) propagate(e *ir.Propagate) string {
 		return "void()"
 	}
 	if isPlace(e.X) && e.T.Copyable() {
-		return "*" + t
+		return "(*" + t + ")" // a result has no ->
 	}
 	return "eve::move(*" + t + ")"
 }
