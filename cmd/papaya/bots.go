@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -52,13 +53,37 @@ func webhookCommand() *cobra.Command {
 		}}
 	add.Flags().StringVar(&t.Name, "name", "webhook",
 		"the `name` of the sender; its nick is NAME/hook")
-	c := &cobra.Command{Use: "webhook", Short: "Webhooks, which post to a room: add, list, remove",
+	send := sendCommand(&p)
+	c := &cobra.Command{Use: "webhook",
+		Short: "Webhooks, which post to a room or are posted to: add, send, list, remove",
 		Long: `A webhook is a URL with a secret token. What is posted to it is said in its room:
-{"text": "..."}, plain text, or what GitHub sends.`,
+{"text": "..."}, plain text, or what GitHub sends. An outgoing one (send) is another's URL, to which
+what is said in its room is posted.`,
 		Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	p.flags(c)
-	c.AddCommand(add, listTokens(&p, bot.Hook), removeToken(&p))
+	c.AddCommand(add, send, listTokens(&p, bot.Hook, bot.Out), removeToken(&p))
 	return c
+}
+
+func sendCommand(p *target) *cobra.Command {
+	t := bot.Token{Kind: bot.Out, Read: true}
+	send := &cobra.Command{Use: "send ROOM URL",
+		Short:   "Post what is said in a room to a URL, and print the token that signs it",
+		Example: "  papaya webhook send '#dev' https://ci.example.org/chat --name ci",
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.Rooms, t.URL = args[:1], args[1]
+			return p.tokens(cmd.Context(), func(all control.Tokens, _ *config.Config) error {
+				secret, _, err := all.Add(cmd.Context(), t)
+				if err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
+				}
+				return err
+			})
+		}}
+	send.Flags().StringVar(&t.Name, "name", "webhook",
+		"the `name` of the receiver; what it answers has the nick NAME/out")
+	return send
 }
 
 func botCommand() *cobra.Command {
@@ -106,7 +131,7 @@ func webAddress(c *config.Config) (base string, ok bool) {
 	return "https://" + host + c.Base, len(c.Web)+len(c.ProxiedWeb) > 0
 }
 
-func listTokens(p *target, kind bot.Kind) *cobra.Command {
+func listTokens(p *target, kinds ...bot.Kind) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List them, without the tokens", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.tokens(cmd.Context(), func(all control.Tokens, _ *config.Config) error {
@@ -116,13 +141,16 @@ func listTokens(p *target, kind bot.Kind) *cobra.Command {
 				}
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 				for _, t := range list {
-					if t.Kind != kind {
+					if !slices.Contains(kinds, t.Kind) {
 						continue
 					}
 					may := "reads and sends"
-					if !t.Read {
+					switch {
+					case t.Kind == bot.Out:
+						may = "to " + t.URL
+					case !t.Read:
 						may = "sends"
-					} else if !t.Send {
+					case !t.Send:
 						may = "reads"
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Nick(),

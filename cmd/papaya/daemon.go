@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ type daemon struct {
 	log      log.Log
 	book     *account.Book
 	tokens   *bot.Tokens
+	keys     account.Store
 	source   *certificate.Source
 	open     *limit.Connections
 	connect  *limit.Rate
@@ -138,7 +140,7 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	d.book, d.tokens = openBook(keys, c), bot.Open(keys)
+	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
 		Domains:     c.Domains,
 		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail,
@@ -190,6 +192,15 @@ func (d *daemon) pages() http.Handler {
 	return mux
 }
 
+// outgoing are the outgoing webhooks. Of several servers of one log, one at a time serves each.
+func (d *daemon) outgoing(c *config.Config) *bot.Outgoing {
+	o := &bot.Outgoing{Tokens: d.tokens, Store: d.keys, Chat: &d.admin, Logger: d.logger}
+	if len(c.NATS) > 0 {
+		o.Owner = cmp.Or(c.Member, c.Name)
+	}
+	return o
+}
+
 // beside starts everything that runs beside the server until ctx ends: the administrators' socket,
 // metrics, reloads, certificates, retention.
 func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, error) {
@@ -228,6 +239,13 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 			d.logger.Info("certificate", "changed", changed, "fingerprint", d.source.Fingerprint(),
 				"error", err)
 		})
+	})
+	all.Go(func() {
+		select {
+		case <-d.ready:
+			d.outgoing(c).Run(ctx)
+		case <-ctx.Done():
+		}
 	})
 	all.Go(func() { d.reloadOnHangup(ctx) })
 	all.Go(func() { d.forgetOld(ctx) })

@@ -35,6 +35,8 @@ var (
 	errForbidden = refusal{http.StatusForbidden, "the token is not for that"}
 	errLimit     = refusal{http.StatusBadRequest, "limit: expected a number from 1 to 200"}
 	errID        = refusal{http.StatusBadRequest, "after and before: expected the id of a message"}
+	errWait      = refusal{http.StatusBadRequest, "wait: expected seconds, from 0 to 15"}
+	errWaitFor   = refusal{http.StatusBadRequest, "wait: expected after too, and not before"}
 	errOneText   = refusal{http.StatusBadRequest, `expected {"text": "..."}, and nothing else`}
 	errJSON      = refusal{http.StatusUnsupportedMediaType, "expected application/json"}
 )
@@ -88,7 +90,7 @@ func room(r *http.Request, t Token) (string, error) {
 	return name, nil
 }
 
-// messages returns a page of a room.
+// messages returns a page of a room, for which it may wait.
 func (s *Server) messages(r *http.Request) (int, any, error) {
 	t, err := s.authorized(r)
 	if err != nil {
@@ -101,14 +103,17 @@ func (s *Server) messages(r *http.Request) (int, any, error) {
 	if err == nil && !t.Read {
 		err = errForbidden
 	}
-	page := hall.Page{}
+	page, wait := hall.Page{}, time.Duration(0)
 	if err == nil {
-		page, err = pageOf(r.URL.RawQuery)
+		page, wait, err = pageOf(r.URL.RawQuery)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
 	list, err := s.chat.Messages(r.Context(), name, page)
+	if err == nil && len(list) == 0 && wait > 0 {
+		list, err = s.await(r.Context(), t, name, page, wait)
+	}
 	switch {
 	case errors.Is(err, hall.ErrNoRoom):
 		err = errRoom
@@ -118,16 +123,17 @@ func (s *Server) messages(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"messages": list}, err
 }
 
-// pageOf parses the query after=ID&before=ID&limit=N. A name that is empty or twice is a mistake.
-func pageOf(query string) (hall.Page, error) {
-	p := hall.Page{Limit: defaultPage}
+// pageOf parses the query after=ID&before=ID&limit=N&wait=SECONDS. A name that is empty or twice is
+// a mistake.
+func pageOf(query string) (p hall.Page, wait time.Duration, err error) {
+	p = hall.Page{Limit: defaultPage}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return p, refusal{http.StatusBadRequest, "the query is malformed"}
+		return p, 0, refusal{http.StatusBadRequest, "the query is malformed"}
 	}
 	for name, list := range values {
 		if len(list) > 1 || list[0] == "" {
-			return p, refusal{http.StatusBadRequest, "the query has something empty, or twice"}
+			return p, 0, refusal{http.StatusBadRequest, "the query has something empty, or twice"}
 		}
 		switch name {
 		case "after":
@@ -137,11 +143,20 @@ func pageOf(query string) (hall.Page, error) {
 		case "limit":
 			if p.Limit, err = strconv.Atoi(list[0]); err != nil || p.Limit < 1 ||
 				p.Limit > maxPage {
-				return p, errLimit
+				return p, 0, errLimit
 			}
+		case "wait":
+			seconds, err := strconv.Atoi(list[0])
+			if err != nil || seconds < 0 || seconds > maxWait {
+				return p, 0, errWait
+			}
+			wait = time.Duration(seconds) * time.Second
 		}
 	}
-	return p, nil
+	if wait > 0 && (p.After == "" || p.Before != "") {
+		return p, 0, errWaitFor
+	}
+	return p, wait, nil
 }
 
 // send posts a text to a room.

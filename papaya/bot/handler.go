@@ -23,6 +23,8 @@ type Chat interface {
 	// Room returns a room; ok is false if there is none of that name.
 	Room(ctx context.Context, name string) (room hall.Room, ok bool, err error)
 	Messages(ctx context.Context, room string, p hall.Page) ([]hall.Message, error)
+	// News is closed when there may be new messages, or none will come any more.
+	News() <-chan struct{}
 	Post(ctx context.Context, room, from string, lines []string) error
 }
 
@@ -45,6 +47,7 @@ type Server struct {
 	chat                Chat
 	logger              *slog.Logger
 	posts, reads, wrong *limit.Rate
+	waiting             waiting
 }
 
 // NewServer returns a Server. Tests pass a clock of their own.
@@ -77,9 +80,13 @@ func (s *Server) answer(do func(*http.Request) (int, any, error)) http.HandlerFu
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 		defer cancel()
-		// A client that sends its body slowly must not hold a goroutine for ever. Tests have
-		// writers without deadlines.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+		// A client that sends its body slowly must not hold a goroutine for ever. The end of the
+		// deadline also ends requests that wait. Tests have writers without deadlines.
+		limit := bodyTime
+		if r.Method == http.MethodGet {
+			limit = requestTime
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit))
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		status, body, err := do(r)

@@ -24,6 +24,31 @@ type chat struct {
 	said []string
 	page hall.Page
 	err  error
+
+	silent bool          // nothing has been said in #dev
+	news   chan struct{} // nil: nobody has asked for it
+	asked  chan struct{} // receives each time that somebody asks for news; nil: it does not
+}
+
+func (c *chat) News() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.news == nil {
+		c.news = make(chan struct{})
+	}
+	if c.asked != nil {
+		c.asked <- struct{}{}
+	}
+	return c.news
+}
+
+// tell ends the silence, or leaves it with an error, and tells that there are news.
+func (c *chat) tell(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent, c.err = err != nil, err
+	close(c.news)
+	c.news = nil
 }
 
 func (c *chat) Room(_ context.Context, name string) (hall.Room, bool, error) {
@@ -41,6 +66,8 @@ func (c *chat) Messages(_ context.Context, room string, p hall.Page) ([]hall.Mes
 		return nil, hall.ErrNoRoom
 	case p.After == "!" || p.Before == "!":
 		return nil, hall.ErrNoMessage
+	case c.silent:
+		return nil, c.err
 	}
 	return []hall.Message{{ID: "2s", Time: time.Unix(1_800_000_000, 0).UTC(), From: "ann",
 		Kind: "message", Text: "hello"}}, c.err
@@ -271,6 +298,13 @@ func TestAPI(t *testing.T) {
 		{"GET", messages + "?limit=201", both, "", 400, "limit: expected"},
 		{"GET", messages + "?limit=-1", both, "", 400, "limit: expected"},
 		{"GET", messages + "?limit=1&limit=2", both, "", 400, "or twice"},
+		{"GET", messages + "?after=2s&wait=15", reads, "", 200, one},
+		{"GET", messages + "?after=2s&wait=0", reads, "", 200, one},
+		{"GET", messages + "?after=2s&wait=16", reads, "", 400, "wait: expected seconds"},
+		{"GET", messages + "?after=2s&wait=-1", reads, "", 400, "wait: expected seconds"},
+		{"GET", messages + "?after=2s&wait=x", reads, "", 400, "wait: expected seconds"},
+		{"GET", messages + "?wait=1", reads, "", 400, "wait: expected after"},
+		{"GET", messages + "?after=2s&before=zz&wait=1", reads, "", 400, "wait: expected after"},
 		{"GET", messages + "?after=", both, "", 400, "something empty"},
 		{"GET", messages + "?after=!", both, "", 400, "expected the id"},
 		{"GET", messages + "?%zz", both, "", 400, "malformed"},

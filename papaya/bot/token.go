@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type Kind string
 const (
 	Hook Kind = "hook" // posts to a room, by a URL that has the token in it
 	Bot  Kind = "bot"  // uses the API
+	Out  Kind = "out"  // signs what is posted to a URL when something is said in a room
 )
 
 // A Token is the part of a token that may be shown.
@@ -31,6 +33,7 @@ type Token struct {
 	Rooms   []string  `json:"rooms"`
 	Read    bool      `json:"read,omitempty"`
 	Send    bool      `json:"send,omitempty"`
+	URL     string    `json:"url,omitempty"` // of an outgoing webhook
 	Created time.Time `json:"created"`
 }
 
@@ -48,6 +51,7 @@ const (
 	maxTokens = 1000
 	maxName   = 20 // in bytes
 	maxRooms  = 50 // of one token
+	maxURL    = 2000
 )
 
 // The errors of Tokens, besides failures of the store and mistakes.
@@ -72,28 +76,50 @@ func Open(store account.Store) *Tokens {
 
 var (
 	namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	kinds       = []Kind{Hook, Bot}
+	kinds       = []Kind{Hook, Bot, Out}
 )
 
 // check returns what is wrong with a new token.
 func (t Token) check() error {
 	switch {
 	case !slices.Contains(kinds, t.Kind):
-		return fmt.Errorf("kind %.20q: expected hook or bot", t.Kind)
+		return fmt.Errorf("kind %.20q: expected hook, bot or out", t.Kind)
 	case len(t.Name) > maxName || !namePattern.MatchString(t.Name):
 		return fmt.Errorf("name %.40q: expected a letter, and up to %d letters, digits, - and _",
 			t.Name, maxName-1)
-	case len(t.Rooms) == 0 || t.Kind == Hook && len(t.Rooms) > 1:
+	case len(t.Rooms) == 0 || t.Kind != Bot && len(t.Rooms) > 1:
 		return errors.New("expected a room: a webhook has one, a bot one at least")
 	case len(t.Rooms) > maxRooms:
 		return fmt.Errorf("%d rooms: expected at most %d", len(t.Rooms), maxRooms)
 	case !t.Read && !t.Send:
 		return errors.New("expected a token that may read or send")
 	}
+	if err := t.checkURL(); err != nil {
+		return err
+	}
 	for _, r := range t.Rooms {
 		if !irc.IsRoom(r) {
 			return fmt.Errorf("%.60q is not the name of a room, which begins with #", r)
 		}
+	}
+	return nil
+}
+
+// checkURL returns what is wrong with the URL of a new token. Its text may have a secret in it, and
+// is not shown.
+func (t Token) checkURL() error {
+	if t.Kind != Out {
+		if t.URL != "" {
+			return errors.New("expected a URL of an outgoing webhook only")
+		}
+		return nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("expected a URL that begins with http:// or https:// and names a host")
+	}
+	if len(t.URL) > maxURL {
+		return fmt.Errorf("a URL of %d bytes: expected at most %d", len(t.URL), maxURL)
 	}
 	return nil
 }
@@ -130,9 +156,23 @@ func (s *Tokens) List(ctx context.Context) ([]Token, error) {
 	return list, nil
 }
 
+// outgoing returns the outgoing webhooks, with the keys that they have in the store.
+func (s *Tokens) outgoing(ctx context.Context) (list []account.Stored[Token], err error) {
+	all, err := s.all.List(ctx)
+	for _, t := range all {
+		if t.Record.Kind == Out {
+			list = append(list, t)
+		}
+	}
+	return list, err
+}
+
 // Remove removes a token.
 func (s *Tokens) Remove(ctx context.Context, id string) error {
-	return known(s.all.Remove(ctx, id))
+	if err := known(s.all.Remove(ctx, id)); err != nil {
+		return err
+	}
+	return forget(ctx, s.all.Store, id)
 }
 
 // Find returns a token by its secret.

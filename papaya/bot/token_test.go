@@ -66,7 +66,7 @@ func TestTokensThatAreNone(t *testing.T) {
 		{func(b *Token) { b.Name = "a b" }, "expected a letter"},
 		{func(b *Token) { b.Name = "a!b@c" }, "expected a letter"},
 		{func(b *Token) { b.Name = "a\r\nQUIT" }, "expected a letter"},
-		{func(b *Token) { b.Kind = "king" }, "expected hook or bot"},
+		{func(b *Token) { b.Kind = "king" }, "expected hook, bot or out"},
 		{func(b *Token) { b.Kind = Hook }, "a webhook has one"},
 		{func(b *Token) { b.Rooms = nil }, "expected a room"},
 		{func(b *Token) { b.Rooms = []string{"tea"} }, "begins with #"},

@@ -18,6 +18,7 @@ type Admin struct {
 	gone    chan struct{} // closed when the server takes no more events
 	last    uint64
 	waiting map[uint64]chan struct{} // orders that the log has not returned yet
+	news    chan struct{}            // nil: nobody waits for it
 }
 
 // ErrNotServing is returned before the server runs and after it has ended.
@@ -30,7 +31,31 @@ func (a *Admin) attach(s *server) (detach func()) {
 	defer a.mu.Unlock()
 	a.server, a.gone, a.waiting = s, make(chan struct{}), map[uint64]chan struct{}{}
 	gone := a.gone
-	return func() { close(gone) }
+	return func() {
+		close(gone)
+		a.tell()
+	}
+}
+
+// News returns a channel that is closed when something may have been said in some room, or when the
+// server has ended. Get it before you look for messages, so that none is missed.
+func (a *Admin) News() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.news == nil {
+		a.news = make(chan struct{})
+	}
+	return a.news
+}
+
+// tell wakes those who wait for news.
+func (a *Admin) tell() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.news != nil {
+		close(a.news)
+		a.news = nil
+	}
 }
 
 // ask runs a question on the goroutine that owns the hall. The server logs the entry that it may
@@ -44,8 +69,7 @@ func (a *Admin) ask(ctx context.Context, question func(h *hall.Hall) (hall.Entry
 	}
 	done := make(chan struct{})
 	select {
-	case s.events <- event{do: func() (hall.Entry,
-		bool) {
+	case s.events <- event{do: func() (hall.Entry, bool) {
 		defer close(done)
 		return question(s.hall)
 	}}:
@@ -70,8 +94,7 @@ func wait(ctx context.Context, done, gone <-chan struct{}) error {
 
 // Sessions lists the sessions on all servers of the log.
 func (a *Admin) Sessions(ctx context.Context) (list []hall.Session, err error) {
-	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
-		bool) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
 		list = h.Sessions()
 		return hall.Entry{}, false
 	})
@@ -80,8 +103,7 @@ func (a *Admin) Sessions(ctx context.Context) (list []hall.Session, err error) {
 
 // Rooms lists the rooms.
 func (a *Admin) Rooms(ctx context.Context) (list []hall.Room, err error) {
-	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
-		bool) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
 		list = h.Rooms()
 		return hall.Entry{}, false
 	})
@@ -133,8 +155,7 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	}
 	a.mu.Unlock()
 	defer a.obeyed(number)
-	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry,
-		bool) {
+	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry, bool) {
 		return hall.NewOrder(number, verb, words...), true
 	}); err != nil {
 		return err

@@ -54,6 +54,36 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// TestNews: who waits for news hears of a message, and of the end.
+func TestNews(t *testing.T) {
+	var admin Admin
+	srv := open(t, t.TempDir(), func(c *Config) { c.Admin = &admin })
+	ann := srv.connect().Register("ann", "#tea")
+	wait := func(news <-chan struct{}, what string) {
+		t.Helper()
+		select {
+		case <-news:
+		case <-time.After(patience):
+			t.Fatalf("no news of %s", what)
+		}
+	}
+	ann.Send("PRIVMSG #tea :it is ready")
+	for {
+		news := admin.News()
+		list, err := admin.Messages(t.Context(), "#tea", hall.Page{Limit: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) > 0 {
+			break
+		}
+		wait(news, "a message")
+	}
+	ends := admin.News()
+	srv.end()
+	wait(ends, "the end")
+}
+
 // TestFlood: a client that sends more than it may is not read from for a while. No line is lost,
 // and other clients are not affected.
 func TestFlood(t *testing.T) {

@@ -23,7 +23,12 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 	s.sendBatch()
 	stop := ctx.Done()
 	var deadline <-chan struct{}
+	told := s.applied
 	for {
+		if s.applied != told && s.config.Admin != nil {
+			told = s.applied
+			s.config.Admin.tell()
+		}
 		var catching <-chan time.Time
 		if behind := s.hall.Step(); s.log.delay > 0 {
 			catching = time.After(s.log.delay)
