@@ -132,8 +132,7 @@ func TestAppHTTPTransfers(t *testing.T) {
 func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 	t.Parallel()
 	bothHTTP(t, inFakeTime, func(t *testing.T, p *hostPair, http2 bool) {
-		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter,
-			r *http.Request) {
+		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, r.RemoteAddr)
 		}),
 			func(s *http.Server) { s.IdleTimeout = time.Minute })

@@ -160,12 +160,10 @@ func forwards(t *testing.T, p *hostPair, client *ssh.Client) {
 	}()
 	for name, dial := range map[string]func() (net.Conn, error){
 		"through the server": func() (net.Conn, error) { return client.Dial("tcp", p.at(7)) },
-		"back to the client": func() (net.Conn,
-			error) {
+		"back to the client": func() (net.Conn, error) {
 			return p.server.Dial("tcp", p.at(2222))
 		},
-		"from the client back": func() (net.Conn,
-			error) {
+		"from the client back": func() (net.Conn, error) {
 			return p.client.Dial("tcp", p.at(2222))
 		},
 	} {

@@ -50,12 +50,10 @@ func TestAttackNeighbourFlood(t *testing.T) {
 			wire.SealICMP(b, wire.PseudoSum(six(i), addrY, wire.ProtocolICMPv6, len(b)))
 			o.ip(six(i), addrY, wire.ProtocolICMPv6, b)
 		},
-		"pings of IPv6 that are to be answered": func(o *attacker,
-			i int) {
+		"pings of IPv6 that are to be answered": func(o *attacker, i int) {
 			o.ip(six(i), addrY, wire.ProtocolICMPv6, echoOf(six(i), addrY, 500))
 		},
-		"datagrams that are to be refused": func(o *attacker,
-			i int) {
+		"datagrams that are to be refused": func(o *attacker, i int) {
 			o.udp(at(four(i), 9), at(addrV, 9), make([]byte, 500))
 		},
 	} {

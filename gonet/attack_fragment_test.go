@@ -48,16 +48,13 @@ func TestAttackFragmentFlood(t *testing.T) {
 		half = 1000
 	}
 	for name, send := range map[string]func(o *attacker, src, dst netip.Addr, i int){
-		"first pieces": func(o *attacker, src, dst netip.Addr,
-			i int) {
+		"first pieces": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i), 0, true, text)
 		},
-		"last pieces": func(o *attacker, src, dst netip.Addr,
-			i int) {
+		"last pieces": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i), 64000, false, text)
 		},
-		"tiny, far away": func(o *attacker, src, dst netip.Addr,
-			i int) {
+		"tiny, far away": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i), 65504, true, text[:8])
 		},
 		"of one, in holes": func(o *attacker, src, dst netip.Addr, i int) {

@@ -45,8 +45,7 @@ func attackConnection(t *testing.T,
 // nor change its bytes, and is answered rarely (RFC 5961).
 func TestAttackBlind(t *testing.T) {
 	for name, blind := range map[string]func(i uint32, seq, ack uint32) (wire.TCP, string){
-		"resets in the window": func(i, seq, ack uint32) (wire.TCP,
-			string) {
+		"resets in the window": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq + 1 + i, Flags: wire.RST}, ""
 		},
 		"resets beyond it": func(i, seq, ack uint32) (wire.TCP, string) {
@@ -58,8 +57,7 @@ func TestAttackBlind(t *testing.T) {
 		"SYNs": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq + i*100_000, Flags: wire.SYN}, ""
 		},
-		"SYNs, exactly": func(i, seq, ack uint32) (wire.TCP,
-			string) {
+		"SYNs, exactly": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq, Flags: wire.SYN}, ""
 		},
 		"data with acknowledgements of the future": func(i, seq, ack uint32) (wire.TCP, string) {
@@ -68,16 +66,13 @@ func TestAttackBlind(t *testing.T) {
 		"data with acknowledgements of the past": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq, Ack: ack - 70_000 - i*100_000, Flags: wire.ACK}, "forged"
 		},
-		"data without an acknowledgement": func(i, seq, ack uint32) (wire.TCP,
-			string) {
+		"data without an acknowledgement": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq}, "forged"
 		},
-		"ends without an acknowledgement": func(i, seq, ack uint32) (wire.TCP,
-			string) {
+		"ends without an acknowledgement": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq, Flags: wire.FIN}, ""
 		},
-		"nothing at all": func(i, seq, ack uint32) (wire.TCP,
-			string) {
+		"nothing at all": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq + i}, ""
 		},
 	} {

@@ -38,8 +38,7 @@ func ExampleNew() {
 	client, _ := gonet.New(gonet.Config{Link: near,
 		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 	l, _ := server.Listen("tcp", ":80")
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter,
-		_ *http.Request) {
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "hello from a stack of its own")
 	}))
 

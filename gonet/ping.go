@@ -21,8 +21,7 @@ func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duratio
 	n := s.pingCount.Add(1)
 	key := pingKey{to, uint16(s.random()), uint16(n)} // others cannot forge the reply
 	answer := make(chan time.Time, 1)
-	fail := func(err error) (time.Duration,
-		error) {
+	fail := func(err error) (time.Duration, error) {
 		return 0, fmt.Errorf("ping %v: %w", to, translate(err))
 	}
 	if size < 0 || size > maxBody(to)-wire.ICMPLen {

@@ -21,8 +21,7 @@ import (
 // after tap and process, and at the address of --metrics.
 func (h *host) control() error {
 	handler := http.NewServeMux()
-	handler.HandleFunc("GET /{$}", func(w http.ResponseWriter,
-		_ *http.Request) {
+	handler.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		h.report(w, h.text)
 	})
 	handler.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {

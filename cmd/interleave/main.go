@@ -125,14 +125,12 @@ func rootCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command,
-			_ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command,
-		err error) error {
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &failure{exitUsage, err}
 	})
 	var lab laboratory

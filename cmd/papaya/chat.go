@@ -50,8 +50,7 @@ on it must be the same. Passwords come from a file or are asked for, never from 
 			"chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya " +
 			"chat --plain localhost:6667",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command,
-			args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return chat(cmd, o, args[0], args[1:])
 		},
 	}

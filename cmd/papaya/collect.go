@@ -36,7 +36,7 @@ func collect(ctx context.Context) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for was := 0; ; {
 		metrics.Read(live)
-		// ^A change stops all goroutines for a moment.
+		// A change stops all goroutines for a moment.
 		if p := collectPercent(live[0].Value.Uint64()); p < was*9/10 || p > was*11/10 {
 			debug.SetGCPercent(p)
 			was = p

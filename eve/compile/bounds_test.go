@@ -26,8 +26,7 @@ func TestBounds(t *testing.T) {
 		}
 		return "main: () void:\n" + b.String() + strings.Repeat(" ", n+1) + "pass\n"
 	}
-	around := func(n int,
-		open, s, end string) string {
+	around := func(n int, open, s, end string) string {
 		return strings.Repeat(open, n) + s + strings.Repeat(end, n)
 	}
 	tests := []struct{ name, text, code string }{ // code is that of the first error; empty: none

@@ -17,8 +17,7 @@ import (
 func analysed(t *testing.T, text string) (*ir.Program, *diag.List) {
 	t.Helper()
 	diags := &diag.List{}
-	p := check.Program(source.NewFile("main.eve", text), func(string) (*source.File,
-		bool) {
+	p := check.Program(source.NewFile("main.eve", text), func(string) (*source.File, bool) {
 		return nil, false
 	}, diags)
 	perm.Check(p, diags)

@@ -27,8 +27,7 @@ func Root(name, short, about string, commands ...*cobra.Command) *cobra.Command 
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          Unknown,
-		RunE: func(cmd *cobra.Command,
-			_ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 		SuggestionsMinimumDistance: 2,

@@ -125,8 +125,7 @@ func TestControllerDies(t *testing.T) {
 	}{
 		{"end of input", func(e *Engine, _ context.CancelFunc) { e.stdin.Close() }},
 		{"context", func(_ *Engine, cancel context.CancelFunc) { cancel() }},
-		{"SIGTERM", func(e *Engine,
-			_ context.CancelFunc) {
+		{"SIGTERM", func(e *Engine, _ context.CancelFunc) {
 			unix.Kill(e.cmd.Process.Pid, unix.SIGTERM)
 		}},
 		{"Kill", func(e *Engine, _ context.CancelFunc) { e.Kill() }},

@@ -108,8 +108,7 @@ func TestStreams(t *testing.T) {
 		}}, nil},
 		{"capitals and zeros", streamServer{
 			head: "HTTP/1.1 200\r\nDATE: today\r\nTRANSFER-ENCODING:  Chunked \r\n\r\n",
-			frame: func(_ int,
-				text string) string {
+			frame: func(_ int, text string) string {
 				return fmt.Sprintf("00%X\r\n%s\r\n", len(text), text)
 			},
 		}, nil},
@@ -274,12 +273,10 @@ func TestWrongStreams(t *testing.T) {
 		{"endless head", streamServer{head: "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000)},
 			WrongReply},
 		{"closes", streamServer{instead: func(*net.TCPConn, *http.Request) {}}, Ended},
-		{"resets", streamServer{instead: func(c *net.TCPConn,
-			_ *http.Request) {
+		{"resets", streamServer{instead: func(c *net.TCPConn, _ *http.Request) {
 			_ = c.SetLinger(0)
 		}}, Reset},
-		{"greets nobody", streamServer{instead: func(c *net.TCPConn,
-			_ *http.Request) {
+		{"greets nobody", streamServer{instead: func(c *net.TCPConn, _ *http.Request) {
 			_, _ = io.Copy(io.Discard, c)
 		}}, "connect ETIMEDOUT"},
 	} {

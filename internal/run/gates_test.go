@@ -115,8 +115,7 @@ func TestGates(t *testing.T) {
 		{"port of another", sound,
 			func(_ *record.Cell, f *Facts) { f.Stranger = "shares port 4000 with 4711 (nc)" },
 			"port-owner: the server shares port 4000 with 4711 (nc)"},
-		{"unclean end", sound, func(_ *record.Cell,
-			f *Facts) {
+		{"unclean end", sound, func(_ *record.Cell, f *Facts) {
 			f.Dirty = "did not end within 2s of SIGTERM and was killed"
 		},
 			"unclean-end: the server did not end within 2s of SIGTERM and was killed"},
@@ -128,8 +127,7 @@ func TestGates(t *testing.T) {
 			c.Result.Errors, c.Result.FirstFail = map[string]int64{"reset": 2, "connect": 3,
 				"timeout": 0}, "connection reset by peer"
 		}, "errors: 2 reset, 3 connect; the first: connection reset by peer"},
-		{"errors of no number", sound, func(c *record.Cell,
-			_ *Facts) {
+		{"errors of no number", sound, func(c *record.Cell, _ *Facts) {
 			c.Result.Errors = map[string]int64{"reset": 0, load.WrongReply: 0}
 		}, ""},
 		{"nothing answered", scheduled,
@@ -170,8 +168,7 @@ func TestGates(t *testing.T) {
 			func(c *record.Cell, _ *Facts) { streams(c).Waited = at(ms(.204)) },
 			"late: 1 % of the texts had waited for the load for more than 204µs, 200µs is " +
 				"allowed (a tenth of the lateness that it reports)"},
-		{"less than anybody's timer", streamed, func(c *record.Cell,
-			_ *Facts) {
+		{"less than anybody's timer", streamed, func(c *record.Cell, _ *Facts) {
 			streams(c).Delay, streams(c).Waited = at(ms(.3)), at(ms(.099))
 		}, ""},
 		{"streams of nobody knows when", streamed,
@@ -186,8 +183,7 @@ func TestGates(t *testing.T) {
 			func(c *record.Cell, _ *Facts) { requests(c).Answered = 9890 },
 			"achieved: 98.9 % of the messages due were sent and answered in the window, at " +
 				"least 99 % must be"},
-		{"busy load, just not", scheduled, func(c *record.Cell,
-			_ *Facts) {
+		{"busy load, just not", scheduled, func(c *record.Cell, _ *Facts) {
 			c.Result.User, c.Result.System = ms(800), ms(100)
 		}, ""},
 		{"busy load", scheduled,
@@ -224,18 +220,15 @@ func TestGates(t *testing.T) {
 				"contradict each other"},
 		{"little's law of a pipeline", sound,
 			func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
-		{"little's law at the window's ends, just", sound, func(c *record.Cell,
-			_ *Facts) {
+		{"little's law at the window's ends, just", sound, func(c *record.Cell, _ *Facts) {
 			requests(c).Service, requests(c).Answered = at(ms(100)), 1140
 		}, ""},
-		{"little's law at the window's ends", sound, func(c *record.Cell,
-			_ *Facts) {
+		{"little's law at the window's ends", sound, func(c *record.Cell, _ *Facts) {
 			requests(c).Service, requests(c).Answered = at(ms(100)), 1160
 		},
 			"littles-law: 100 in flight, but rate times service time is 116.0: the figures " +
 				"contradict each other"},
-		{"no such law for a number of requests", sound, func(c *record.Cell,
-			_ *Facts) {
+		{"no such law for a number of requests", sound, func(c *record.Cell, _ *Facts) {
 			c.Load.Requests, requests(c).Answered = 1000, 50_000
 		}, ""},
 
@@ -434,18 +427,15 @@ func TestLabels(t *testing.T) {
 			f.WakeCost = 7 * time.Microsecond
 			closed(c).Voluntary, c.Result.Runs, closed(c).Busy = 40_000, 60_000, ms(1711)
 		}, []string{record.Disturbed}},
-		{"the load's core was full", func(c *record.Cell,
-			_ *Facts) {
+		{"the load's core was full", func(c *record.Cell, _ *Facts) {
 			c.Result.User = 610 * time.Millisecond
 		}, []string{record.GeneratorBound}},
 		{"the load's core was nearly full",
 			func(c *record.Cell, _ *Facts) { c.Result.User = 590 * time.Millisecond }, nil},
-		{"one of its two cores", func(c *record.Cell,
-			f *Facts) {
+		{"one of its two cores", func(c *record.Cell, f *Facts) {
 			c.Result.User, f.LoadCores = 700*time.Millisecond, 2
 		}, nil},
-		{"a full core that is shared", func(c *record.Cell,
-			f *Facts) {
+		{"a full core that is shared", func(c *record.Cell, f *Facts) {
 			c.Result.User, f.Pinned = 700*time.Millisecond, false
 		}, nil},
 		{"a full core that connects", func(c *record.Cell, _ *Facts) {
@@ -453,12 +443,10 @@ func TestLabels(t *testing.T) {
 		}, []string{record.GeneratorBound}},
 		{"steady, just", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1099) },
 			nil},
-		{"faster at the end", func(c *record.Cell,
-			_ *Facts) {
+		{"faster at the end", func(c *record.Cell, _ *Facts) {
 			c.Result.Slices = slices20(1000, 1110)
 		}, []string{record.NotSteady}},
-		{"slower at the end", func(c *record.Cell,
-			_ *Facts) {
+		{"slower at the end", func(c *record.Cell, _ *Facts) {
 			c.Result.Slices = slices20(1000, 890)
 		}, []string{record.NotSteady}},
 		{"nothing at first", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(0, 1000) },

@@ -103,8 +103,7 @@ func TestWhatACellTakes(t *testing.T) {
 	}{
 		{"a window", "normal", func(*manifest.Depth, *manifest.Load) {}, time.Second, time.Second,
 			0, 6},
-		{"a longer warm-up", "normal", func(d *manifest.Depth,
-			_ *manifest.Load) {
+		{"a longer warm-up", "normal", func(d *manifest.Depth, _ *manifest.Load) {
 			d.WarmUp = 2 * time.Second
 		}, 2 * time.Second, time.Second, 0, 6},
 		{"quick does not wait", "quick", func(d *manifest.Depth, _ *manifest.Load) {
@@ -112,8 +111,7 @@ func TestWhatACellTakes(t *testing.T) {
 		}, 200 * time.Millisecond, time.Second, 0, 6},
 		{"all requests", "full", func(_ *manifest.Depth, l *manifest.Load) { l.Requests = 500 },
 			time.Second, 0, 500, 6},
-		{"fewer requests", "normal", func(d *manifest.Depth,
-			l *manifest.Load) {
+		{"fewer requests", "normal", func(d *manifest.Depth, l *manifest.Load) {
 			l.Requests, d.Requests = 500, 50
 		}, time.Second, 0, 50, 6},
 		{"a window in place of requests", "normal", func(d *manifest.Depth, l *manifest.Load) {

@@ -21,8 +21,7 @@ import (
 )
 
 func TestARunMeasuresEverythingOnceARound(t *testing.T) {
-	b := &fakeBench{answer: func(_ *Spec, c *record.Cell,
-		_ int) error {
+	b := &fakeBench{answer: func(_ *Spec, c *record.Cell, _ int) error {
 		c.Status = record.Measured
 		return nil
 	}}

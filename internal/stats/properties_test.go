@@ -168,8 +168,7 @@ var (
 func edges() []edge {
 	type drawer = noise
 	ratio := func(truth float64, judge func(Sample) Finding) func(*rand.Rand, drawer) Finding {
-		return func(r *rand.Rand,
-			draw drawer) Finding {
+		return func(r *rand.Rand, draw drawer) Finding {
 			return judge(pairs(r, draw, simRounds(), truth))
 		}
 	}

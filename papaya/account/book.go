@@ -315,7 +315,7 @@ func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
 
 func (b *Book) get(ctx context.Context, name string) (record, error) {
 	if CheckName(name) != nil {
-		// ^The store may not allow such a key.
+		// The store may not allow such a key.
 		return record{}, fmt.Errorf("account %.40q: %w", name, ErrNone)
 	}
 	return b.getKey(ctx, key("account", name), name)

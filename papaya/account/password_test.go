@@ -68,7 +68,7 @@ func TestHashesThatAreRefused(t *testing.T) {
 		"$argon2id$v=19$m=256,t=2,p=1 " +
 			"$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "malformed",
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ=$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "the salt",
-		// ^padding bits that are not zero
+		// padding bits that are not zero
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/5": "the tag",
 		"$argon2id$v=19$m=x,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":   "the parameters",
 	} {

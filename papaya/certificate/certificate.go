@@ -172,7 +172,7 @@ func (s *Source) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	if err == nil || len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
 		return c, err // the authority must get the real answer
 	}
-	// ^A client that asks for another name, or while the authority cannot be reached, may pin the
+	// A client that asks for another name, or while the authority cannot be reached, may pin the
 	// self-signed certificate.
 	return s.ofOurs(), nil
 }

@@ -38,8 +38,7 @@ type Dialer func(ctx context.Context) (net.Conn, error)
 
 // Plain connects without encryption.
 func Plain(addr string) Dialer {
-	return func(ctx context.Context) (net.Conn,
-		error) {
+	return func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}
 }

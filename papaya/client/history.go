@@ -24,7 +24,7 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	if rest, ctcp := strings.CutPrefix(text, "\x01"); ctcp {
 		action, is := strings.CutPrefix(rest, "ACTION")
 		if !is || action != "" && action[0] != ' ' && action[0] != '\x01' {
-			// ^A CTCP request is for programs.
+			// A CTCP request is for programs.
 			return target, nil, false
 		}
 		m.Kind, text = Action, strings.TrimPrefix(strings.TrimSuffix(action, "\x01"), " ")

@@ -71,8 +71,7 @@ func TestChangedCertificateIsAnAlarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := false
-	c := &Conn{Dial: TLS(addr, "127.0.0.1", &Pins{File: file, Ask: func(string,
-		string) bool {
+	c := &Conn{Dial: TLS(addr, "127.0.0.1", &Pins{File: file, Ask: func(string, string) bool {
 		t.Error("asked")
 		return true
 	}}), Tell: func(any) { told = true }}

@@ -55,14 +55,12 @@ func init() {
 		irc.RPL_SASLMECHS:        refuse,
 		irc.ERR_PASSWDMISMATCH:   refuse,
 		irc.ERR_YOUREBANNEDCREEP: refuse,
-		irc.RPL_WELCOME: func(s *Session,
-			l line) {
+		irc.RPL_WELCOME: func(s *Session, l line) {
 			s.server, s.Nick = l.Source, cmp.Or(l.Param(0), s.Nick)
 		},
 		irc.RPL_ISUPPORT:  (*Session).onSupport,
 		irc.RPL_MOTDSTART: ignore,
-		irc.RPL_MOTD: func(s *Session,
-			l line) {
+		irc.RPL_MOTD: func(s *Session, l line) {
 			s.note(s.Status, Happened, l.Last(), l.time)
 		},
 		irc.RPL_ENDOFMOTD:        func(s *Session, _ line) { s.enter() },
@@ -77,8 +75,7 @@ func init() {
 		"MARKREAD":               (*Session).onMarker,
 		"REDACT":                 (*Session).onRedact,
 		"JOIN":                   (*Session).onJoin,
-		"PART": func(s *Session,
-			l line) {
+		"PART": func(s *Session, l line) {
 			s.leave(l.Param(0), l.nick(), "left"+because(l.Param(1)), l.time)
 		},
 		"KICK": func(s *Session, l line) {
@@ -96,8 +93,7 @@ func init() {
 		irc.RPL_ENDOFNAMES:   (*Session).onNamesEnd,
 		"MODE":               (*Session).onMode,
 		"AWAY":               func(s *Session, l line) { s.onAway(l.nick(), l.Param(0) != "") },
-		irc.RPL_AWAY: func(s *Session,
-			l line) {
+		irc.RPL_AWAY: func(s *Session, l line) {
 			s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2))
 		},
 		irc.RPL_UNAWAY:   func(s *Session, _ line) { s.onAway(s.Nick, false) },
@@ -431,7 +427,7 @@ func (s *Session) numeric(l line) {
 	room := s.Find(l.Param(1))
 	text := strings.Join(l.Params[min(1, len(l.Params)):], " ")
 	switch {
-	// ^before registration, or a subcommand of CAP that the server does not know
+	// before registration, or a subcommand of CAP that the server does not know
 	case code == 451 || code == 410:
 	case code == 421 && slices.Contains([]string{"CAP", "WHO", "CHATHISTORY"}, l.Param(1)):
 	case code >= 400:

@@ -361,7 +361,7 @@ func https(v any) error {
 func checkURL(s string, schemes ...string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		// ^The value may contain a password, so it is not shown.
+		// The value may contain a password, so it is not shown.
 		return fmt.Errorf("expected a URL that begins with %s://, got one that does not",
 			strings.Join(schemes, ":// or "))
 	}

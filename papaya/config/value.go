@@ -60,7 +60,7 @@ func (s setting) read(to, value any) error {
 		}
 		*to = out
 	default:
-		// ^The table of settings is wrong. Default fails at once.
+		// The table of settings is wrong. Default fails at once.
 		panic(fmt.Sprintf("config: no way to read a %T", to))
 	}
 	return nil

@@ -193,7 +193,6 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.get(ctx, "/backup", w) }
 
 // Metrics writes the metrics of the server.
-func (c *Client) Metrics(ctx context.Context,
-	w io.Writer) error {
+func (c *Client) Metrics(ctx context.Context, w io.Writer) error {
 	return c.get(ctx, "/metrics", w)
 }

@@ -107,7 +107,7 @@ func Listen(folder string) (net.Listener, error) {
 		if l, err = net.Listen("unix", path); err != nil {
 			return err
 		}
-		// ^The path may not exist any more by then. The next start removes the socket.
+		// The path may not exist any more by then. The next start removes the socket.
 		l.(*net.UnixListener).SetUnlinkOnClose(false)
 		return os.Chmod(path, 0o600)
 	})

@@ -214,8 +214,7 @@ func TestChat(t *testing.T) {
 	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there,
 		Logger: slog.New(slog.DiscardHandler),
 		Settle: func(context.Context) error { removed++; return nil },
-		Erase: func(_ context.Context, room string) (int,
-			error) {
+		Erase: func(_ context.Context, room string) (int, error) {
 			erased = room
 			return 7, nil
 		}})

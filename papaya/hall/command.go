@@ -60,8 +60,7 @@ func init() {
 		"NS":       {ask: (*Hall).nickServed},
 		"NICKSERV": {ask: (*Hall).nickServed},
 		"LIST":     {ask: (*Hall).list},
-		"MOTD": {ask: func(h *Hall, c *Client,
-			_ *irc.Message) Entry {
+		"MOTD": {ask: func(h *Hall, c *Client, _ *irc.Message) Entry {
 			h.motd(c)
 			return Entry{}
 		}},

@@ -237,7 +237,7 @@ func TestCalendar(t *testing.T) {
 		want    bool
 	}{
 		{0, 0, true}, {24 * time.Hour, 0, true}, {24 * time.Hour, time.Minute, true},
-		// ^a reload after a minute is no new day
+		// a reload after a minute is no new day
 		{24 * time.Hour, 365 * 24 * time.Hour, false}, {time.Minute, 0, false},
 		{23 * time.Hour, 0, true},
 		{24 * time.Hour, -365 * 24 * time.Hour, false}, {24 * time.Hour, 0, true},

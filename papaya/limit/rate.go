@@ -97,7 +97,7 @@ func (r *Rate) fill(key string, now time.Time) float64 {
 	if !ok {
 		return 0
 	}
-	// ^If the clock was set back, the bucket stays as it is.
+	// If the clock was set back, the bucket stays as it is.
 	return max(0, l.fill-float64(max(0, now.Sub(l.at)))/float64(r.every))
 }
 

@@ -38,7 +38,7 @@ func Unwrap(c net.Conn) (*Conn, error) {
 	if _, err := in.Peek(1); err != nil {
 		return nil, fmt.Errorf("the client's first byte: %w", err)
 	}
-	unread, _ := in.Peek(in.Buffered()) // ^what is buffered can be read without an error
+	unread, _ := in.Peek(in.Buffered()) // what is buffered can be read without an error
 	behind.unread = append(behind.unread, unread...)
 	return behind, nil
 }

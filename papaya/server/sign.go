@@ -58,8 +58,7 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 			g.config.Logger.Error("a login could not be checked", "reason", err)
 			why = "Logins cannot be checked at the moment"
 		}
-		g.events <- event{conn: o, do: func() (hall.Entry,
-			bool) {
+		g.events <- event{conn: o, do: func() (hall.Entry, bool) {
 			return g.hall.Signed(c, who.Account, who.Role, why, registering)
 		}}
 	}()

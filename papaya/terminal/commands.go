@@ -36,8 +36,7 @@ func init() {
 		{"kick", "nick [why]", "remove somebody from the room", kick},
 		{"list", "[#room]", "list the rooms of the server",
 			func(m *Model, w []string) string { return m.send("LIST", w[:min(1, len(w))]...) }},
-		{"me", "text", "say what you do", func(m *Model,
-			w []string) string {
+		{"me", "text", "say what you do", func(m *Model, w []string) string {
 			return say(m, m.session.Active(), client.Action, w)
 		}},
 		{"msg", "nick text", "write to one person",

@@ -38,7 +38,7 @@ type file struct {
 func Handler() http.Handler {
 	all, err := load()
 	if err != nil {
-		// ^The files are embedded, so they cannot be missing.
+		// The files are embedded, so they cannot be missing.
 		panic("web: reading the embedded page: " + err.Error())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func serve(w http.ResponseWriter, r *http.Request, f file) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()")
-	// ^ServeContent answers If-None-Match by the ETag.
+	// ServeContent answers If-None-Match by the ETag.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 

@@ -186,7 +186,7 @@ func startBare(t *testing.T, m *probetest.Subject, host string,
 	cmd := exec.Command(path, append(words, port, host, folder.Path)...)
 	said = &output{ready: make(chan struct{})}
 	cmd.Stderr = said
-	// ^The caller has locked its thread.
+	// The caller has locked its thread.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

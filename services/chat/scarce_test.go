@@ -360,7 +360,7 @@ func TestClockIsSet(t *testing.T) {
 			for n, wrong := range set {
 				s.set(clock, wrong)
 				if wrong == year || wrong == -year {
-					// ^Servers look for timeouts once a second.
+					// Servers look for timeouts once a second.
 					s.set(passed, s.get(passed)+2)
 					time.Sleep(50 * time.Millisecond)
 				}

@@ -31,8 +31,7 @@ func newClient(t *testing.T, port int) *client {
 	t.Cleanup(transport.CloseIdleConnections)
 	return &client{t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
 		&http.Client{Transport: transport, Timeout: patience,
-			CheckRedirect: func(*http.Request,
-				[]*http.Request) error {
+			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return http.ErrUseLastResponse
 			}}}
 }

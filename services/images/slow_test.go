@@ -38,8 +38,7 @@ func TestSlowImages(t *testing.T) {
 	}
 	t.Parallel()
 	models := map[string]*probetest.Subject{}
-	each(t, "*", func(t *testing.T,
-		m *probetest.Subject) {
+	each(t, "*", func(t *testing.T, m *probetest.Subject) {
 		hurry(m)
 		models[path.Base(t.Name())] = m
 	})

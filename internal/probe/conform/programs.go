@@ -74,8 +74,7 @@ func programCheck(fields []string) (Check, error) {
 	problem := serve.Problem{Kernel: fields[0], Size: size, Rounds: 2}
 	name := fields[0] + " " + fields[1]
 	if refused {
-		refused := func(ctx context.Context, b *toolchain.Built,
-			patience float64) error {
+		refused := func(ctx context.Context, b *toolchain.Built, patience float64) error {
 			return refuses(ctx, b, problem, patience)
 		}
 		return Check{Name: name, Title: "a problem that is not known is refused with status 2",

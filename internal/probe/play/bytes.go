@@ -118,8 +118,7 @@ func receives(ctx context.Context, _ *Play, c *Client, r receive) error {
 }
 
 // expect reads size bytes, which must be those of want.
-func (c *Client) expect(ctx context.Context, want io.Reader, size int64,
-	p transcript.Pace) error {
+func (c *Client) expect(ctx context.Context, want io.Reader, size int64, p transcript.Pace) error {
 	got := make([]byte, min(max(size, 1), cmp.Or(p.By, readAtOnce)))
 	right := make([]byte, len(got))
 	for at := int64(0); at < size; {

@@ -214,8 +214,7 @@ func together(t *testing.T, m *Subject, checks []conform.Check) int {
 	var wait sync.WaitGroup
 	var made atomic.Int32
 	for _, check := range checks {
-		alone := func(ctx context.Context,
-			c conform.Check) error {
+		alone := func(ctx context.Context, c conform.Check) error {
 			return c.Play(ctx, m.built, serve.Unhurried)
 		}
 		wait.Go(func() {

@@ -114,8 +114,7 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 
 // make copies the shared build, or runs the commands. It removes the stamp first and writes it
 // last, so that a build that failed or was interrupted never counts.
-func (b *Built) make(ctx context.Context, commands [][]string, stamp string,
-	shared sharing) error {
+func (b *Built) make(ctx context.Context, commands [][]string, stamp string, shared sharing) error {
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &BuildError{Model: b.Model, Err: err}
 	}

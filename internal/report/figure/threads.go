@@ -103,8 +103,7 @@ func (p Threads) keys() []key {
 	return append(keys,
 		key{"memory", line("line h7 strong", "")},
 		key{"connections made", line("line h7", "6 4")},
-		key{"measuring window", func(c *canvas,
-			x, y float64) {
+		key{"measuring window", func(c *canvas, x, y float64) {
 			c.rect("accept", x-9, y-6, 18, 12)
 		}})
 }
