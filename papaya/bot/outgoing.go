@@ -136,6 +136,12 @@ const cursorPrefix = "outgoing."
 
 // step sends the next messages, or waits for some.
 func (o *Outgoing) step(ctx context.Context, t account.Stored[Token]) error {
+	if _, _, err := o.Store.Get(ctx, t.Key); errors.Is(err, account.ErrAbsent) {
+		<-ctx.Done() // it was removed, and Run is about to see that
+		return nil
+	} else if err != nil {
+		return err
+	}
 	key := cursorPrefix + t.Record.ID
 	at, revision, mine, err := o.claim(ctx, key, t.Record.Rooms[0])
 	if err != nil {

@@ -26,6 +26,8 @@ type talk struct {
 	news chan struct{}
 	said []string // by programs
 	gone bool     // there is no room
+	// the message after which somebody has asked for others, when there were none
+	waits string
 }
 
 func (c *talk) Room(context.Context, string) (hall.Room, bool, error) {
@@ -44,6 +46,9 @@ func (c *talk) Messages(_ context.Context, room string, p hall.Page) ([]hall.Mes
 		if err != nil {
 			return nil, hall.ErrNoMessage
 		}
+		if n >= len(list) {
+			c.waits = p.After
+		}
 		return list[min(n, len(list)):min(n+p.Limit, len(list))], nil
 	}
 	return list[max(0, len(list)-p.Limit):], nil
@@ -57,6 +62,12 @@ func (c *talk) Post(_ context.Context, room, from string, lines []string) error 
 		c.say(from, l)
 	}
 	return nil
+}
+
+func (c *talk) waiting() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waits
 }
 
 func (c *talk) News() <-chan struct{} {
@@ -305,12 +316,18 @@ func TestOutgoingGoesOn(t *testing.T) {
 	stop, _ = posts(t, store, chat, "a")
 	r.all("ann: one", "ann: two", "ann: three")
 	reached(t, store, "3")
+	for end := time.Now().Add(time.Minute); chat.waiting() != "3"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not wait for more")
+		}
+	}
 	if err := Open(store).Remove(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}
+	chat.say("ann", "four") // its server has not seen yet that it is gone
 	stop()
 	stop, _ = posts(t, store, chat, "a")
-	chat.say("ann", "four")
+	chat.say("ann", "five")
 	stop()
 	r.all("ann: one", "ann: two", "ann: three")
 	if keys, err := store.Keys(t.Context(), cursorPrefix); err != nil || len(keys) > 0 {
