@@ -53,7 +53,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func balance(t *testing.T, all ...*backend) (*process, browser) {
 	t.Helper()
-	words := []string{page(t, "balance"), "--port", "0", "--check", "/health"}
+	words := []string{page(t, "balance"), "--port", "0", "--check", "/health",
+		"--patience", "300"}
 	for _, b := range all {
 		words = append(words, b.URL)
 	}
