@@ -161,10 +161,24 @@ func TestWhoIsCutOffIsGone(t *testing.T) {
 		open := descriptors(t, server)
 		crowd(t, server, 1, joinTea)
 		ann.Expect(":deaf0!u@127.0.0.1 JOIN")
-		for n := range 4000 { // 1.7 MB
-			ann.Send("PRIVMSG #tea :%0400d", n)
-		}
+		// 8 MB at most: the kernel may keep 4 MiB of what a server sends
+		over, sent := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(sent)
+			for n := range 20_000 {
+				select {
+				case <-over:
+					return
+				default:
+					if _, err := fmt.Fprintf(ann, "PRIVMSG #tea :%0400d\r\n", n); err != nil {
+						return // what Expect sees says why
+					}
+				}
+			}
+		}()
 		ann.Expect(":deaf0!u@127.0.0.1 QUIT")
+		close(over)
+		<-sent
 		waitDescriptors(t, server, open)
 		if err := server.Stop(); err != nil {
 			t.Error(err)
