@@ -103,7 +103,9 @@ func TestCount(t *testing.T) {
 	if len(without) == 0 || len(last) == 0 {
 		t.Error("nobody else is there")
 	}
-	if all := count(os.Getpid(), busy.Process.Pid); len(all) >= len(first) {
-		t.Errorf("without ours there are %d processes, with them %d", len(all), len(first))
+	for pid, p := range count(os.Getpid()) {
+		if pid == os.Getpid() || pid == busy.Process.Pid || p.parent == busy.Process.Pid {
+			t.Errorf("process %d is this one, or was started by it, and counts", pid)
+		}
 	}
 }
