@@ -30,6 +30,17 @@ func (p *target) tokens(ctx context.Context,
 	}, func(keys account.Store, c *config.Config) error { return do(bot.Open(keys), c) })
 }
 
+// addToken makes a token and prints it.
+func (p *target) addToken(cmd *cobra.Command, t bot.Token) error {
+	return p.tokens(cmd.Context(), func(all control.Tokens, _ *config.Config) error {
+		secret, _, err := all.Add(cmd.Context(), t)
+		if err == nil {
+			fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
+		}
+		return err
+	})
+}
+
 func webhookCommand() *cobra.Command {
 	var p target
 	t := bot.Token{Kind: bot.Hook, Send: true}
@@ -73,13 +84,7 @@ func sendCommand(p *target) *cobra.Command {
 		Args:    exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Rooms, t.URL = args[:1], args[1]
-			return p.tokens(cmd.Context(), func(all control.Tokens, _ *config.Config) error {
-				secret, _, err := all.Add(cmd.Context(), t)
-				if err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
-				}
-				return err
-			})
+			return p.addToken(cmd, t)
 		}}
 	send.Flags().StringVar(&t.Name, "name", "webhook",
 		"the `name` of the receiver; what it answers has the nick NAME/out")
@@ -97,13 +102,7 @@ func botCommand() *cobra.Command {
 			if len(t.Rooms) == 0 {
 				return command.Usagef("%s: name its rooms with --room", cmd.CommandPath())
 			}
-			return p.tokens(cmd.Context(), func(all control.Tokens, _ *config.Config) error {
-				secret, _, err := all.Add(cmd.Context(), t)
-				if err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
-				}
-				return err
-			})
+			return p.addToken(cmd, t)
 		}}
 	add.Flags().StringArrayVar(&t.Rooms, "room", nil, "a `room` that it is for")
 	add.Flags().BoolVar(&readOnly, "read-only", false, "it says nothing")

@@ -58,12 +58,7 @@ func (o *Outgoing) Run(ctx context.Context) {
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
-	running := map[string]context.CancelFunc{}
-	defer func() {
-		for _, stop := range running {
-			stop()
-		}
-	}()
+	running := map[string]context.CancelFunc{} // all end with ctx
 	for {
 		list, err := o.Tokens.outgoing(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -181,7 +176,10 @@ func (o *Outgoing) step(ctx context.Context, t account.Stored[Token]) error {
 		}
 	}
 	at.After = page[len(page)-1].ID
-	return o.save(ctx, key, at, revision)
+	if err := o.save(ctx, key, at, revision); !errors.Is(err, account.ErrChanged) {
+		return err
+	}
+	return nil // another server has it now, or it was removed
 }
 
 // claim returns how far a webhook has come. A new one begins with what is said from now on. mine is
@@ -214,14 +212,17 @@ func (o *Outgoing) claim(ctx context.Context, key, room string) (at cursor, revi
 		(o.Owner == "" || time.Until(at.Until) > outgoingLease/2) {
 		return at, revision, true, nil
 	}
-	if err := o.save(ctx, key, at, revision); err != nil {
+	switch err := o.save(ctx, key, at, revision); {
+	case errors.Is(err, account.ErrChanged): // another server was faster
+		return at, 0, false, nil
+	case err != nil:
 		return at, 0, false, err
 	}
 	_, revision, err = o.Store.Get(ctx, key)
 	return at, revision, err == nil, err
 }
 
-// save stores how far a webhook has come.
+// save stores how far a webhook has come. It returns ErrChanged if that has changed meanwhile.
 func (o *Outgoing) save(ctx context.Context, key string, at cursor, revision uint64) error {
 	at.Owner = o.Owner
 	if o.Owner != "" {
@@ -230,9 +231,6 @@ func (o *Outgoing) save(ctx context.Context, key string, at cursor, revision uin
 	data, err := json.Marshal(at)
 	if err == nil {
 		err = o.Store.Put(ctx, key, data, revision)
-	}
-	if errors.Is(err, account.ErrChanged) {
-		return nil // another server has it now, or it was removed
 	}
 	return err
 }

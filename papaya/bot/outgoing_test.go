@@ -335,6 +335,46 @@ func TestOutgoingGoesOn(t *testing.T) {
 	}
 }
 
+// A raced store lets something happen before its first Put.
+type raced struct {
+	account.Store
+	before func()
+}
+
+func (s *raced) Put(ctx context.Context, key string, value []byte, revision uint64) error {
+	if before := s.before; before != nil {
+		s.before = nil
+		before()
+	}
+	return s.Store.Put(ctx, key, value, revision)
+}
+
+// TestOutgoingClaim: of two servers that claim a webhook at the same time, one has it.
+func TestOutgoingClaim(t *testing.T) {
+	store, chat := &account.Memory{}, &talk{}
+	claims := func(o *Outgoing) bool {
+		_, _, mine, err := o.claim(t.Context(), cursorPrefix+"x", "#dev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mine
+	}
+	a := &Outgoing{Store: store, Chat: chat, Owner: "a"}
+	b := &Outgoing{Chat: chat, Owner: "b", Store: &raced{store, func() {
+		if !claims(a) {
+			t.Error("the first has not got it")
+		}
+	}}}
+	for range 2 {
+		if claims(b) {
+			t.Error("both have it")
+		}
+	}
+	if !claims(a) {
+		t.Error("the first has lost it")
+	}
+}
+
 // TestOutgoingURLs: what is no URL of a server is refused, and is not shown.
 func TestOutgoingURLs(t *testing.T) {
 	tokens := Open(&account.Memory{})
