@@ -25,15 +25,19 @@ func (c counted) all() time.Duration { return c.own + c.children }
 // are: in the first namespace of processes, and where /proc hides nobody's.
 const kthreadd = 2
 
-// Count reads all processes but ours, which are those that ours tells, and what they have started.
-// It returns false if some of the machine's processes cannot be seen.
-func Count(r *Reader, ours func(pid int) bool) (Census, bool) {
+// Count reads all processes but ours and what ours have started. It returns false if some of the
+// machine's processes cannot be seen.
+func Count(r *Reader, ours []int) (Census, bool) {
 	if s, ok := ParseStat(r.File(kthreadd, "stat")); !ok || string(s.Comm) != "kthreadd" {
 		return nil, false
 	}
+	mine := map[int]bool{}
+	for _, pid := range ours {
+		mine[pid] = true
+	}
 	all := Census{}
 	for _, pid := range r.PIDs(nil) {
-		if ours(pid) {
+		if mine[pid] {
 			continue
 		}
 		if s, ok := ParseStat(r.File(pid, "stat")); ok {
@@ -42,7 +46,7 @@ func Count(r *Reader, ours func(pid int) bool) (Census, bool) {
 	}
 	others := Census{}
 	for pid, p := range all {
-		if !all.startedBy(p, ours) {
+		if !all.startedBy(p, mine) {
 			others[pid] = p
 		}
 	}
@@ -50,12 +54,12 @@ func Count(r *Reader, ours func(pid int) bool) (Census, bool) {
 }
 
 // startedBy tells whether a process of the census has one of ours among its ancestors.
-func (c Census) startedBy(p counted, ours func(pid int) bool) bool {
+func (c Census) startedBy(p counted, ours map[int]bool) bool {
 	for range len(c) + 1 { // while it was read, a chain may have become a circle
 		if p.parent == 0 {
 			return false
 		}
-		if ours(p.parent) {
+		if ours[p.parent] {
 			return true
 		}
 		var there bool

@@ -43,7 +43,7 @@ func TestSince(t *testing.T) {
 func TestStartedBy(t *testing.T) {
 	c := Census{5: of(1, 1, 0, 0), 6: of(5, 1, 0, 0), 7: of(6, 1, 0, 0), 8: of(9, 1, 0, 0),
 		9: of(8, 1, 0, 0), 10: of(4000, 1, 0, 0), 11: of(0, 1, 0, 0)}
-	ours := func(pid int) bool { return pid == 4 || pid == 5 }
+	ours := map[int]bool{4: true, 5: true}
 	for pid, want := range map[int]bool{6: true, 7: true, 5: false, 8: false, 10: false,
 		11: false} {
 		if got := c.startedBy(c[pid], ours); got != want {
@@ -72,14 +72,7 @@ func TestCount(t *testing.T) {
 	}()
 	var r Reader
 	count := func(ours ...int) Census {
-		c, ok := Count(&r, func(pid int) bool {
-			for _, o := range ours {
-				if o == pid {
-					return true
-				}
-			}
-			return false
-		})
+		c, ok := Count(&r, ours)
 		if !ok {
 			t.Skip("SKIP: not all processes of this machine are seen: run it outside a container")
 		}

@@ -382,17 +382,15 @@ func (d *duet) look() (m machineLook) {
 	return m
 }
 
-// ours tells which processes are those of the duet. What they have started is, too.
-func (d *duet) ours() func(pid int) bool {
-	ours := map[int]bool{os.Getpid(): true}
+// ours are the processes of the duet. What they have started is ours, too.
+func (d *duet) ours() []int {
+	ours := []int{os.Getpid()}
 	for _, p := range d.players {
 		for _, s := range p.chain {
-			for _, pid := range s.Group.PIDs() {
-				ours[pid] = true
-			}
+			ours = append(ours, s.Group.PIDs()...)
 		}
 	}
-	return func(pid int) bool { return ours[pid] }
+	return ours
 }
 
 // cpu is what a player's server and load have used so far.

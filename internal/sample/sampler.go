@@ -168,11 +168,7 @@ func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 
 // others counts the programs that are not ours; nil if they cannot all be seen.
 func (s *Sampler) others() proc.Census {
-	ours := map[int]bool{os.Getpid(): true}
-	for _, pid := range s.usage.PIDs {
-		ours[pid] = true
-	}
-	census, _ := proc.Count(&s.reader, func(pid int) bool { return ours[pid] })
+	census, _ := proc.Count(&s.reader, append([]int{os.Getpid()}, s.usage.PIDs...))
 	return census
 }
 
