@@ -54,6 +54,7 @@ type Client struct {
 	captured         *[][]byte // replies to a labelled line
 	later            bool      // the reply to that line comes later, with its label
 	searching        bool      // a search is running
+	reading          bool      // a history is being read
 	gathered         *gathered // the lines of a message that the client is sending
 	watched          map[string]bool
 }
@@ -64,11 +65,14 @@ func (h *Hall) Connect(c *Client, sink Sink) {
 	h.clients[c.ID] = c
 }
 
+// Sink returns what Connect was given.
+func (c *Client) Sink() Sink { return c.sink }
+
 // Registered says whether a client has registered.
 func (c *Client) Registered() bool { return c.user != nil }
 
-// Signing says whether a login of the client is being checked.
-func (c *Client) Signing() bool { return c.signing }
+// Busy says whether the client's further lines wait: a login is being checked, or a history read.
+func (c *Client) Busy() bool { return c.signing || c.reading }
 
 // Account returns the account that the client is logged in to, or an empty text.
 func (c *Client) Account() string {

@@ -52,12 +52,13 @@ type Config struct {
 	Sign     Sign                  // nil: there are no accounts
 	Own      Own                   // nil: accounts do not look after themselves
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
-	// Search runs a query and returns it by Hall.Found, later. nil: SEARCH is not offered.
-	Search  func(*Client, *Query)
+	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
+	// are read at once, and SEARCH is not offered.
+	Read    func(*Client, Reading)
 	Created time.Time
 }
 
-// Text is the log that people read, by offsets in bytes.
+// Text is the log that people read, by offsets in bytes. Any goroutine may read it.
 type Text interface {
 	ReadAt(p []byte, at uint64) (int, error)
 	Begin() uint64
@@ -82,8 +83,10 @@ type Hall struct {
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	bare    bool   // the batch is of a version that wrote no tags into the text
 	removed []Span // what the batch has removed from the text
-	servers map[string]*peer
-	rooms   map[string]*room // by folded name
+	// removals counts what was removed from the text since the start.
+	removals uint64
+	servers  map[string]*peer
+	rooms    map[string]*room // by folded name
 
 	sessions map[origin]map[uint64]*session
 	nicks    map[string]*user // the users that are here, by folded nick
@@ -93,8 +96,12 @@ type Hall struct {
 	// known are the nicks of guests that were used: the offset up to which messages to a nick were
 	// received, by folded nick.
 	known map[string]uint64
-	// index maps a folded room or nick to the chunks of the text that have messages to it.
+	// index maps a folded room or nick to the chunks of the text that have messages to it, and a
+	// conversation to those that have messages of it.
 	index map[string][]uint32
+	// conversationsFrom is the offset from which on the index has conversations. Older versions
+	// wrote none.
+	conversationsFrom uint64
 
 	clients     map[uint64]*Client // the clients of this server
 	behind      map[*Client]bool   // clients that still get missed messages
@@ -370,6 +377,15 @@ func (h *Hall) disconnectAll(o origin, why string) {
 		}
 	}
 	delete(h.sessions, o)
+}
+
+// recordOf adds what a user does to the text, where it concerns a folded room or nick.
+func (h *Hall) recordOf(u *user, target, tags string, body []byte) uint64 {
+	at := h.record(target, tags, body)
+	if !irc.IsRoom(target) {
+		h.addToIndex(conversation(irc.Lower(u.nick), target), at)
+	}
+	return at
 }
 
 // record adds a line with its tags to the text, and its chunk to the index of a name. It returns

@@ -132,7 +132,7 @@ func (h *Hall) tell(u *user, target string, it speech) *out {
 		tags = ""
 	}
 	b := appendBody(h.told.body[:0], u.source, it.command, target, it.text)
-	at := h.record(folded, tags, b)
+	at := h.recordOf(u, folded, tags, b)
 	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
 		tags: it.tags}
 	for _, l := range it.more {

@@ -355,7 +355,7 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io Ibeiklmnoqstv Ibekloqv")
 	// A line has at most 13 tokens, and some clients read only the first.
 	search := ""
-	if h.config.Search != nil {
+	if h.config.Read != nil {
 		search = " SEARCH"
 	}
 	h.num(c, irc.RPL_ISUPPORT,

@@ -22,6 +22,8 @@ type (
 		Known   map[string]uint64
 		Rooms   []savedRoom
 		Index   map[string][]uint32
+
+		ConversationsFrom uint64 `json:",omitempty"`
 	}
 	savedPeer struct {
 		Run    int64
@@ -123,9 +125,14 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateFormat changes when known keys change their meaning. A state of the formats 1 and 2 becomes
-// one of format 3 when it is loaded (older.go).
-const stateFormat = 3
+// stateFormat changes when known keys change their meaning. A state of an older format becomes one
+// of this when it is loaded: 1 and 2 had a user for each connection (older.go), and 3 no
+// conversations in the index.
+const (
+	stateFormat         = 4
+	formatAccounts      = 3 // the first in which an account was a user
+	formatConversations = 4 // the first with conversations in the index
+)
 
 // key returns a name as a map key, because encoding/json does not call MarshalText for keys of
 // strings. unkey is its inverse.
@@ -142,12 +149,22 @@ func unkey(key string) string {
 	return string(r)
 }
 
+// A Snapshot is the state at one time. The hall goes on, and any goroutine may encode it.
+type Snapshot struct{ state savedHall }
+
+// Encode returns the saved form.
+func (s Snapshot) Encode() ([]byte, error) { return json.Marshal(s.state) }
+
 // Save returns the state in its saved form.
-func (h *Hall) Save() ([]byte, error) {
+func (h *Hall) Save() ([]byte, error) { return h.Snapshot().Encode() }
+
+// Snapshot copies the state. Encoding it takes several times as long.
+func (h *Hall) Snapshot() Snapshot {
 	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
-		Known: map[string]uint64{}, Index: map[string][]uint32{}}
+		Known: map[string]uint64{}, Index: map[string][]uint32{},
+		ConversationsFrom: h.conversationsFrom}
 	for name, chunks := range h.index {
-		s.Index[key(name)] = chunks
+		s.Index[key(name)] = chunks // their chunks never change, there are only more
 	}
 	for name, p := range h.servers {
 		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone, p.clock}
@@ -166,7 +183,7 @@ func (h *Hall) Save() ([]byte, error) {
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
 	}
-	return json.Marshal(s)
+	return Snapshot{s}
 }
 
 func (u *user) save(here bool) savedUser {
@@ -245,7 +262,8 @@ func Load(config Config, state []byte) (*Hall, error) {
 	}
 	into := any(&s)
 	older := olderHall{}
-	if s.Format < stateFormat {
+	format := s.Format
+	if format < formatAccounts {
 		into = &older
 	}
 	strict := json.NewDecoder(bytes.NewReader(state))
@@ -253,11 +271,14 @@ func Load(config Config, state []byte) (*Hall, error) {
 	if err := strict.Decode(into); err != nil {
 		return nil, fmt.Errorf("reading the state, which may be of a newer version: %w", err)
 	}
-	if s.Format < stateFormat {
+	if format < formatAccounts {
 		s = older.upgrade()
 	}
 	h := New(config, s.At)
-	h.now = s.Now
+	h.now, h.conversationsFrom = s.Now, s.ConversationsFrom
+	if format < formatConversations {
+		h.conversationsFrom = s.At
+	}
 	for name, p := range s.Servers {
 		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, cmp.Or(p.Clock, p.Seen), p.Gone}
 	}

@@ -112,17 +112,6 @@ func (s said) out(batch string) *out {
 	return o
 }
 
-// readAt reads the text, including lines that are not written yet.
-func (h *Hall) readAt(p []byte, at uint64) (int, error) {
-	if written := h.at - uint64(len(h.text)); at >= written {
-		if at >= h.at {
-			return 0, io.EOF
-		}
-		return copy(p, h.text[at-written:]), nil
-	}
-	return h.config.Text.ReadAt(p, at)
-}
-
 // fill reads as much of the text from an offset on as there is and as p holds.
 func fill(read func(p []byte, at uint64) (int, error), p []byte, at uint64) []byte {
 	have := 0
@@ -134,18 +123,6 @@ func fill(read func(p []byte, at uint64) (int, error), p []byte, at uint64) []by
 		}
 	}
 	return p[:have]
-}
-
-// eachIn calls do with every message of a chunk whose offset is from or more.
-func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
-	messagesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(text []byte,
-		at uint64) {
-		if at >= from {
-			if s, ok := parseSaid(text, at); ok {
-				do(s)
-			}
-		}
-	})
 }
 
 // chunkBuffer is in bytes: a chunk, the byte before it, and the end of its last message.
@@ -224,7 +201,7 @@ func (h *Hall) messageAt(at uint64) (s said, size int, ok bool) {
 	if at > begin {
 		from-- // a line begins behind the end of another
 	}
-	p := fill(h.readAt, make([]byte, maxStored+1), from)
+	p := fill(h.whole().ReadAt, make([]byte, maxStored+1), from)
 	if from < at {
 		if len(p) == 0 || p[0] != '\n' {
 			return said{}, 0, false

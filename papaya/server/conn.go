@@ -51,7 +51,7 @@ type conn struct {
 	ending  bool   // its further lines are ignored
 	last    bool   // nothing follows what is staged
 	reading bool   // its reader waits for resume
-	held    []line // those that wait for the check of a login
+	held    []line // those that wait while it is busy
 
 	mu       sync.Mutex
 	out      *sendQueue
