@@ -312,7 +312,7 @@ func (c *Conn) Close(now Time) {
 	}
 	c.CloseWrite()
 	if c.state == FinWait2 {
-		c.startLinger(now)
+		c.startTwoMSL(now)
 	}
 }
 

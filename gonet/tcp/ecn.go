@@ -51,7 +51,7 @@ func (c *Conn) inputECE(acked int, now Time) {
 	if s.recovering || !s.una.After(e.until) {
 		return
 	}
-	s.needless.on = false // the congestion is real
+	s.spurious.on = false // the congestion is real
 	s.control.marked(s.flightSize()+acked, now)
 	c.sendCWR()
 }

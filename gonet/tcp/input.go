@@ -230,7 +230,7 @@ func (c *Conn) inputFinAgain(h *wire.TCP, n int, now Time) {
 	}
 	c.receive.ackDue = true
 	if Seq(h.Seq).Plus(n) == c.receive.finAt && Seq(h.Ack) == c.send.next {
-		c.startLinger(now)
+		c.startTwoMSL(now)
 	}
 }
 
@@ -239,20 +239,20 @@ func (c *Conn) timeWait(now Time) {
 	c.state = TimeWait
 	c.send.scoreboard.free()
 	c.timers = timers{lastInput: c.timers.lastInput, since: c.timers.since}
-	c.startLinger(now)
+	c.startTwoMSL(now)
 }
 
-// startLinger starts the time-out of TIME-WAIT (2 MSL), or that of a FIN-WAIT-2 whose user has
-// closed the connection.
-func (c *Conn) startLinger(now Time) {
-	c.timers.linger = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
+// startTwoMSL starts the 2 MSL timer: the time-out of TIME-WAIT, or that of a FIN-WAIT-2 whose user
+// has closed the connection.
+func (c *Conn) startTwoMSL(now Time) {
+	c.timers.twoMSL = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
 }
 
 // Yields tells whether we may open a new connection in place of this one in TIME-WAIT. Timestamps
 // tell old segments from new ones, once our timestamp clock has advanced (RFC 6191; Linux:
 // tcp_tw_reuse).
 func (c *Conn) Yields(now Time) bool {
-	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.linger.Sub(now)
+	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.twoMSL.Sub(now)
 	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
 }
 

@@ -203,7 +203,7 @@ func (c *Conn) outputLost(seg *Segment, now Time) bool {
 	}
 	s.probe = false
 	if s.recovering {
-		s.needless.bytes += n
+		s.spurious.bytes += n
 	}
 	s.scoreboard.resent(i, n, now)
 	f := s.scoreboard.flights[i]

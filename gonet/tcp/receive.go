@@ -13,9 +13,9 @@ type receiver struct {
 	next     Seq // RCV.NXT
 	edge     Seq // the right edge of the announced window: RCV.NXT + RCV.WND
 	shift    uint8
-	limit    int   // bound on bytes that wait to be read; tune raises it
-	in       inbox // received bytes that the user has not read
-	loan     Loan  // the buffer of the current segment, nil if it must be copied
+	limit    int // bound on bytes that wait to be read; tune raises it
+	in       receiveQueue
+	loan     Loan // the buffer of the current segment, nil if it must be copied
 	queue    reassembly
 	fin      bool // a FIN has arrived, at sequence number finAt
 	finAt    Seq

@@ -12,10 +12,10 @@ type countingLoan struct{ kept, returned int }
 func (l *countingLoan) Keep()   { l.kept++ }
 func (l *countingLoan) Return() { l.returned++ }
 
-// TestInboxAgreesWithASlice compares the inbox with a slice.
-func TestInboxAgreesWithASlice(t *testing.T) {
+// TestReceiveQueueAgreesWithASlice compares the queue with a slice.
+func TestReceiveQueueAgreesWithASlice(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
-	var q inbox
+	var q receiveQueue
 	var want []byte
 	var loans countingLoan
 	next := byte(0)

@@ -2,10 +2,10 @@ package tcp
 
 import "sync"
 
-// inbox is the receive queue: bytes in pieces, of which the reader takes one at a time. A large
-// payload stays in the link's buffer in which it arrived, and is copied only once, to the user. An
-// empty inbox holds no memory.
-type inbox struct {
+// receiveQueue has the bytes that have arrived in order and were not read: pieces, of which the
+// reader takes one at a time. A large payload stays in the link's buffer in which it arrived, and
+// is copied only once, to the user. An empty queue holds no memory.
+type receiveQueue struct {
 	head, tail *Piece
 	n          int // bytes in the queue
 }
@@ -19,10 +19,10 @@ type Loan interface {
 
 // Piece is what Take returns: the next bytes of the peer's stream.
 type Piece struct {
-	Data []byte
-	next *Piece
-	room *[]byte // the pooled memory of Data; nil if Data has memory of its own
-	loan Loan    // the link's buffer that holds Data, if it was kept
+	Data   []byte
+	next   *Piece
+	buffer *[]byte // the pooled memory of Data; nil if Data has memory of its own
+	loan   Loan    // the link's buffer that holds Data, if it was kept
 }
 
 var pieces = sync.Pool{New: func() any { return new(Piece) }}
@@ -32,7 +32,7 @@ func (p *Piece) Free() {
 	if p.loan != nil {
 		p.loan.Return()
 	} else {
-		freeRoom(p.room)
+		freeBuffer(p.buffer)
 	}
 	*p = Piece{}
 	pieces.Put(p)
@@ -47,7 +47,7 @@ const maxPiece = 64 << 10
 
 // push appends b to the queue: in the link's buffer if loan allows it and b is large, or else as a
 // copy.
-func (q *inbox) push(b []byte, loan Loan) {
+func (q *receiveQueue) push(b []byte, loan Loan) {
 	q.n += len(b)
 	if loan != nil && len(b) >= minLoan {
 		loan.Keep()
@@ -58,10 +58,10 @@ func (q *inbox) push(b []byte, loan Loan) {
 	}
 	for len(b) > 0 {
 		t := q.tail
-		if t == nil || t.room == nil || len(t.Data) == cap(t.Data) {
+		if t == nil || t.buffer == nil || len(t.Data) == cap(t.Data) {
 			t = pieces.Get().(*Piece)
-			t.room = newRoom(min(max(len(b), q.n, minRing), maxPiece))
-			t.Data = (*t.room)[:0]
+			t.buffer = newBuffer(min(max(len(b), q.n, minRing), maxPiece))
+			t.Data = (*t.buffer)[:0]
 			q.add(t)
 		}
 		n := min(cap(t.Data)-len(t.Data), len(b))
@@ -72,7 +72,7 @@ func (q *inbox) push(b []byte, loan Loan) {
 
 // pushOwned appends b, which the queue owns from now on, without a copy. It is cut into pieces of
 // at most maxPiece, since a reader takes a piece as a whole.
-func (q *inbox) pushOwned(b []byte) {
+func (q *receiveQueue) pushOwned(b []byte) {
 	q.n += len(b)
 	for len(b) > 0 {
 		n := min(len(b), maxPiece)
@@ -83,7 +83,7 @@ func (q *inbox) pushOwned(b []byte) {
 	}
 }
 
-func (q *inbox) add(p *Piece) {
+func (q *receiveQueue) add(p *Piece) {
 	if q.tail == nil {
 		q.head = p
 	} else {
@@ -93,7 +93,7 @@ func (q *inbox) add(p *Piece) {
 }
 
 // take removes and returns the first piece, or nil.
-func (q *inbox) take() *Piece {
+func (q *receiveQueue) take() *Piece {
 	p := q.head
 	if p == nil {
 		return nil
@@ -107,7 +107,7 @@ func (q *inbox) take() *Piece {
 }
 
 // pop moves bytes from the front of the queue to b and returns how many.
-func (q *inbox) pop(b []byte) int {
+func (q *receiveQueue) pop(b []byte) int {
 	done := 0
 	for done < len(b) && q.head != nil {
 		n := copy(b[done:], q.head.Data)
@@ -121,7 +121,7 @@ func (q *inbox) pop(b []byte) int {
 }
 
 // free empties the queue and gives its memory back.
-func (q *inbox) free() {
+func (q *receiveQueue) free() {
 	for p := q.take(); p != nil; p = q.take() {
 		p.Free()
 	}
