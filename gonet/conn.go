@@ -45,7 +45,7 @@ type Conn struct {
 	alarmAt   tcp.Time // when the alarm goes off, 0 if none is set
 	lastTime  tcp.Time // the latest time that the machine was given
 	stackErr  error    // why the stack has ended, nil while it runs
-	delivered bool     // the connection was given to its listener's backlog, or has none
+	delivered bool     // the connection was given to its listener's accept queue, or has none
 	closed    bool     // Close was called
 	// readClosed: CloseRead was called.
 	readClosed bool
@@ -54,7 +54,7 @@ type Conn struct {
 	removed    bool          // removal from the dealer's table was requested, or is done
 
 	readable, writable chan struct{} // capacity 1; made by the first goroutine that waits
-	inBacklog          bool          // the listener's backlog has taken it; dealer only
+	inAcceptQueue      bool          // it was put in the accept queue; dealer only
 	leftBacklog        atomic.Bool   // it does not count in the listener's unaccepted any more
 	updateQueued       bool          // it is in the stack's toUpdate; dealer only
 	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.

@@ -126,7 +126,7 @@ func (s *Stack) freeFlow(f flow) bool {
 	yes := c.machine.Yields(s.now)
 	c.mu.Unlock()
 	if yes {
-		s.forget(c)
+		s.evict(c)
 	}
 	return yes
 }

@@ -124,7 +124,7 @@ func (c *Conn) resetAfter(d time.Duration) {
 	time.AfterFunc(d, func() {
 		_ = s.post(func() { // a stack that has ended has no connections
 			if c.busy() {
-				s.discard(c)
+				s.abortConn(c)
 			}
 		})
 	})

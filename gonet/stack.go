@@ -91,10 +91,10 @@ type Stack struct {
 	joined     atomic.Pointer[map[netip.Addr]bool] // the groups that sockets have joined
 	forward    *forwarder                          // nil unless Config names foreign addresses
 
-	paths      sync.Map // netip.Addr -> path; pathCount is their number
-	pathCount  atomic.Int32
-	pingCount  atomic.Uint32
-	advertised chan struct{} // closed after the first router advertisement
+	pathMTUs     sync.Map // netip.Addr -> pathMTU; pathMTUCount is their number
+	pathMTUCount atomic.Int32
+	pingCount    atomic.Uint32
+	advertised   chan struct{} // closed after the first router advertisement
 
 	// From here on: dealer only.
 	conns         map[flow]*Conn
@@ -104,7 +104,7 @@ type Stack struct {
 	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
 	icmpConns     []*ICMPConn
-	reassemblies  map[fragmentKey]*assembler
+	reassemblies  map[fragmentKey]*reassembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
 	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
 	expired       []*Conn // connections whose alarm is due; used within expire
@@ -140,7 +140,7 @@ func New(cfg Config) (*Stack, error) {
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
 		sockets: map[netip.AddrPort]*PacketConn{}, peers: map[peerKey]*PacketConn{},
-		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
+		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*reassembler{},
 		advertised: make(chan struct{}), forward: newForwarder(&cfg),
 	}
 	if err := s.check(); err != nil {
@@ -259,7 +259,7 @@ func (s *Stack) serveClaims() {
 }
 
 // flush updates each connection that was queued since the last flush, and wakes its users. An
-// update may queue a connection again: one that finds no room in its listener's backlog is reset.
+// update may queue a connection again: one that finds its listener's accept queue full is reset.
 func (s *Stack) flush() {
 	for i := 0; i < len(s.toUpdate); i++ {
 		c := s.toUpdate[i]

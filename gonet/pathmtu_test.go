@@ -54,9 +54,9 @@ func echoThrough(t *testing.T, x, y *Stack, to string, size int) {
 	}
 }
 
-// TestAPathThatSwallowsLargePackets has a path that drops large packets without an ICMP error: both
+// TestAPathThatDropsLargePackets has a path that drops large packets without an ICMP error: both
 // ends must find the path MTU, over either family (RFC 2923, RFC 4821).
-func TestAPathThatSwallowsLargePackets(t *testing.T) {
+func TestAPathThatDropsLargePackets(t *testing.T) {
 	for _, c := range []struct {
 		mtu  int
 		from string

@@ -6,8 +6,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// loopback is the queue of frames that the stack sends to itself. The dealer takes turns with it
-// and with the link.
+// loopback is the queue of frames that the stack sends to itself. The dealer takes a batch from it
+// after each batch of the link.
 type loopback struct {
 	mu     sync.Mutex
 	frames []link.Frame
@@ -20,11 +20,11 @@ type loopback struct {
 // loopbackLen bounds the queue in frames, as Linux does for a device (txqueuelen).
 const loopbackLen = 1000
 
-// A turn of the loopback ends after so many frames or bytes, about 0.2 ms. Then frames of the link,
-// claims and timers have theirs: traffic within the stack must not delay a peer's.
+// A batch of the loopback ends after so many frames or bytes, about 0.2 ms. Then come frames of the
+// link, claims and timers: traffic within the stack must not delay a peer's.
 const (
-	loopbackTurn      = 128
-	loopbackTurnBytes = 512 << 10
+	loopbackBatchLen   = 128
+	loopbackBatchBytes = 512 << 10
 )
 
 // sendLoopback queues a frame to the stack itself. Any goroutine.
@@ -65,13 +65,13 @@ func (l *loopback) takeLoopback() bool {
 	return len(l.taken) > 0
 }
 
-// runLoopback runs queued frames through the layers, for one turn. If more are left, the next read
-// of the link does not block.
+// runLoopback runs a batch of queued frames through the layers. If more are left, the next read of
+// the link does not block.
 func (s *Stack) runLoopback() {
 	l := &s.loopback
 	for frames, bytes := 0, 0; l.takeLoopback(); {
 		first := l.done
-		for l.done < len(l.taken) && frames < loopbackTurn && bytes < loopbackTurnBytes {
+		for l.done < len(l.taken) && frames < loopbackBatchLen && bytes < loopbackBatchBytes {
 			bytes += len(l.taken[l.done].Data)
 			l.done, frames = l.done+1, frames+1
 		}
@@ -79,7 +79,7 @@ func (s *Stack) runLoopback() {
 		s.inputFrames(l.taken[first:l.done])
 		s.fromLoopback = false
 		s.flush()
-		if frames >= loopbackTurn || bytes >= loopbackTurnBytes {
+		if frames >= loopbackBatchLen || bytes >= loopbackBatchBytes {
 			s.link.Interrupt()
 			return
 		}

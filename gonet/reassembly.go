@@ -19,12 +19,12 @@ type fragmentKey struct {
 	id       uint32
 }
 
-// assembler reassembles one datagram in a goroutine of its own, as in the paper. The goroutine owns
-// the fragments, receives further ones over the channel, hands the whole datagram to the dealer as
-// a claim, and ends then or after assemblyTime. The dealer bounds the number of assemblers: the
-// newest datagram evicts the oldest, so that a sender of single fragments cannot block the others
-// for long.
-type assembler struct {
+// reassembler reassembles one datagram in a goroutine of its own, as in the paper. The goroutine
+// owns the fragments, receives further ones over the channel, hands the whole datagram to the
+// dealer as a claim, and ends then or after reassemblyTimeout. The dealer bounds the number of
+// reassemblers: the newest datagram evicts the oldest, so that a sender of single fragments cannot
+// block the others for long.
+type reassembler struct {
 	fragments chan fragment // closed on eviction, or when the stack has ended
 	started   tcp.Time
 }
@@ -41,11 +41,11 @@ type fragment struct {
 // does this stack: a fragment that has not arrived by then was lost. With 64 KiB for each of 64
 // datagrams the memory is bounded by 4 MiB.
 const (
-	maxAssemblers = 64
-	assemblyTime  = 30 * time.Second
-	// assemblerBuffer bounds the fragments that wait for the goroutine: a datagram of 64 KiB over
+	maxReassemblies   = 64
+	reassemblyTimeout = 30 * time.Second
+	// fragmentBuffer bounds the fragments that wait for the goroutine: a datagram of 64 KiB over
 	// Ethernet has 45.
-	assemblerBuffer = 64
+	fragmentBuffer = 64
 )
 
 // inputFragment hands a fragment to the goroutine of its datagram. If the goroutine's channel is
@@ -53,12 +53,12 @@ const (
 func (s *Stack) inputFragment(key fragmentKey, header []byte, f fragment) {
 	a := s.reassemblies[key]
 	if a == nil {
-		if len(s.reassemblies) >= maxAssemblers {
+		if len(s.reassemblies) >= maxReassemblies {
 			s.evictOldest()
 		}
-		a = &assembler{make(chan fragment, assemblerBuffer), s.now}
+		a = &reassembler{make(chan fragment, fragmentBuffer), s.now}
 		s.reassemblies[key] = a
-		go s.assemble(key, a, bytes.Clone(header))
+		go s.reassemble(key, a, bytes.Clone(header))
 	}
 	f.body = bytes.Clone(f.body)
 	select {
@@ -82,10 +82,10 @@ func (s *Stack) evictOldest() {
 	delete(s.reassemblies, oldest)
 }
 
-// assemble is the goroutine of one datagram: it ends when the datagram is whole or wrong, after
-// assemblyTime, or when it is evicted.
-func (s *Stack) assemble(key fragmentKey, a *assembler, header []byte) {
-	timer := time.NewTimer(assemblyTime)
+// reassemble is the goroutine of one datagram: it ends when the datagram is whole or wrong, after
+// reassemblyTimeout, or when it is evicted.
+func (s *Stack) reassemble(key fragmentKey, a *reassembler, header []byte) {
+	timer := time.NewTimer(reassemblyTimeout)
 	defer timer.Stop()
 	r := ip.NewReassembly()
 	var first *fragment
@@ -133,8 +133,9 @@ func drainFragments(fragments <-chan fragment, end <-chan time.Time) {
 	}
 }
 
-// endReassembly has the dealer remove the assembler from its table and then run the given function.
-func (s *Stack) endReassembly(key fragmentKey, a *assembler, then func()) {
+// endReassembly has the dealer remove the reassembler from its table and then run the given
+// function.
+func (s *Stack) endReassembly(key fragmentKey, a *reassembler, then func()) {
 	_ = s.post(func() { // a stack that has ended has no reassemblies
 		if s.reassemblies[key] == a {
 			delete(s.reassemblies, key)
