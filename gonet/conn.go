@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/netip"
@@ -112,54 +113,77 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if c.readBy.expired() {
 			return 0, c.fail("read", errDeadline)
 		}
+		var waiter <-chan struct{}
+		over := false
 		c.mu.Lock()
-		m := c.machine
+		err := c.readError(len(p))
 		switch {
-		case c.closed:
-			c.mu.Unlock()
-			c.freePiece()
-			return 0, c.fail("read", errClosed)
-		case len(p) == 0:
-			c.mu.Unlock()
-			return 0, nil
-		case c.readClosed:
-			c.mu.Unlock()
-			c.freePiece()
-			return 0, io.EOF
-		case len(c.unread) > 0:
-			c.mu.Unlock()
-			return c.copyUnread(p), nil
-		case m.Readable() > 0:
-			now := c.stack.clock()
-			c.piece = m.Take(now)
-			if len(c.piece.Data) >= largePiece {
-				c.transmit(c.machineTime(now))
-			}
-			c.act(now)
-			c.unread = c.piece.Data
-			return c.copyUnread(p), nil
-		case m.EndOfStream():
-			c.mu.Unlock()
-			return 0, io.EOF
-		case c.stackErr != nil:
-			c.mu.Unlock()
-			return 0, c.fail("read", c.stackErr)
-		case m.State() == tcp.Closed:
-			err := m.Err()
-			c.mu.Unlock()
-			if err == nil {
-				return 0, io.EOF
-			}
-			return 0, c.fail("read", translate(err))
+		case err != nil || len(p) == 0 || len(c.unread) > 0:
+		case c.machine.Readable() > 0:
+			over = c.takePiece()
+		default:
+			waiter = c.awaitData()
 		}
-		if c.holdsACK {
-			// A user who waits for more data sends nothing with which the acknowledgement could go.
-			c.transmit(c.machineTime(c.stack.clock()))
+		c.mu.Unlock()
+		if over {
+			c.postRemove()
 		}
-		if err := c.waitFor(&c.readable, &c.readBy); err != nil {
+		switch {
+		case err != nil:
+			c.freePiece()
+			return 0, err
+		case waiter == nil:
+			return c.copyUnread(p), nil
+		}
+		if err := c.readBy.await(waiter); err != nil {
 			return 0, c.fail("read", err)
 		}
 	}
+}
+
+// readError returns the error with which a Read of so many bytes ends, io.EOF included. It returns
+// nil if there are bytes, or may be some later. The caller holds mu and readMu.
+func (c *Conn) readError(size int) error {
+	switch m := c.machine; {
+	case c.closed:
+		return c.fail("read", errClosed)
+	case size == 0:
+		return nil
+	case c.readClosed:
+		return io.EOF
+	case len(c.unread) > 0 || m.Readable() > 0:
+		return nil
+	case m.EndOfStream():
+		return io.EOF
+	case c.stackErr != nil:
+		return c.fail("read", c.stackErr)
+	case m.State() == tcp.Closed && m.Err() == nil:
+		return io.EOF
+	case m.State() == tcp.Closed:
+		return c.fail("read", translate(m.Err()))
+	}
+	return nil
+}
+
+// takePiece takes the next bytes from the machine. It returns what finishCall does. The caller
+// holds mu and readMu.
+func (c *Conn) takePiece() (over bool) {
+	now := c.stack.clock()
+	c.piece = c.machine.Take(now)
+	c.unread = c.piece.Data
+	if len(c.unread) >= largePiece {
+		c.transmit(c.machineTime(now))
+	}
+	return c.finishCall(now)
+}
+
+// awaitData returns the reader's waiter. A user who waits for more data sends nothing with which
+// the acknowledgement could go, so it is sent now. The caller holds mu.
+func (c *Conn) awaitData() <-chan struct{} {
+	if c.holdsACK {
+		c.transmit(c.machineTime(c.stack.clock()))
+	}
+	return makeWaiter(&c.readable)
 }
 
 // largePiece is the size in bytes of a piece that only a bulk sender fills. The window update for
@@ -196,52 +220,71 @@ func (c *Conn) Write(p []byte) (int, error) {
 		if c.writeBy.expired() {
 			return n, c.fail("write", errDeadline)
 		}
+		var waiter <-chan struct{}
+		took, over := 0, false
 		c.mu.Lock()
-		m := c.machine
-		switch {
-		case n == len(p) && n > 0: // all bytes were taken, even if the connection has failed since
-			c.mu.Unlock()
-			return n, nil
-		case c.closed:
-			c.mu.Unlock()
-			return n, c.fail("write", errClosed)
-		case c.stackErr != nil:
-			c.mu.Unlock()
-			return n, c.fail("write", c.stackErr)
-		case m.State() == tcp.Closed:
-			err := m.Err()
-			c.mu.Unlock()
-			if err == nil {
-				err = errPipe
+		err := c.writeError()
+		if err == nil && n < len(p) {
+			if took = c.machine.Write(p[n:]); took > 0 {
+				over = c.finishCall(c.stack.clock())
+			} else {
+				waiter = makeWaiter(&c.writable)
 			}
-			return n, c.fail("write", translate(err))
-		case m.Finished():
-			c.mu.Unlock()
-			return n, c.fail("write", errPipe)
-		case n == len(p):
-			c.mu.Unlock()
-			return n, nil
 		}
-		if took := m.Write(p[n:]); took > 0 {
-			n += took
-			c.act(c.stack.clock())
+		c.mu.Unlock()
+		if over {
+			c.postRemove()
+		}
+		n += took
+		switch {
+		case err != nil:
+			return n, c.fail("write", err)
+		case n == len(p):
+			return n, nil
+		case took > 0:
 			continue
 		}
-		if err := c.waitFor(&c.writable, &c.writeBy); err != nil {
+		if err := c.writeBy.await(waiter); err != nil {
 			return n, c.fail("write", err)
 		}
 	}
 }
 
-// CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
-func (c *Conn) CloseWrite() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("close", err)
+// writeError returns the error with which a Write ends, or nil if bytes can be sent now or later.
+// The caller holds mu.
+func (c *Conn) writeError() error {
+	switch m := c.machine; {
+	case c.closed:
+		return errClosed
+	case c.stackErr != nil:
+		return c.stackErr
+	case m.State() == tcp.Closed:
+		return translate(cmp.Or(m.Err(), errPipe))
+	case m.Finished():
+		return errPipe
 	}
-	c.machine.CloseWrite()
-	c.act(c.stack.clock())
+	return nil
+}
+
+// call runs f, which changes the machine or the options for a user, and sends what is due then. mu
+// is held meanwhile. If the connection was closed or its stack has ended, call returns the error
+// and does not run f.
+func (c *Conn) call(op string, f func(now tcp.Time)) error {
+	over := false
+	c.mu.Lock()
+	err := c.unusable()
+	if err == nil {
+		now := c.stack.clock()
+		f(now)
+		over = c.finishCall(now)
+	}
+	c.mu.Unlock()
+	if over {
+		c.postRemove()
+	}
+	if err != nil {
+		return c.fail(op, err)
+	}
 	return nil
 }
 
@@ -257,21 +300,37 @@ func (c *Conn) unusable() error {
 	return nil
 }
 
+// CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
+func (c *Conn) CloseWrite() error {
+	return c.call("close", func(tcp.Time) { c.machine.CloseWrite() })
+}
+
+// CloseRead ends reading: Read returns io.EOF from now on, and what the peer sends is discarded.
+func (c *Conn) CloseRead() error {
+	return c.call("close", func(tcp.Time) {
+		c.readClosed = true
+		c.machine.CloseRead()
+	})
+}
+
 // Close implements net.Conn. Bytes that were written are still sent. Data that arrives from now on
 // is answered by a reset.
 func (c *Conn) Close() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
+	err := c.call("close", c.closeMachine)
+	if err != nil { // the next call fails with net.ErrClosed, also if the stack has ended
+		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
-		return c.fail("close", err)
 	}
-	now := c.stack.clock()
+	return err
+}
+
+// closeMachine closes the machine as SetLinger says. The caller holds mu.
+func (c *Conn) closeMachine(now tcp.Time) {
 	c.markClosed()
-	if c.linger == 0 {
+	unread := c.unreadLen.Load() > 0 && !c.readClosed
+	if c.linger == 0 || unread { // unread data is lost: the peer gets a reset (RFC 2525, 2.17)
 		c.machine.Abort()
-	} else if c.unreadLen.Load() > 0 && !c.readClosed {
-		c.machine.Abort() // unread data is lost, so the peer gets a reset (RFC 2525 section 2.17)
 	} else {
 		c.machine.Close(now)
 	}
@@ -283,21 +342,14 @@ func (c *Conn) Close() error {
 	if c.linger > 0 {
 		c.resetAfter(c.linger)
 	}
-	c.act(now)
-	return nil
 }
 
 // Abort ends the connection with a reset.
 func (c *Conn) Abort() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("close", err)
-	}
-	c.markClosed()
-	c.machine.Abort()
-	c.act(c.stack.clock())
-	return nil
+	return c.call("close", func(tcp.Time) {
+		c.markClosed()
+		c.machine.Abort()
+	})
 }
 
 // LocalAddr implements net.Conn.

@@ -80,6 +80,16 @@ func (d *deadline) wait() <-chan struct{} {
 	return d.passed
 }
 
+// await waits for a waiter's signal, or until the deadline passes, and then returns errDeadline.
+func (d *deadline) await(waiter <-chan struct{}) error {
+	select {
+	case <-waiter:
+		return nil
+	case <-d.wait():
+		return errDeadline
+	}
+}
+
 func (d *deadline) expired() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
