@@ -58,8 +58,8 @@ func (s *Stack) inputTCP(p *packet) {
 
 // queueUpdate has the next flush update a connection. Dealer only.
 func (s *Stack) queueUpdate(c *Conn) {
-	if !c.updateQueued {
-		c.updateQueued = true
+	if !c.dealer.updateQueued {
+		c.dealer.updateQueued = true
 		s.toUpdate = append(s.toUpdate, c)
 	}
 }

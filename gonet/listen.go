@@ -100,7 +100,7 @@ func (l *Listener) Close() error {
 	_ = s.claim(func() { // a stack that has ended has no listeners
 		delete(s.listeners, l.local)
 		for _, c := range s.conns {
-			if c.listener == l && !c.leftBacklog.Load() && !c.inAcceptQueue {
+			if c.listener == l && !c.leftBacklog.Load() && !c.dealer.inAcceptQueue {
 				s.abortConn(c)
 			}
 		}
@@ -139,7 +139,7 @@ func (l *Listener) deliver(c *Conn) {
 	default:
 		select {
 		case l.acceptQueue <- c:
-			c.inAcceptQueue = true
+			c.dealer.inAcceptQueue = true
 			return
 		default:
 		}

@@ -29,7 +29,7 @@ func (s *Stack) evictHalfOpen(l *Listener) {
 	}
 	l.evictedAt = s.now
 	for _, c := range s.conns {
-		if c.listener != l || c.updateQueued { // a segment of the peer has just come
+		if c.listener != l || c.dealer.updateQueued { // a segment of the peer has just come
 			continue
 		}
 		c.mu.Lock()

@@ -15,7 +15,7 @@ func (c *Conn) machineTime(now tcp.Time) tcp.Time {
 // update sends the segments that are due, sets the alarm, and wakes waiters. It runs after
 // segments, a timer or a claim have changed the machine. Dealer only; the caller does not hold mu.
 func (c *Conn) update(now tcp.Time) {
-	c.updateQueued = false
+	c.dealer.updateQueued = false
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
@@ -27,8 +27,8 @@ func (c *Conn) update(now tcp.Time) {
 	over := c.newlyClosed()
 	accept := c.machine.State() >= tcp.Established && !c.delivered
 	c.delivered = c.delivered || accept
-	waits := c.machine.State() == tcp.TimeWait && !c.inTimeWait
-	c.inTimeWait = c.inTimeWait || waits
+	waits := c.machine.State() == tcp.TimeWait && !c.dealer.inTimeWait
+	c.dealer.inTimeWait = c.dealer.inTimeWait || waits
 	c.mu.Unlock()
 	if holdsACK {
 		c.stack.heldACKs = append(c.stack.heldACKs, c)
@@ -84,7 +84,7 @@ func (s *Stack) removeConn(c *Conn) {
 		delete(s.conns, c.flow)
 	}
 	c.leaveBacklog()
-	if c.inTimeWait {
+	if c.dealer.inTimeWait {
 		s.timeWaits.trim(s.conns)
 	}
 }
@@ -155,8 +155,8 @@ func makeWaiter(waiter *chan struct{}) <-chan struct{} {
 // holds mu.
 func (c *Conn) markClosed() {
 	c.closed = true
-	c.readBy.stop()
-	c.writeBy.stop()
+	c.reader.deadline.stop()
+	c.writer.deadline.stop()
 }
 
 // endWithStack fails the connection because the stack has ended. Dealer only.
