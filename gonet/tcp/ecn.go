@@ -39,7 +39,9 @@ func (c *Conn) inputCE(f wire.Flags, ce bool, n int) {
 		c.ecn.echo = false
 	}
 	if ce && n > 0 {
-		c.receive.ackDue = c.receive.ackDue || !c.ecn.echo
+		if !c.ecn.echo {
+			c.ackAtOnce()
+		}
 		c.ecn.echo = true
 	}
 }

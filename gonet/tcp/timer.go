@@ -7,7 +7,7 @@ type timers struct {
 	retransmit Time // RFC 6298
 	tail       Time // RFC 8985 section 7
 	reorder    Time // RFC 8985 section 6
-	ack        Time
+	ack        Time // the delayed ACK timer
 	persist    Time // RFC 9293 section 3.8.6.1
 	keep       Time
 	twoMSL     Time // the end of TIME-WAIT, and of FIN-WAIT-2 after Close, as in BSD
@@ -115,7 +115,7 @@ func (c *Conn) Expire(now Time) {
 		return
 	}
 	if due(&t.ack) {
-		c.receive.ackDue, c.receive.ackMayWait = true, false // it was delayed already
+		c.ackAtOnce() // it was delayed already
 	}
 	if due(&t.reorder) {
 		if found, next := c.send.rack.detectLoss(&c.send, now); found && !c.send.recovering {
