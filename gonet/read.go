@@ -84,18 +84,9 @@ func (c *Conn) takePiece() (over bool) {
 	r.piece = c.machine.Take(now)
 	r.unread = r.piece.Data
 	if len(r.unread) >= largePiece {
-		c.transmit(c.machineTime(now))
+		c.transmit(c.machineTime(now), false)
 	}
 	return c.finishCall(now)
-}
-
-// awaitData returns the reader's waiter. A user who waits for more data sends nothing with which
-// the acknowledgement could go, so it is sent now. The caller holds mu.
-func (c *Conn) awaitData() <-chan struct{} {
-	if c.holdsACK {
-		c.transmit(c.machineTime(c.stack.clock()))
-	}
-	return makeWaiter(&c.readable)
 }
 
 // largePiece is the size in bytes of a piece that only a bulk sender fills. The window update for

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,7 +105,7 @@ type Stack struct {
 	icmpConns     []*ICMPConn
 	reassemblies  map[fragmentKey]*reassembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
-	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
+	heldACKs      heldACKs
 	expired       []*Conn // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
 	now           tcp.Time // the time of this batch
@@ -207,45 +206,26 @@ func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 // deal is the dealer: the goroutine that owns the tables, from New until the link is closed. It
 // reads a batch of frames, runs the claims that have arrived, and then sends what the batch has
 // made due.
-//
-// An acknowledgement that would be sent alone is held: until the next batch, until the goroutine
-// that the batch has woken reads again, or for ackHoldTime. Most users write or close instead, and
-// then the acknowledgement goes with their segment. That saves one of the three packets of a
-// request and its answer.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
-	var heldACKs []*Conn
 	for {
-		if len(s.heldACKs) > 0 {
-			s.alarms.setDealerTime(s.now.Add(ackHoldTime), s.now)
-		}
+		s.limitHeldACKs()
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if heldACKs, s.heldACKs = s.heldACKs, heldACKs[:0]; len(heldACKs) > 0 {
-			s.alarms.setDealerTime(0, s.now)
-			heldACKs = slices.DeleteFunc(heldACKs, (*Conn).heldACKGone)
-		}
+		s.ageHeldACKs()
 		s.now = s.clock()
 		s.inputFrames(batch[:n])
 		s.loan = nil
 		s.flush()
 		s.serveClaims()
 		s.flush()
-		for i, c := range heldACKs {
-			c.sendHeldACK(s.now)
-			heldACKs[i] = nil
-		}
+		s.sendHeldACKs()
 		s.runLoopback()
 	}
 }
-
-// ackHoldTime bounds how long an acknowledgement is held while no frame arrives and the user does
-// not read. It is as long as the hold for the acknowledgement of a FIN (endDelay in package tcp),
-// which must be shorter than the time after which Linux sends a tail loss probe.
-const ackHoldTime = 2 * time.Millisecond
 
 func (s *Stack) serveClaims() {
 	for {

@@ -19,19 +19,19 @@ func (c *Conn) update(now tcp.Time) {
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
-	c.transmitNow(now)
+	c.transmit(now, true)
 	c.arm(now)
 	c.wake()
-	holdsACK := c.machine.AckDue() && !c.holdsACK
-	c.holdsACK = c.holdsACK || holdsACK
+	held := c.holdACK()
 	over := c.newlyClosed()
 	accept := c.machine.State() >= tcp.Established && !c.delivered
 	c.delivered = c.delivered || accept
 	waits := c.machine.State() == tcp.TimeWait && !c.dealer.inTimeWait
 	c.dealer.inTimeWait = c.dealer.inTimeWait || waits
 	c.mu.Unlock()
-	if holdsACK {
-		c.stack.heldACKs = append(c.stack.heldACKs, c)
+	if held {
+		h := &c.stack.heldACKs
+		h.young = append(h.young, c)
 	}
 	if accept && c.listener != nil {
 		c.listener.deliver(c)
@@ -49,11 +49,7 @@ func (c *Conn) update(now tcp.Time) {
 // postRemove, once it has given mu back. The caller holds mu.
 func (c *Conn) finishCall(now tcp.Time) (over bool) {
 	now = c.machineTime(now)
-	if c.holdsACK {
-		c.transmitNow(now) // an acknowledgement that goes with no segment is left to the dealer
-	} else {
-		c.transmit(now)
-	}
+	c.transmit(now, c.holdsACK) // what is held and goes with no segment is left to the dealer
 	c.arm(now)
 	c.wake()
 	return c.newlyClosed()
