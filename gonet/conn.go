@@ -120,7 +120,7 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 // call runs f, which changes the machine or the options for a user, and sends what is due then. mu
 // is held meanwhile. If the connection was closed or its stack has ended, call returns the error
 // and does not run f.
-func (c *Conn) call(op string, f func(now tcp.Time)) error {
+func (c *Conn) call(f func(now tcp.Time)) error {
 	over := false
 	c.mu.Lock()
 	err := c.unusable()
@@ -133,10 +133,7 @@ func (c *Conn) call(op string, f func(now tcp.Time)) error {
 	if over {
 		c.postRemove()
 	}
-	if err != nil {
-		return c.fail(op, err)
-	}
-	return nil
+	return err
 }
 
 // unusable returns the error with which every call on a closed or failed connection ends, or nil.
@@ -153,27 +150,34 @@ func (c *Conn) unusable() error {
 
 // CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
 func (c *Conn) CloseWrite() error {
-	return c.call("close", func(tcp.Time) { c.machine.CloseWrite() })
+	return c.fail("close", c.call(func(tcp.Time) { c.machine.CloseWrite() }))
 }
 
 // CloseRead ends reading: Read returns io.EOF from now on, and what the peer sends is discarded.
 func (c *Conn) CloseRead() error {
-	return c.call("close", func(tcp.Time) {
+	return c.fail("close", c.call(func(tcp.Time) {
 		c.readClosed = true
 		c.machine.CloseRead()
-	})
+	}))
 }
 
 // Close implements net.Conn. Bytes that were written are still sent. Data that arrives from now on
 // is answered by a reset.
 func (c *Conn) Close() error {
-	err := c.call("close", c.closeMachine)
-	if err != nil { // the next call fails with net.ErrClosed, also if the stack has ended
-		c.mu.Lock()
-		c.closed = true
-		c.mu.Unlock()
+	if err := c.call(c.closeMachine); err != nil {
+		return c.closeFailed(err)
 	}
-	return err
+	return nil
+}
+
+// closeFailed has the next call fail with net.ErrClosed, also if the stack has ended.
+//
+//go:noinline
+func (c *Conn) closeFailed(err error) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return c.fail("close", err)
 }
 
 // closeMachine closes the machine as SetLinger says. The caller holds mu.
@@ -197,10 +201,10 @@ func (c *Conn) closeMachine(now tcp.Time) {
 
 // Abort ends the connection with a reset.
 func (c *Conn) Abort() error {
-	return c.call("close", func(tcp.Time) {
+	return c.fail("close", c.call(func(tcp.Time) {
 		c.markClosed()
 		c.machine.Abort()
-	})
+	}))
 }
 
 // LocalAddr implements net.Conn.
@@ -229,6 +233,10 @@ func (c *Conn) SetReadDeadline(t time.Time) error { c.reader.deadline.set(t); re
 // SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error { c.writer.deadline.set(t); return nil }
 
+// fail returns an error of package net for an error of a call, and nil for nil.
 func (c *Conn) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }

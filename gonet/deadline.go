@@ -81,6 +81,9 @@ func (d *deadline) wait() <-chan struct{} {
 }
 
 // await waits for a waiter's signal, or until the deadline passes, and then returns errDeadline.
+// Inlined, its select would take a part of the stack in callers that send.
+//
+//go:noinline
 func (d *deadline) await(waiter <-chan struct{}) error {
 	select {
 	case <-waiter:

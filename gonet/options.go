@@ -36,10 +36,10 @@ func orElse(value, otherwise uint8) uint8 {
 
 // set changes options of the connection. The change runs while mu is held.
 func (c *Conn) set(change func()) error {
-	return c.call("set", func(tcp.Time) {
+	return c.fail("set", c.call(func(tcp.Time) {
 		change()
 		c.machine.Reconfigure()
-	})
+	}))
 }
 
 // SetKeepAlive switches keep-alive on, with the stack's times, or off, as of *net.TCPConn.

@@ -32,7 +32,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 		switch {
 		case err != nil || len(p) == 0 || len(c.reader.unread) > 0:
 		case c.machine.Readable() > 0:
-			over = c.takePiece()
+			now := c.stack.clock()
+			c.takePiece(now)
+			over = c.finishCall(now)
 		default:
 			waiter = c.awaitData()
 		}
@@ -77,16 +79,14 @@ func (c *Conn) readError(size int) error {
 	return nil
 }
 
-// takePiece takes the next bytes from the machine. It returns what finishCall does. The caller
-// holds mu and reader.mu.
-func (c *Conn) takePiece() (over bool) {
-	now, r := c.stack.clock(), &c.reader
+// takePiece takes the next bytes from the machine. The caller holds mu and reader.mu.
+func (c *Conn) takePiece(now tcp.Time) {
+	r := &c.reader
 	r.piece = c.machine.Take(now)
 	r.unread = r.piece.Data
 	if len(r.unread) >= largePiece {
 		c.transmit(c.machineTime(now), false)
 	}
-	return c.finishCall(now)
 }
 
 // largePiece is the size in bytes of a piece that only a bulk sender fills. The window update for
