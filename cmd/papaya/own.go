@@ -71,6 +71,9 @@ func (d *daemon) rename(ctx context.Context) error {
 	for _, n := range list {
 		one := d.admin.Order(ctx, hall.RenameAccount, n.Old, n.New)
 		if one == nil {
+			one = d.files.Rename(n.Old, n.New)
+		}
+		if one == nil {
 			one = d.book.Renamed(ctx, n)
 		}
 		err = errors.Join(err, one)

@@ -62,6 +62,13 @@ type Config struct {
 	KeepRooms []string
 	Redact    time.Duration // 0: at any age
 
+	FilesSize    int // bytes; 0: no files are taken
+	FilesAccount int
+	FilesTotal   int
+	FilesPixels  int
+	FilesKeep    time.Duration
+	FilesURL     string
+
 	NATS   []string
 	Member string
 

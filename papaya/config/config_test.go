@@ -54,7 +54,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"history.keep":             `"365d"`, "history.rooms": `["#tea 7d"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
-		"limits.unread": `"64 KiB"`,
+		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`,
 	}
 	for _, s := range settings {
 		value, ok := other[s.path()]
@@ -93,7 +93,7 @@ func TestWrongFiles(t *testing.T) {
 		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
 		{"[sever]\n",
 			"papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, " +
-				"accounts, limits, history, cluster, log"},
+				"accounts, limits, history, files, cluster, log"},
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
@@ -116,6 +116,10 @@ func TestWrongFiles(t *testing.T) {
 			`papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
 		{"[listen]\ntls = [\":70000\"]\n", `expected a port from 0 to 65535, got "70000"`},
 		{"[listen]\ntls = [7]\n", "expected text in quotes in the list, got 7"},
+		{"[files]\nurl = \"https://a.org/\"\n",
+			`papaya.toml:2: files.url: expected a URL without a slash at its end, got "https://a.org/"`},
+		{"[files]\nurl = \"a.org\"\n", "expected a URL that begins with https:// or http://"},
+		{"[files]\nsize = \"x\"\n", `files.size: expected a size as "64 KiB", got "x"`},
 		{"[listen]\ntls = []\nplain = []\n",
 			"papaya.toml:1: listen: expected an address in plain, tls, web, proxied or " +
 				"proxied_web"},

@@ -45,6 +45,7 @@ var tables = []struct{ name, help string }{
 	{"accounts", "Accounts and how to get one."},
 	{"limits", "What one client, one address and all clients together may use."},
 	{"history", "How long messages are kept."},
+	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
 	{"cluster", "Several servers as one."},
 	{"log", "The server's own log, on standard error."},
 }
@@ -176,6 +177,24 @@ var settings = []setting{
 		"The age up to which users may remove their own messages: \"1d\", \"forever\". " +
 			"Operators of a room may remove its messages at any age."},
 
+	{"files", "size", "25 MiB", func(c *Config) any { return &c.FilesSize }, bytes,
+		between(0, maxFiles), true, "The largest file; 0 is no files at all."},
+	{"files", "account", "500 MiB", func(c *Config) any { return &c.FilesAccount }, bytes,
+		between(0, maxFiles), true, "What all files of one account may take."},
+	{"files", "total", "10 GiB", func(c *Config) any { return &c.FilesTotal }, bytes,
+		between(0, maxFiles), true, "What all files together may take."},
+	{"files", "pixels", int64(25_000_000), func(c *Config) any { return &c.FilesPixels }, plain,
+		between(1, 1_000_000_000), true,
+		"The largest image in pixels. While its thumbnail is made, one at a time, an image may " +
+			"take 15 bytes of memory for each pixel."},
+	{"files", "keep", "forever", func(c *Config) any { return &c.FilesKeep }, plain,
+		within(0, 100*365*day), true,
+		"The age at which files are removed: \"90d\", \"forever\". history.keep holds for files, " +
+			"too."},
+	{"files", "url", "", func(c *Config) any { return &c.FilesURL }, plain, pageURL, false,
+		"The URL of the page, for links to files: \"https://chat.example.org\". Empty is made of " +
+			"the first of\ntls.domains, the port of listen.web, and listen.base."},
+
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS
 	}, plain, urls, false,
@@ -196,6 +215,9 @@ var settings = []setting{
 }
 
 const day = 24 * time.Hour
+
+// maxFiles bounds the limits of files in bytes: a tebibyte.
+const maxFiles = 1 << 40
 
 func between(least, most int) func(any) error {
 	return func(v any) error {
@@ -356,6 +378,18 @@ func https(v any) error {
 		return checkURL(s, "https")
 	}
 	return nil
+}
+
+// pageURL accepts a URL without a slash at its end.
+func pageURL(v any) error {
+	s := *v.(*string)
+	switch {
+	case s == "":
+		return nil
+	case strings.ContainsAny(s, " ?#") || strings.HasSuffix(s, "/"):
+		return fmt.Errorf("expected a URL without a slash at its end, got %q", s)
+	}
+	return checkURL(s, "https", "http")
 }
 
 func checkURL(s string, schemes ...string) error {

@@ -52,6 +52,8 @@ type Config struct {
 	Sign     Sign                  // nil: there are no accounts
 	Own      Own                   // nil: accounts do not look after themselves
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
+	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
+	FileHost func() string
 	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
 	// are read at once, and SEARCH is not offered.
 	Read    func(*Client, Reading)

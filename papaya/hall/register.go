@@ -370,7 +370,19 @@ func (h *Hall) welcome(c *Client) {
 			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
 			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
 	}
+	h.fileHost(c)
 	h.motd(c)
+}
+
+// fileHost says where files are posted to, by both names that clients look for.
+func (h *Hall) fileHost(c *Client) {
+	if h.config.FileHost == nil {
+		return
+	}
+	if at := h.config.FileHost(); at != "" {
+		h.num(c, irc.RPL_ISUPPORT, "draft/FILEHOST="+at+" soju.im/FILEHOST="+at+
+			" :are supported by this server")
+	}
 }
 
 func (h *Hall) motd(c *Client) {

@@ -143,6 +143,16 @@ func (a *Admin) Messages(ctx context.Context, room string,
 	return read(ctx)
 }
 
+// Author returns the account that had a nick at an offset of the text. A program's nick is its own
+// name; a guest is nobody.
+func (a *Admin) Author(ctx context.Context, nick string, at uint64) (who string, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		who = h.Author(nick, at)
+		return hall.Entry{}, false
+	})
+	return who, err
+}
+
 // Post says lines in a room in the name of a program, whose nick has a slash.
 func (a *Admin) Post(ctx context.Context, room, from string, lines []string) error {
 	return a.Order(ctx, hall.PostTo, append([]string{room, from}, lines...)...)

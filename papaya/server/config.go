@@ -61,6 +61,12 @@ type Config struct {
 	AbsentInNames func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
+	// FileHost returns the URL to which clients post files; empty, or nil: there is none.
+	FileHost func() string
+	// Erased is called before a message is removed from the text because a user wants it: with the
+	// account or the program that has said it, and its text. It must not block for long. nil:
+	// nobody wants to know.
+	Erased func(who, text string)
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
 	// Say counts the lines of an account, or of an address without an account. It returns how long

@@ -258,7 +258,7 @@ func (s *server) hallConfig() hall.Config {
 	}
 	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
-	config.Redact = s.config.Redact
+	config.Redact, config.FileHost = s.config.Redact, s.config.FileHost
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}
