@@ -9,6 +9,7 @@ import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
+import { sender } from "./send.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
 import { $, View } from "./view.js";
@@ -229,6 +230,7 @@ composer(
   () => leave(),
 );
 deletion(() => session);
+sender(() => session);
 const find = finder(() => session);
 
 document.addEventListener("visibilitychange", () => {

@@ -340,6 +340,10 @@ function support(into, word) {
     case "SEARCH":
       into.search = true;
       break;
+    case "draft/FILEHOST":
+    case "soju.im/FILEHOST":
+      into.filehost = value;
+      break;
     case "CHATHISTORY":
     case "draft/CHATHISTORY":
       into.history = Number(value) || 0;
