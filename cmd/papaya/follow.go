@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"interleave/papaya/config"
 	"interleave/papaya/file"
 	"interleave/papaya/keep"
 )
@@ -29,13 +30,18 @@ func (d *daemon) eraseFilesOf(ctx context.Context) func(keep.Line) error {
 	}
 }
 
-// expireFiles removes files that are old, or older than all messages.
-func (d *daemon) expireFiles(now time.Time) {
-	c := d.settings.Load()
-	age := c.FilesKeep
-	if c.Keep > 0 && (age == 0 || c.Keep < age) {
-		age = c.Keep
+// fileAge returns the age at which files are removed; 0 is never. A file that is older than all
+// messages is in none.
+func fileAge(c *config.Config) time.Duration {
+	if c.FilesKeep == 0 || c.Keep == 0 {
+		return max(c.FilesKeep, c.Keep)
 	}
+	return min(c.FilesKeep, c.Keep)
+}
+
+// expireFiles removes old files.
+func (d *daemon) expireFiles(now time.Time) {
+	age := fileAge(d.settings.Load())
 	if age == 0 {
 		return
 	}
