@@ -250,6 +250,7 @@ want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-dev' \
 	header sqlite3.h
+want libpq "Eve's db.postgres" 'apt libpq-dev' header postgresql/libpq-fe.h
 want zlib "Eve's util.compress" 'apt zlib1g-dev' header zlib.h
 want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
 want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \

@@ -30,7 +30,7 @@ const maxLines = 600
 // packages on lines above its own.
 var rooms = []string{
 	"version", "oci",
-	"browser", "freeport", "irctest", "command", "hist", "manifest", "proc", "profile",
+	"browser", "freeport", "postgres", "irctest", "command", "hist", "manifest", "proc", "profile",
 	"quantity",
 	"group", "netns", "disk",
 	"load", "sample",
@@ -47,8 +47,9 @@ var rooms = []string{
 }
 
 // forTests are packages that the tests of every folder may import. They know nothing of what they
-// are used for: a browser, a client of a protocol, free ports.
-var forTests = []string{"internal/browser", "internal/freeport", "internal/irctest"}
+// are used for: a browser, a client of a protocol, a database, free ports.
+var forTests = []string{"internal/browser", "internal/freeport", "internal/irctest",
+	"internal/postgres"}
 
 // eveRooms are the packages of Eve, in the order in which a program passes through them: the same
 // rule as for rooms. The tests of one may use any other.
