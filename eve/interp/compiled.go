@@ -15,6 +15,8 @@ var compiledOnly = map[string]string{
 		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
 	"OpenSSL": `tls.server tls.client tls.make_self_signed | tls.version tls.cipher tls.protocol
 		tls.server_name tls.peer`,
+	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
+		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer
 		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker packer.write
 		packer.flush packer.finish unpacker.write unpacker.finish`,
