@@ -68,6 +68,7 @@ func TestMultipart(t *testing.T) {
 			"error 400 a part is no field of a form"},
 		{kind, "--x\nno colon\n\n1\n--x--", "error 400 a part has a field without a name"},
 		{kind, "--x\n b: c\n\n1\n--x--", "error 400 a part has a field without a name"},
+		{kind, "--x\nb: a\rc\n\n1\n--x--", "error 400 a part has a field with a control byte"},
 		{kind, "--x\nb: " + strings.Repeat("c", 8192) + "\n\n1\n--x--",
 			"error 400 the head of a part has no end"},
 	} {
