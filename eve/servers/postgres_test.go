@@ -16,12 +16,14 @@ import (
 )
 
 // onPostgres is a program for SQLite of testdata/server as one for PostgreSQL: it imports another
-// module under the same name, and has another function main. The shell knows two kinds more.
+// module under the same name, and has another function main. The shell knows two kinds more, and
+// m:N, a blob of N bytes.
 func onPostgres(t testing.TB, name, main string) string {
 	t.Helper()
 	text, _, _ := strings.Cut(exampleText(t, name), "main: () void:")
 	text = strings.NewReplacer("import db.sqlite", "import db.postgres as sqlite",
 		"        else: return sqlite.null()", "        'o': return sqlite.boolean(rest == \"1\")\n"+
+			"        'm': return sqlite.blob(\"x\".repeat(rest.to_int() else 0).bytes())\n"+
 			"        else: return sqlite.null()",
 		"            else: parts.push(f\"{c}=n:\")",
 		"            \"boolean\": parts.push(f\"{c}=o:{r.boolean(c)?}\")\n"+
@@ -115,6 +117,11 @@ func postgresStatements(t *testing.T, exe, url string) {
 		"b:00ff", "n:", "o:1")
 	s.must("a=b: b=t: c=i:7 d=i:8; rows 1", "query",
 		"select $1::bytea as a, $2::text as b, 7::smallint as c, 8::oid as d", "b:", "t:")
+	s.must("a=r:nan b=r:-inf c=r:0.1 d=r:1e+300; rows 1", "query", "select $1::float8 as a, "+
+		"$2::float8 as b, $3::float8 as c, $4::float8 as d", "r:nan", "r:-inf", "r:0.1", "r:1e300")
+	const large = 6 << 20 // more than a socket takes at once
+	s.must(fmt.Sprintf("n=i:%d; rows 1", large), "query", "select length($1::bytea) as n",
+		fmt.Sprint("m:", large))
 	s.must("changed 0", "run", "create table v (x int)")
 	s.must("changed 0", "run", "select * from t")
 	s.must("changed 4", "run", "update t set y = null")
@@ -374,6 +381,83 @@ func postgresAway(t *testing.T, exe string, server *postgres.Server) {
 	s.mustCount(1)
 	other.leave()
 	s.leave()
+}
+
+// A cutter is a way to a server on which each connection breaks when the server has sent so many
+// bytes.
+type cutter struct {
+	net.Listener
+	to    string
+	bytes int64
+}
+
+func newCutter(t *testing.T, to string, bytes int64) *cutter {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	c := &cutter{l, to, bytes}
+	go c.serve()
+	return c
+}
+
+func (c *cutter) serve() {
+	for {
+		client, err := c.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", c.to)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		go io.Copy(server, client) // it ends with the connection
+		go func() {
+			io.CopyN(client, server, c.bytes)
+			client.Close()
+			server.Close()
+		}()
+	}
+}
+
+// A connection may break at any byte: in the handshake, in an answer, between two operations. Each
+// operation ends, and after an error the next one connects again.
+func TestPostgresBroken(t *testing.T) {
+	t.Parallel()
+	server := postgres.New(t)
+	exe, url := postgresShell(t), server.Database(t)
+	_, at, _ := strings.Cut(url, "@")
+	address, name, _ := strings.Cut(at, "/")
+	good := openPostgresShell(t, exe, url, long, 1, "")
+	good.must("done", "script", "create table t (x int primary key, y text); "+
+		"insert into t select i, 'value ' || i from generate_series(1, 30) i")
+	opened, answered := 0, 0
+	for cut := int64(0); cut < 1500; cut += 47 {
+		c := newCutter(t, address, cut)
+		s := newPostgresShell(t, exe, fmt.Sprintf("postgres://tester@%s/%s", c.Addr(), name), long,
+			2, []string{"", "epoll"}[cut%2])
+		if !strings.HasPrefix(s.hear(), "error ") {
+			opened++
+			for _, words := range [][]string{{"query", "select * from t where x < 4"},
+				{"run", "update t set y = 'new' where x < 20"}, {"begin"},
+				{"t-query", "select * from t where x < 4"}, {"t-run", "delete from t"}, {"commit"},
+				{"all", "delete from t where x = 0", "insert into t values (1, 2)"},
+				{"query", "select * from t where x < 3"}} {
+				if !strings.HasPrefix(s.ask(words...), "error ") {
+					answered++
+				}
+			}
+		}
+		s.leave()
+		good.must("one=i:1; rows 1", "query", "select 1 as one")
+	}
+	if opened == 0 || answered == 0 {
+		t.Errorf("%d have opened, and %d operations were answered", opened, answered)
+	}
+	good.leave()
 }
 
 // Many tasks at two pools, with results that nobody waits for and transactions that nobody ends.
