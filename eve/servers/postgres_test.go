@@ -72,22 +72,31 @@ func failed(state, text string) string {
 
 const long = 600_000 // milliseconds that no step comes near
 
-// Operations on a database of PostgreSQL, and a server that goes away.
+// Operations on a database of PostgreSQL.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := postgres.New(t)
+	exe, url := postgresShell(t), server.Database(t)
+	t.Run("statements", func(t *testing.T) { postgresStatements(t, exe, url) })
+	t.Run("transactions", func(t *testing.T) {
+		postgresTransactions(t, exe, server.Database(t), "")
+	})
+	t.Run("cancelled", func(t *testing.T) { postgresCancelled(t, exe, server.Database(t), "") })
+	t.Run("open", func(t *testing.T) { postgresOpen(t, exe, url) })
+}
+
+// The same by epoll; a pool without a free connection; and a server that goes away.
+func TestPostgresAway(t *testing.T) {
+	t.Parallel()
+	server := postgres.New(t)
 	exe := postgresShell(t)
-	t.Run("statements", func(t *testing.T) { postgresStatements(t, exe, server.Database(t)) })
-	for _, loop := range []string{"", "epoll"} {
-		t.Run("transactions "+loop, func(t *testing.T) {
-			postgresTransactions(t, exe, server.Database(t), loop)
-		})
-		t.Run("cancelled "+loop, func(t *testing.T) {
-			postgresCancelled(t, exe, server.Database(t), loop)
-		})
-	}
+	t.Run("transactions", func(t *testing.T) {
+		postgresTransactions(t, exe, server.Database(t), "epoll")
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		postgresCancelled(t, exe, server.Database(t), "epoll")
+	})
 	t.Run("pool", func(t *testing.T) { postgresPool(t, exe, server.Database(t)) })
-	t.Run("open", func(t *testing.T) { postgresOpen(t, exe, server.Database(t)) })
 	t.Run("away", func(t *testing.T) { postgresAway(t, exe, server) })
 }
 
