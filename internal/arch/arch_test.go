@@ -68,8 +68,8 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dhcp",
-	"gonet", "host", "relay", "socks", "tun2socks", "wireguard/netstack", "wireguard/quick",
-	"wireguard/gateway", "wireguard/cmd/gonet-wg",
+	"gonet", "host", "relay", "socks", "tun2socks", "slirp",
+	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
