@@ -241,6 +241,11 @@ func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	cfg := slirp.Config{Link: l, Network: w.network, Host: w.host, NoHostLoopback: w.noHostLoopback}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return errors.Join(os.NewSyscallError("getrlimit", err), l.Close())
+	}
+	cfg.Connections, cfg.Flows = shares(limit.Cur)
 	if !w.noDNS {
 		cfg.Resolvers = slirp.NewResolvConf(w.resolvConf).Servers
 	}
@@ -281,6 +286,22 @@ func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		err = nil
 	}
 	return errors.Join(err, <-apiEnded)
+}
+
+// The most connections and flows of datagrams of a guest, and the descriptors that are kept for all
+// else: 256 queries and 128 pings of a guest, and port forwards.
+const (
+	mostConnections = 4096
+	mostFlows       = 1024
+	keptDescriptors = 512
+)
+
+// shares returns how many connections and flows a guest may have if the process may have so many
+// descriptors. A guest that takes its share must not keep port forwards from accepting. A flow has
+// two descriptors while another takes its place.
+func shares(descriptors uint64) (connections, flows int) {
+	rest := max(int(min(descriptors, 1<<20))-keptDescriptors, 3)
+	return min(mostConnections, rest/3*2), min(mostFlows, max(rest/3/2, 1))
 }
 
 // openLink opens the link to the guest: a tap in its namespace, or a descriptor.

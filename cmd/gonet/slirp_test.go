@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,11 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
 
+	"interleave/gonet"
+	"interleave/gonet/link"
+	"interleave/gonet/slirp"
 	"interleave/internal/command"
 )
 
@@ -99,6 +105,17 @@ func TestSlirpNames(t *testing.T) {
 	}
 }
 
+// TestShares holds that a guest's share leaves room for others.
+func TestShares(t *testing.T) {
+	for descriptors, want := range map[uint64][2]int{1 << 62: {4096, 1024}, 524_288: {4096, 1024},
+		4096: {2388, 597}, 1024: {340, 85}, 64: {2, 1}} {
+		connections, flows := shares(descriptors)
+		if connections != want[0] || flows != want[1] {
+			t.Errorf("of %d: %d and %d, want %v", descriptors, connections, flows, want)
+		}
+	}
+}
+
 // TestListenAPI replaces a socket that nobody serves, and no other file.
 func TestListenAPI(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "api")
@@ -127,5 +144,59 @@ func TestListenAPI(t *testing.T) {
 	}
 	if _, err := listenAPI(path); err == nil {
 		t.Error("a file was replaced")
+	}
+}
+
+// TestDescriptor has guests at the sockets on which QEMU sends frames, which were handed in by
+// their descriptors.
+func TestDescriptor(t *testing.T) {
+	network, err := slirp.NewNetwork(netip.MustParsePrefix("10.0.2.0/24"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET} {
+		pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateway, err := openDescriptor(pair[0], 1500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := slirp.New(slirp.Config{Link: gateway, Network: network, Host: slirp.Kernel{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx) }()
+		var end link.Link
+		if f := os.NewFile(uintptr(pair[1]), "guest"); kind == unix.SOCK_STREAM {
+			end = link.NewStream(f, link.Features{MTU: 1500})
+		} else {
+			end = link.NewPackets(f, link.Features{MTU: 1500})
+		}
+		guest, err := gonet.New(gonet.Config{Link: end, Addresses: []netip.Prefix{
+			netip.PrefixFrom(network.Guest, 24)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(ctx, testTimeout)
+		if _, err := guest.Ping(ctx, network.Gateway, 10); err != nil {
+			t.Errorf("socket type %d: %v", kind, err)
+		}
+		stop()
+		cancel()
+		if err := errors.Join(<-served, guest.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := openDescriptor(int(file.Fd()), 1500); err == nil {
+		t.Error("a file was taken")
 	}
 }
