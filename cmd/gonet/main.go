@@ -37,7 +37,7 @@ func main() {
 // words returns the words of the command line behind the program's name. By the name slirp4netns,
 // under which podman and others start it, the program is `gonet slirp`.
 func words(args []string) []string {
-	if filepath.Base(args[0]) == "slirp4netns" && (len(args) < 2 || args[1] != slirpTap) {
+	if filepath.Base(args[0]) == slirp4netns && (len(args) < 2 || args[1] != slirpTap) {
 		return append([]string{"slirp"}, args[1:]...)
 	}
 	return args[1:]

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"interleave/gonet/link"
@@ -22,6 +23,7 @@ import (
 
 // slirpFlags are the flags of `gonet slirp`: those of slirp4netns, and a few of its own.
 type slirpFlags struct {
+	flags                                  *pflag.FlagSet
 	tap                                    tapPlan
 	configure, ipv6, noHostLoopback, noDNS bool
 	sandbox, seccomp, verbose              bool
@@ -41,8 +43,11 @@ const (
 	mostMTU  = 65521
 )
 
-// slirpName is the device if the user names none.
-const slirpName = "tap0"
+// slirpName is the device if the user names none, and slirp4netns the other name of the program.
+const (
+	slirpName   = "tap0"
+	slirp4netns = "slirp4netns"
+)
 
 func slirpCommand() *cobra.Command { return new(slirpFlags).command() }
 
@@ -71,6 +76,7 @@ that namespace, as its owner has them.
 		},
 	}
 	f := c.Flags()
+	w.flags = f
 	f.BoolVarP(&w.configure, "configure", "c", false,
 		"bring the tap and the loopback device up, with addresses and routes")
 	f.IntVarP(&w.exitFD, "exit-fd", "e", -1, "end when this descriptor is closed or written to")
@@ -92,7 +98,8 @@ that namespace, as its owner has them.
 		"the address of the host, or its interface, from which to connect")
 	f.StringVar(&w.outbound6, "outbound-addr6", "", "the same for IPv6")
 	f.StringVar(&w.mac, "macaddress", "", "the hardware address of the tap, with -c")
-	f.BoolVar(&w.sandbox, "enable-sandbox", false, "accepted, without effect")
+	f.BoolVar(&w.sandbox, "enable-sandbox", false,
+		"drop all capabilities but that for ports below 1024, and gain none")
 	f.BoolVar(&w.seccomp, "enable-seccomp", false, "accepted, without effect")
 	f.StringVar(&w.resolvConf, "resolv-conf", "/etc/resolv.conf",
 		"the file that lists the DNS servers of the host; changes are seen")
@@ -229,14 +236,13 @@ func checkFD(flag string, fd int) error {
 
 // run serves until the user stops it, the exit descriptor is closed or the namespace has ended.
 func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if w.sandbox || w.seccomp {
-		fmt.Fprintln(stderr, "gonet: --enable-sandbox and --enable-seccomp have no effect here: "+
-			"no packet of the guest is parsed outside of memory-safe code, and this process keeps "+
-			"the rights of its user")
+	if w.seccomp {
+		fmt.Fprintln(stderr, "gonet: --enable-seccomp has no effect here: system calls are not "+
+			"filtered; the guest's packets are parsed in a language with memory safety")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := w.openLink(ctx)
+	l, err := w.openLink(ctx, stderr)
 	if err != nil {
 		return err
 	}
@@ -305,7 +311,7 @@ func shares(descriptors uint64) (connections, flows int) {
 }
 
 // openLink opens the link to the guest: a tap in its namespace, or a descriptor.
-func (w *slirpFlags) openLink(ctx context.Context) (link.Link, error) {
+func (w *slirpFlags) openLink(ctx context.Context, stderr io.Writer) (link.Link, error) {
 	if w.netnsType == "tapfd" {
 		fd, err := strconv.Atoi(w.target)
 		if err != nil {
@@ -316,6 +322,10 @@ func (w *slirpFlags) openLink(ctx context.Context) (link.Link, error) {
 	fd, err := w.tap.open(ctx, w.target, w.userns)
 	if err != nil {
 		return nil, err
+	}
+	if w.sandbox {
+		err := w.enterSandbox(fd) // returns only if it fails
+		fmt.Fprintln(stderr, "gonet: --enable-sandbox has no effect here:", err)
 	}
 	t, err := link.NewTap(fd, w.tap.MTU)
 	if err != nil {
@@ -373,7 +383,7 @@ func listenAPI(path string) (net.Listener, error) {
 func (w *slirpFlags) describe(out io.Writer, l link.Link) {
 	line := func(name string, value any) { fmt.Fprintf(out, "%-9s %v\n", name, value) }
 	n := &w.network
-	line("guest", w.tap.Name+" of "+w.target)
+	line("guest", w.tap.Name)
 	line("mtu", l.Features().MTU)
 	line("network", n.Prefix)
 	line("gateway", n.Gateway)

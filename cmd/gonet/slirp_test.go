@@ -70,6 +70,11 @@ func TestSlirpFlags(t *testing.T) {
 	if !slices.Equal(w.tap.Lines, want) {
 		t.Errorf("%q, want %q", w.tap.Lines, want)
 	}
+	if got := strings.Join(w.inSandbox("/bin/gonet", 5), " "); got != "slirp "+
+		"--disable-host-loopback=true --enable-ipv6=true --mtu=65520 --ready-fd=1 "+
+		"--netns-type=tapfd -- 5 tap0" {
+		t.Errorf("in the sandbox: %s", got)
+	}
 	w, err = slirpOf("-c -m 1280 -6 -a api --cidr 10.9.0.0/16 --macaddress 02:00:00:00:00:07 " +
 		"--outbound-addr 127.0.0.2 --outbound-addr6 ::1 --disable-dns 4711")
 	if err != nil || w.target != "4711" || w.tap.Name != "tap0" || w.api != "api" || !w.noDNS ||
