@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 )
 
 // Kernel is the network of this process.
@@ -39,6 +40,35 @@ func (k Kernel) DialContext(ctx context.Context, network, address string) (net.C
 		}
 	}
 	return d.DialContext(ctx, network, address)
+}
+
+// DialFlow implements Host. A port that the kernel chooses is one that no other socket has; only
+// then may others share it.
+func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error) {
+	if port == 0 {
+		c, err := k.DialContext(ctx, "udp", address)
+		if err != nil {
+			return nil, err
+		}
+		if raw, err := c.(*net.UDPConn).SyscallConn(); err == nil {
+			_ = reusePort(raw) // else further flows get other ports
+		}
+		return c, nil
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	from := k.local(to.Addr())
+	if !from.IsValid() {
+		from = netip.IPv4Unspecified()
+		if to.Addr().Is6() {
+			from = netip.IPv6Unspecified()
+		}
+	}
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)),
+		Control: func(_, _ string, c syscall.RawConn) error { return reusePort(c) }}
+	return d.DialContext(ctx, "udp", address)
 }
 
 // Listen implements Host.

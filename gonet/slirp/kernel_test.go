@@ -57,3 +57,44 @@ func TestKernelLocal(t *testing.T) {
 		t.Error("a name was taken for an address")
 	}
 }
+
+// TestKernelFlows has two sockets of one port, each of which hears its peer only.
+func TestKernelFlows(t *testing.T) {
+	var servers [2]net.PacketConn
+	var flows [2]net.Conn
+	port := uint16(0)
+	for i := range servers {
+		var err error
+		if servers[i], err = (Kernel{}).ListenPacket("udp4", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		defer servers[i].Close()
+		if flows[i], err = (Kernel{}).DialFlow(t.Context(), port,
+			servers[i].LocalAddr().String()); err != nil {
+			if i > 0 && errors.Is(err, errors.ErrUnsupported) {
+				t.Skipf("SKIP: %v", err)
+			}
+			t.Fatal(err)
+		}
+		defer flows[i].Close()
+		port = flows[i].LocalAddr().(*net.UDPAddr).AddrPort().Port()
+	}
+	if a, b := flows[0].LocalAddr().String(), flows[1].LocalAddr().String(); a != b {
+		t.Errorf("from %s and %s", a, b)
+	}
+	for range 100 { // in an order in which each is the last one that was opened, or not
+		for i, server := range servers {
+			text := string(rune('a' + i))
+			if _, err := server.WriteTo([]byte(text), flows[i].LocalAddr()); err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, 10)
+			if err := flows[i].SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := flows[i].Read(b); err != nil || string(b[:n]) != text {
+				t.Fatalf("%q, %v, want %s", b[:n], err, text)
+			}
+		}
+	}
+}

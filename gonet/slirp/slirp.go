@@ -65,6 +65,9 @@ const connectTime = 30 * time.Second
 type Host interface {
 	// DialContext connects to an address, not a name. network is "tcp" or "udp".
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// DialFlow connects a socket of UDP to an address from a port of the host; 0: a free one.
+	// Sockets of DialFlow to different addresses may have the same port.
+	DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error)
 	// Ping sends an echo request, and returns when it was answered. If the host lets nobody ping,
 	// the error is ErrNoPing.
 	Ping(ctx context.Context, to netip.Addr, seq uint16, data []byte) error
@@ -87,6 +90,7 @@ type Slirp struct {
 
 	connections, flows, echoes, queries slots
 	names                               []func(context.Context) // serve the DNS forwarder
+	mappings                            mappings
 	forwards                            forwards
 	noPing                              sync.Once // the failure of a ping was logged
 	counters                            struct {

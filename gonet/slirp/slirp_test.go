@@ -40,6 +40,65 @@ func TestOut(t *testing.T) {
 	})
 }
 
+// TestMapping holds that the flows of an endpoint of the guest come from one port of the host, and
+// those of another from another.
+func TestMapping(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ports := func(local string) (seen []uint16) {
+			in, err := w.guest.ListenPacket("udp", local)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, to := range []string{serverAddr + ":1001", serverAddr + ":1002",
+				hostAddr + ":1003"} {
+				a := netip.MustParseAddrPort(to)
+				at := w.server
+				if a.Addr().String() == hostAddr {
+					at = w.host
+				}
+				out, err := at.ListenPacket("udp", to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := in.WriteToAddrPort([]byte("x"), a); err != nil {
+					t.Fatal(err)
+				}
+				_, from, err := out.ReadFromAddrPort(make([]byte, 10))
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen = append(seen, from.Port())
+				// A stranger at the same server does not get in.
+				if at == w.server {
+					other := dial(t, w.server, "udp", from.String())
+					if _, err := other.Write([]byte("stranger")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := out.WriteToAddrPort([]byte("answer"), from); err != nil {
+					t.Fatal(err)
+				}
+				b := make([]byte, 10)
+				if n, sender, err := in.ReadFromAddrPort(b); err != nil || sender != a ||
+					string(b[:n]) != "answer" {
+					t.Errorf("%q from %v, %v", b[:n], sender, err)
+				}
+				_ = out.Close() // the next round listens again
+			}
+			return seen
+		}
+		one, other := ports("10.0.2.100:5000"), ports("10.0.2.100:5001")
+		for _, seen := range [][]uint16{one, other} {
+			if seen[0] != seen[1] || seen[0] != seen[2] {
+				t.Errorf("one endpoint has the ports %v", seen)
+			}
+		}
+		if one[0] == other[0] {
+			t.Errorf("two endpoints have port %d", one[0])
+		}
+	})
+}
+
 // TestHalfClose has the guest end its direction first, and the server answer then.
 func TestHalfClose(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -32,12 +32,13 @@ func (s *Slirp) flow(w *gonet.UDPFlow) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
-	far, err := s.cfg.Host.DialContext(ctx, "udp", hostPort(to, w.Destination().Port()))
+	far, err := s.mappings.dial(ctx, s.cfg.Host, w.Source(), hostPort(to, w.Destination().Port()))
 	cancel()
 	if err != nil {
 		s.failFlow(w, err)
 		return
 	}
+	defer s.mappings.release(w.Source())
 	s.counters.flows.Add(1)
 	replied := make(chan struct{})
 	go func() {

@@ -29,6 +29,11 @@ func (h stackHost) Ping(ctx context.Context, to netip.Addr, _ uint16, data []byt
 	return err
 }
 
+func (h stackHost) DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error) {
+	d := gonet.Dialer{Stack: h.Stack, LocalAddr: &net.UDPAddr{Port: int(port)}}
+	return d.DialContext(ctx, "udp", address)
+}
+
 func (h stackHost) Listen(network, address string) (net.Listener, error) {
 	l, err := h.Stack.Listen(network, address)
 	if err != nil {
@@ -145,8 +150,9 @@ func (w *world) end() {
 	if n := len(w.slirp.forwards.list()); n != 0 {
 		w.t.Errorf("%d forwards are left", n)
 	}
-	if n := w.dialed(); n != 0 {
-		w.t.Errorf("%d sockets of the host are left", n)
+	if n := w.dialed(); n != 0 || len(w.slirp.mappings.all) != 0 {
+		w.t.Errorf("%d sockets of the host and %d mappings are left", n,
+			len(w.slirp.mappings.all))
 	}
 }
 
