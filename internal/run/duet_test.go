@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 
 // duetServer is an echo server that does something besides: "good" nothing, "slow" computes .2 ms
 // for each request, "mortal" ends when it has rested for a moment, "restless" computes while it
-// rests, "compiles" so for .15 s of CPU after 150 requests, "dumb" stops answering after a while, "rude"
-// ignores that it is told to end.
+// rests, "compiles" so for .15 s of CPU after 150 requests, "dumb" stops answering after a while,
+// "rude" ignores that it is told to end.
 func duetServer(kind, port string) int {
 	l, err := net.Listen("tcp4", "127.0.0.1:"+port)
 	if err != nil {
