@@ -117,6 +117,8 @@ const (
 	userhostInNames
 	readMarker
 	redaction
+	extendedMonitor
+	eventPlayback
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -129,9 +131,11 @@ var capNames = []struct {
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
-	{"draft/chathistory", chathistory}, {"draft/message-redaction", redaction},
-	{"draft/multiline", multiline}, {"draft/read-marker", readMarker},
-	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
+	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
+	{"draft/message-redaction", redaction}, {"draft/multiline", multiline},
+	{"draft/read-marker", readMarker}, {"echo-message", echoMessage},
+	{"extended-join", extendedJoin},
+	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
 	{"server-time", serverTime}, {"setname", setname}, {"userhost-in-names", userhostInNames},

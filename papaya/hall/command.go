@@ -45,11 +45,12 @@ func init() {
 			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) == 1 }},
 		"KICK":     {words: 2, apply: (*Hall).kick},
 		"MARKREAD": {ask: (*Hall).marker, apply: (*Hall).setMarker, asks: asksMarker},
-		"INVITE":   {words: 2, apply: (*Hall).invite},
-		"MODE":     {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
-		"AWAY":     {apply: (*Hall).away},
-		"KILL":     {words: 1, apply: (*Hall).kill},
-		"SETNAME":  {words: 1, apply: (*Hall).setname},
+		"INVITE": {ask: (*Hall).invitations, apply: (*Hall).invite,
+			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) < 2 }},
+		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
+		"AWAY":    {apply: (*Hall).away},
+		"KILL":    {words: 1, apply: (*Hall).kill},
+		"SETNAME": {words: 1, apply: (*Hall).setname},
 
 		"NAMES":    {ask: (*Hall).names},
 		"WHO":      {ask: (*Hall).who},
@@ -65,6 +66,9 @@ func init() {
 			return Entry{}
 		}},
 		"LUSERS":      {ask: (*Hall).lusers},
+		"LINKS":       {ask: (*Hall).links},
+		"HELP":        {ask: (*Hall).help},
+		"HELPOP":      {ask: (*Hall).help},
 		"ISON":        {words: 1, ask: (*Hall).ison},
 		"USERHOST":    {words: 1, ask: (*Hall).userhost},
 		"INFO":        {ask: (*Hall).info},
@@ -119,13 +123,12 @@ func (h *Hall) away(s *session, m *irc.Message) {
 func (h *Hall) setname(s *session, m *irc.Message) {
 	s.user.real = truncate(m.Param(0), maxReal)
 	o := h.newOut(s.user, "SETNAME :"+s.user.real)
-	tell := func(c *Client) {
+	h.eachObserver(s.user, setname, o.to)
+	s.user.eachClient(func(c *Client) {
 		if c.caps&setname != 0 {
 			o.to(c)
 		}
-	}
-	h.eachNeighbour(s.user, tell)
-	s.user.eachClient(tell)
+	})
 }
 
 func (h *Hall) ping(c *Client, m *irc.Message) Entry {

@@ -153,7 +153,8 @@ func (h *Hall) step(c *Client) {
 // wants says whether a message is one that the user has missed.
 func (k *backlog) wants(c *Client, s said) bool {
 	u := c.user
-	if !s.shown(c.caps&redaction != 0) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+	// Events are played back in answers only: by themselves they would be taken for new ones.
+	if !s.shown(c.caps&^eventPlayback) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
 	}
 	if k.room == nil {

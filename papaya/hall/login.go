@@ -116,14 +116,9 @@ func (h *Hall) move(s *session, a *user) {
 	h.updateAway(a)
 }
 
-// tellAccount tells the neighbours of a user its account.
+// tellAccount tells the observers of a user its account.
 func (h *Hall) tellAccount(u *user) {
-	o := h.newOut(u, "ACCOUNT "+u.account)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&accountNotify != 0 {
-			o.to(c)
-		}
-	})
+	h.eachObserver(u, accountNotify, h.newOut(u, "ACCOUNT "+u.account).to)
 }
 
 // giveRole gives a user the role of an operator's account (OPER).

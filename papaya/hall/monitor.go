@@ -70,6 +70,23 @@ func (h *Hall) unwatchAll(c *Client) {
 	}
 }
 
+// eachObserver calls each once with every client of this server that hears of changes of a user and
+// has all capabilities of want: those that share a room with it, and those that watch its nick with
+// extended-monitor. The user's own clients are left out.
+func (h *Hall) eachObserver(u *user, want caps, each func(c *Client)) {
+	h.eachNeighbour(u, func(c *Client) {
+		if c.caps&want == want {
+			each(c)
+		}
+	})
+	want |= extendedMonitor
+	for c := range h.watchers[irc.Lower(u.nick)] {
+		if c.caps&want == want && c.user != u && c.round != h.round {
+			each(c)
+		}
+	}
+}
+
 // presence tells which of the nicks are here, and which are not.
 func (h *Hall) presence(c *Client, nicks []string) {
 	var here, gone []string

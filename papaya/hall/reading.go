@@ -97,7 +97,7 @@ func (h *Hall) chunksFor(u *user, target string) []uint32 {
 // readable returns a filter for the messages of a target, or nil if the client may not read them.
 // The filter uses nothing of the hall.
 func (h *Hall) readable(c *Client, target string) func(said) bool {
-	folded, redacts := irc.Lower(target), c.caps&redaction != 0
+	folded, has := irc.Lower(target), c.caps
 	if irc.IsRoom(target) {
 		r := h.rooms[folded]
 		if c.user.in(r) == nil {
@@ -105,7 +105,7 @@ func (h *Hall) readable(c *Client, target string) func(said) bool {
 		}
 		since := r.since
 		return func(s said) bool {
-			return s.at >= since && s.target == folded && s.shown(redacts)
+			return s.at >= since && s.target == folded && s.shown(has)
 		}
 	}
 	u := c.user
@@ -114,7 +114,7 @@ func (h *Hall) readable(c *Client, target string) func(said) bool {
 	}
 	names := slices.Clone(u.names)
 	return func(s said) bool {
-		return s.shown(redacts) && (hadNick(names, s.target, s.at) && s.nick() == folded ||
+		return s.shown(has) && (hadNick(names, s.target, s.at) && s.nick() == folded ||
 			s.target == folded && hadNick(names, s.nick(), s.at))
 	}
 }

@@ -72,7 +72,7 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	case "LS":
 		c.negotiating = c.user == nil
 		_, _ = fmt.Sscan(m.Param(1), &c.version)
-		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version, h.withheld(c)))
+		h.tellOffers(c)
 	case "LIST":
 		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
 	case "REQ":
@@ -105,8 +105,25 @@ func (h *Hall) withheld(c *Client) (not caps) {
 	return not
 }
 
+// maxOffers is in bytes: how long a line of CAP LS may be without its head.
+const maxOffers = 400
+
+// tellOffers answers CAP LS. A client of version 302 gets as many lines as are needed, and any
+// other one line.
+func (h *Hall) tellOffers(c *Client) {
+	head, line := "CAP "+c.Nick()+" LS ", ""
+	for _, offer := range h.offers(c.version, h.withheld(c)) {
+		if c.version >= 302 && len(line)+len(offer) > maxOffers {
+			h.say(c, head+"* :"+line[1:])
+			line = ""
+		}
+		line += " " + offer
+	}
+	h.say(c, head+":"+strings.TrimPrefix(line, " "))
+}
+
 // offers lists the capabilities for CAP LS. From version 302 on they have values.
-func (h *Hall) offers(version int, withheld caps) string {
+func (h *Hall) offers(version int, withheld caps) []string {
 	var out []string
 	for _, n := range capNames {
 		switch {
@@ -122,7 +139,7 @@ func (h *Hall) offers(version int, withheld caps) string {
 			out = append(out, n.name)
 		}
 	}
-	return strings.Join(out, " ")
+	return out
 }
 
 func (c caps) String() string {
@@ -365,7 +382,7 @@ func (h *Hall) welcome(c *Client) {
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	if h.full() {
-		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a ELIST=M EXCEPTS=e EXTBAN=~,a "+
+		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a ELIST=MNU EXCEPTS=e EXTBAN=~,a "+
 			"INVEX=I MAXLIST=%s:%d MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
 			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
 			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))

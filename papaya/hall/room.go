@@ -360,6 +360,21 @@ func (h *Hall) absentee(r *room, folded string) (key string, away bool) {
 	return folded, away
 }
 
+// invitations answers INVITE without a word with the rooms that the user is invited to.
+func (h *Hall) invitations(c *Client, m *irc.Message) Entry {
+	if len(m.Params) > 0 {
+		h.num(c, irc.ERR_NEEDMOREPARAMS, "INVITE :Not enough parameters")
+		return Entry{}
+	}
+	for _, name := range sorted(h.rooms) {
+		if r := h.rooms[name]; r.invited[c.user.key()] {
+			h.num(c, irc.RPL_INVITELIST, r.name)
+		}
+	}
+	h.num(c, irc.RPL_ENDOFINVITELIST, ":End of INVITE list")
+	return Entry{}
+}
+
 func (h *Hall) invite(s *session, m *irc.Message) {
 	u, to := s.user, h.holder(irc.Lower(m.Param(0)))
 	if to == nil {

@@ -83,9 +83,12 @@ func (s said) nick() string {
 	return irc.Lower(nick)
 }
 
-// shown says whether a client sees the message in histories: what users have said, and if the
-// client knows redactions, what they have removed.
-func (s said) shown(redacts bool) bool { return s.spoken() || redacts && s.command == "REDACT" }
+// shown says whether a client sees the message in histories: what users have said, what they have
+// removed if the client knows redactions, and topics if it has requested other events, too.
+func (s said) shown(to caps) bool {
+	return s.spoken() || to&redaction != 0 && s.command == "REDACT" ||
+		to&eventPlayback != 0 && s.command == "TOPIC"
+}
 
 // spoken says whether a user has said the message to others.
 func (s said) spoken() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }

@@ -161,8 +161,8 @@ func (h *Hall) show(c *Client, in *member) {
 // notConnected is the away message of an account that stays without a session.
 const notConnected = "not connected"
 
-// updateAway tells the neighbours if a user is away now, or is not away any more: it is while all
-// its sessions are. The message is that of the newest one, also when it has ended.
+// updateAway tells the observers of a user if it is away now, or is not away any more: it is while
+// all its sessions are. The message is that of the newest one, also when it has ended.
 func (h *Hall) updateAway(u *user) {
 	away := ""
 	if len(u.sessions) == 0 {
@@ -181,12 +181,7 @@ func (h *Hall) updateAway(u *user) {
 	if away != "" {
 		rest += " :" + away
 	}
-	o := h.newOut(u, rest)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&awayNotify != 0 {
-			o.to(c)
-		}
-	})
+	h.eachObserver(u, awayNotify, h.newOut(u, rest).to)
 }
 
 // hangUp ends a session. Others see it only if it was the last one of its user, and then only that
