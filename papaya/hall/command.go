@@ -50,6 +50,9 @@ func init() {
 		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
 		"AWAY":    {apply: (*Hall).away},
 		"KILL":    {words: 1, apply: (*Hall).kill},
+		"WALLOPS": {words: 1, apply: (*Hall).wallops},
+		"ACCEPT": {words: 1, ask: (*Hall).accepted, apply: (*Hall).acceptCommand,
+			asks: func(_ *Hall, m *irc.Message) bool { return m.Param(0) == "*" }},
 		"SETNAME": {words: 1, apply: (*Hall).setname},
 
 		"NAMES":    {ask: (*Hall).names},

@@ -51,7 +51,8 @@ type Entry struct {
 const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
-	format      = 3
+	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
+	format      = 4
 )
 
 // The errors of ReadBatch.

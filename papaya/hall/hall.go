@@ -84,6 +84,7 @@ type Hall struct {
 	from    origin // the server and run that wrote the batch
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	bare    bool   // the batch is of a version that wrote no tags into the text
+	few     bool   // the batch is of a version that had fewer modes: see style.go
 	removed []Span // what the batch has removed from the text
 	// removals counts what was removed from the text since the start.
 	removals uint64
@@ -146,7 +147,8 @@ type room struct {
 	founder string // the folded account that made the room, and is always operator
 	setBy   string
 	setAt   int64
-	modes   map[byte]bool // of i, m, t and n
+	modes   map[byte]bool // of modeLetters
+	open    bool          // users outside may write in the room: an operator has said MODE -n
 	key     string
 	limit   int
 	offered string            // the folded account that the founder offers the room to
@@ -212,7 +214,9 @@ func (h *Hall) Begin(b Batch) bool {
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
-	h.old, h.bare = b.Format == apartFormat, b.Format == apartFormat || b.Format == bareFormat
+	h.old = b.Format == apartFormat
+	h.bare = h.old || b.Format == bareFormat
+	h.few = h.bare || b.Format == fewFormat
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need

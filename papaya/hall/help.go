@@ -32,6 +32,8 @@ var helps = map[string][]string{
 		"MODE #ROOM +m-i - changes modes, as an operator of the room. MODE NICK +i changes yours"},
 	"AWAY":        {"AWAY :TEXT - marks you as away. AWAY alone ends that"},
 	"KILL":        {"KILL NICK :REASON - ends the connections of a user, as an administrator"},
+	"WALLOPS":     {"WALLOPS :TEXT - says something to all users with MODE +w, as an operator"},
+	"ACCEPT":      {"ACCEPT NICK,-NICK,* - users without an account that MODE +R lets through"},
 	"SETNAME":     {"SETNAME :REAL NAME - changes your real name"},
 	"NAMES":       {"NAMES #ROOM,... - lists the members of rooms"},
 	"WHO":         {"WHO #ROOM, WHO MASK - lists users with their addresses"},

@@ -160,7 +160,8 @@ func (k *backlog) wants(c *Client, s said) bool {
 	if k.room == nil {
 		return u.isOwn(s.target, s.at)
 	}
-	return s.target == k.name
+	status, name := irc.SplitStatus(s.target)
+	return name == k.name && (status == "" || u.in(k.room).standing().hears(status))
 }
 
 // stopCatchUp stops sending missed messages: of a room that the client has left, or of the inbox

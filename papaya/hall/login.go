@@ -63,6 +63,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 			}
 		}
 		u.names, u.inbox, u.talks, waited = a.names, a.inbox, a.talks, true
+		u.styles, u.accepts = a.styles, a.accepts
 		u.joinMarkers(a.read)
 	}
 	u.account = account

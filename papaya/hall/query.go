@@ -111,6 +111,9 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	if u.account != "" {
 		h.num(c, irc.RPL_WHOISACCOUNT, u.nick+" "+u.account+" :is logged in as")
 	}
+	if u.styles['B'] {
+		h.num(c, irc.RPL_WHOISBOT, u.nick+" :is a bot")
+	}
 	switch u.role {
 	case Admin:
 		h.num(c, irc.RPL_WHOISOPERATOR, u.nick+" :is an administrator")

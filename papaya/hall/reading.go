@@ -54,7 +54,7 @@ type question struct {
 
 // question returns a question about a target; false if the client may not read it.
 func (h *Hall) question(c *Client, target string) (question, bool) {
-	want := h.readable(c, target)
+	want := h.readable(c, target, c.caps)
 	if want == nil {
 		return question{}, false
 	}
@@ -94,18 +94,20 @@ func (h *Hall) chunksFor(u *user, target string) []uint32 {
 	return slices.Compact(list)
 }
 
-// readable returns a filter for the messages of a target, or nil if the client may not read them.
-// The filter uses nothing of the hall.
-func (h *Hall) readable(c *Client, target string) func(said) bool {
-	folded, has := irc.Lower(target), c.caps
+// readable returns a filter for what a client with capabilities sees of a target, or nil if the
+// client may not read it. The filter uses nothing of the hall.
+func (h *Hall) readable(c *Client, target string, has caps) func(said) bool {
+	folded := irc.Lower(target)
 	if irc.IsRoom(target) {
 		r := h.rooms[folded]
-		if c.user.in(r) == nil {
+		in := c.user.in(r)
+		if in == nil {
 			return nil
 		}
-		since := r.since
+		since, now := r.since, in.standing()
 		return func(s said) bool {
-			return s.at >= since && s.target == folded && s.shown(has)
+			status, name := irc.SplitStatus(s.target)
+			return s.at >= since && name == folded && now.hears(status) && s.shown(has)
 		}
 	}
 	u := c.user
@@ -133,7 +135,7 @@ func (h *Hall) since(c *Client, target string) uint64 {
 
 // readableStill says whether the client may still read what it has asked for.
 func (h *Hall) readableStill(c *Client, q *question) bool {
-	return h.readable(c, q.target) != nil && h.since(c, q.target) == q.since
+	return h.readable(c, q.target, c.caps) != nil && h.since(c, q.target) == q.since
 }
 
 // unremoved returns the messages that were not removed while they were read.

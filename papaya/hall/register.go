@@ -369,7 +369,8 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
 	h.num(c, irc.RPL_CREATED, ":This server was started "+
 		h.config.Created.UTC().Format(time.DateTime+" UTC"))
-	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io Ibeiklmnoqstv Ibekloqv")
+	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" "+styleLetters+
+		"io CIMbeiklmnoqstv Ibekloqv")
 	// A line has at most 13 tokens, and some clients read only the first.
 	search := ""
 	if h.config.Read != nil {
@@ -377,14 +378,15 @@ func (h *Hall) welcome(c *Client) {
 	}
 	h.num(c, irc.RPL_ISUPPORT,
 		fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 "+
-			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=beIq,k,l,imnst "+
+			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=beIq,k,l,"+modeLetters+" "+
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	if h.full() {
-		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a ELIST=MNU EXCEPTS=e EXTBAN=~,a "+
-			"INVEX=I MAXLIST=%s:%d MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
-			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
+		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a BOT=B ELIST=MNU EXCEPTS=e "+
+			"EXTBAN=~,am INVEX=I MAXLIST=%s:%d MONITOR=%d STATUSMSG=@+ "+
+			"TARGMAX=JOIN:,KICK:,LIST:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are "+
+			"supported by this server",
 			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
 	}
 	h.fileHost(c)

@@ -137,7 +137,7 @@ func (h *Hall) joinError(r *room, m *member, key string) (number, why string) {
 		return irc.ERR_INVITEONLYCHAN, "+i"
 	case r.key != "" && r.key != key && !invited:
 		return irc.ERR_BADCHANNELKEY, "+k"
-	case r.limit > 0 && len(r.here) >= r.limit:
+	case r.limit > 0 && len(r.here) >= r.limit && (!invited || h.few):
 		return irc.ERR_CHANNELISFULL, "+l"
 	}
 	return "", ""

@@ -27,7 +27,8 @@ var (
 			"BATCH -1", "REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ=", // as bob
 		"NS LOGOUT OTHERS", "NS LOGOUT ALL", "NS RENAME dave", "NS RENAME zoe",
-		"MONITOR + ann,dave"}
+		"MODE ann +BRTw", "MODE dave -R", "MODE #tea +CM-n", "PRIVMSG @#tea,+#den :for some",
+		"ACCEPT ann,-dave", "WALLOPS :all hands", "MONITOR + ann,dave"}
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",
 		"[order remove #tea closed]"}

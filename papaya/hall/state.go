@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"interleave/papaya/irc"
@@ -34,13 +35,15 @@ type (
 	}
 	savedUser struct {
 		Nick, Name, Host, Real, Account raw
-		Away                            raw  `json:",omitempty"`
-		Role                            raw  `json:",omitempty"`
-		Oper                            raw  `json:",omitempty"`
-		Here                            bool `json:",omitempty"`
-		Stays                           bool `json:",omitempty"`
-		Apart                           bool `json:",omitempty"`
-		Invisible                       bool `json:",omitempty"`
+		Away                            raw   `json:",omitempty"`
+		Role                            raw   `json:",omitempty"`
+		Oper                            raw   `json:",omitempty"`
+		Here                            bool  `json:",omitempty"`
+		Stays                           bool  `json:",omitempty"`
+		Apart                           bool  `json:",omitempty"`
+		Invisible                       bool  `json:",omitempty"`
+		Styles                          raw   `json:",omitempty"`
+		Accepts                         []raw `json:",omitempty"`
 		Inbox                           uint64
 		NickAt                          uint64           `json:",omitempty"`
 		Talks                           []savedTalk      `json:",omitempty"`
@@ -75,7 +78,9 @@ type (
 		Since        uint64            `json:",omitempty"`
 		Topic, SetBy raw               `json:",omitempty"`
 		SetAt        int64             `json:",omitempty"`
-		Modes        raw               `json:",omitempty"`
+		Modes        raw               `json:",omitempty"` // of usualModes
+		Styles       raw               `json:",omitempty"` // other modeLetters
+		Open         bool              `json:",omitempty"`
 		Key          raw               `json:",omitempty"`
 		Limit        int               `json:",omitempty"`
 		Offered      raw               `json:",omitempty"`
@@ -194,6 +199,14 @@ func (u *user) save(here bool) savedUser {
 	if !u.lasting() {
 		out.NickAt = u.nickAt
 	}
+	for _, letter := range []byte(styleLetters) {
+		if u.styles[letter] {
+			out.Styles += raw(letter)
+		}
+	}
+	for _, nick := range sorted(u.accepts) {
+		out.Accepts = append(out.Accepts, raw(nick))
+	}
 	for _, folded := range sorted(u.talks) {
 		t := u.talks[folded]
 		out.Talks = append(out.Talks, savedTalk{raw(t.name), t.at, t.time})
@@ -217,11 +230,15 @@ func (u *user) save(here bool) savedUser {
 func (r *room) save() savedRoom {
 	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
 		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
-		Offered: raw(r.offered),
-		Rights:  map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
+		Offered: raw(r.offered), Open: r.open,
+		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
 	for _, letter := range []byte(modeLetters) {
-		if r.modes[letter] {
+		switch {
+		case !r.modes[letter]:
+		case strings.IndexByte(usualModes, letter) >= 0:
 			out.Modes += raw(letter)
+		default:
+			out.Styles += raw(letter)
 		}
 	}
 	for letter, list := range out.lists() {
@@ -305,6 +322,12 @@ func (h *Hall) loadUser(v savedUser) {
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
 		inbox: v.Inbox, nickAt: v.NickAt, left: v.Left}
 	u.rename(string(v.Nick))
+	for _, letter := range []byte(v.Styles) {
+		u.setStyle(letter, true)
+	}
+	for _, nick := range v.Accepts {
+		u.accept(string(nick), true)
+	}
 	for _, t := range v.Talks {
 		if u.talks == nil {
 			u.talks = map[string]talk{}
@@ -347,14 +370,14 @@ func (h *Hall) loadUser(v savedUser) {
 func (h *Hall) load(v savedRoom) error {
 	r := newRoom(string(v.Name), v.Created, v.Since)
 	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
-	r.key, r.limit = string(v.Key), v.Limit
+	r.key, r.limit, r.open = string(v.Key), v.Limit, v.Open
 	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
 		h.founded[r.founder]++
 	}
 	for who := range v.Invited {
 		r.invited[unkey(who)] = true
 	}
-	for _, letter := range []byte(v.Modes) {
+	for _, letter := range []byte(v.Modes + v.Styles) {
 		r.modes[letter] = true
 	}
 	for letter, list := range v.lists() {

@@ -24,7 +24,7 @@ const stampLen = len(clockForm) + 1
 
 // maxStored bounds a message in the text, in bytes: its tags, and for each of its lines the time,
 // a tag, and a line of IRC without the text, which is bounded for all of them together.
-const maxStored = irc.MaxClientTags + maxLinesBytes +
+const maxStored = irc.MaxClientTags + len(";"+botTag) + maxLinesBytes +
 	maxLines*(stampLen+len("@"+sameTag+" ")+irc.MaxLine/2) + irc.MaxLine
 
 // said is a message in the text.
@@ -84,10 +84,18 @@ func (s said) nick() string {
 }
 
 // shown says whether a client sees the message in histories: what users have said, what they have
-// removed if the client knows redactions, and topics if it has requested other events, too.
+// removed if the client knows redactions, and if it has requested other events, topics and what is
+// said by tags alone.
 func (s said) shown(to caps) bool {
-	return s.spoken() || to&redaction != 0 && s.command == "REDACT" ||
-		to&eventPlayback != 0 && s.command == "TOPIC"
+	switch s.command {
+	case "REDACT":
+		return to&redaction != 0
+	case "TOPIC":
+		return to&eventPlayback != 0
+	case "TAGMSG":
+		return to&(eventPlayback|messageTags) == eventPlayback|messageTags
+	}
+	return s.spoken()
 }
 
 // spoken says whether a user has said the message to others.
@@ -107,6 +115,9 @@ func (s said) own() said {
 // out returns the message as it is sent, in a batch if its name is not empty. It changes the
 // message, which must be a copy.
 func (s said) out(batch string) *out {
+	if s.command == "TAGMSG" {
+		s.body = bytes.TrimSuffix(s.body, []byte(" :"))
+	}
 	o := &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true, at: s.at,
 		batch: batch, more: s.more}
 	for i := range o.more {

@@ -24,7 +24,9 @@ type user struct {
 	away    string // as others see it: empty while one session is not away
 	// An invisible user (+i) is found only by those who know its nick or share a room with it.
 	invisible bool
-	source    string // nick!name@host
+	styles    map[byte]bool   // of styleLetters: see style.go
+	accepts   map[string]bool // folded nicks that +R lets through
+	source    string          // nick!name@host
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
 	names    []tenure         // an account's nicks, in the order in which it got them

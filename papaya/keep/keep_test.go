@@ -17,7 +17,7 @@ import (
 
 const said = `2026-11-20T07:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #tea :the kettle is on
 2026-11-20T08:00:00.000Z :bob!b@::1 PRIVMSG Ann :psst
-2026-11-21T07:00:00.000Z :bob!b@::1 NOTICE #Tea :it: "boils" <now> :)
+2026-11-21T07:00:00.000Z :bob!b@::1 NOTICE @#Tea :it: "boils" <now> :)
 2026-11-22T07:00:00.000Z :eve!e@192.0.2.1 TOPIC #cafe :caf` + "\xe9" + `
 2026-11-22T08:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #cafe :
 `

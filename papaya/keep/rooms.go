@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"interleave/papaya/irc"
 )
 
 // A Blanker is a Text in which single lines can be removed.
@@ -26,7 +28,7 @@ func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, 
 	}
 	gone := map[uint64]bool{}
 	err = read(ctx, t, t.Begin(), t.End(), nil, func(l Line) error {
-		if limit, ok := limits[fold(l.To)]; ok && l.Time.Before(limit) {
+		if limit, ok := limits[fold(irc.RoomOf(l.To))]; ok && l.Time.Before(limit) {
 			gone[l.At] = true
 			return before(l)
 		}
