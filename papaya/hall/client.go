@@ -36,6 +36,7 @@ type Client struct {
 	entering         bool // its Enter is in the log's queue
 	password         bool // PASS had the right password
 	invitation       string
+	facts            facts // metadata that it has set
 	account          string
 	role             Role
 	sasl             string // the pieces of AUTHENTICATE so far
@@ -57,6 +58,7 @@ type Client struct {
 	reading          bool      // a history is being read
 	gathered         *gathered // the lines of a message that the client is sending
 	watched          map[string]bool
+	subs             map[string]bool // the keys of metadata that it subscribes to
 }
 
 // Connect adds a connection.
@@ -119,6 +121,7 @@ const (
 	redaction
 	extendedMonitor
 	eventPlayback
+	metadata
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -132,7 +135,8 @@ var capNames = []struct {
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
 	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
-	{"draft/message-redaction", redaction}, {"draft/multiline", multiline},
+	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},
+	{"draft/multiline", multiline},
 	{"draft/read-marker", readMarker}, {"echo-message", echoMessage},
 	{"extended-join", extendedJoin},
 	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
@@ -153,7 +157,10 @@ func (c *Client) write(line []byte) {
 }
 
 // num sends a numeric. rest is everything after the client's nick.
-func (h *Hall) num(c *Client, number, rest string) {
+func (h *Hall) num(c *Client, number, rest string) { h.numIn(c, "", number, rest) }
+
+// numIn is num within a batch, if there is one.
+func (h *Hall) numIn(c *Client, batch, number, rest string) {
 	if c == nil {
 		return
 	}
@@ -166,7 +173,15 @@ func (h *Hall) num(c *Client, number, rest string) {
 	line = append(line, c.Nick()...)
 	line = append(line, ' ')
 	line = append(line, rest...)
-	c.write(append(cut(line), '\r', '\n'))
+	c.writeIn(batch, append(cut(line), '\r', '\n'))
+}
+
+// writeIn sends a line within a batch, if there is one.
+func (c *Client) writeIn(batch string, line []byte) {
+	if batch != "" {
+		line = tagged("batch="+batch, line)
+	}
+	c.write(line)
 }
 
 // cut shortens a line that is too long, so that it ends with CR LF and not within a character.
@@ -182,9 +197,12 @@ func cut(line []byte) []byte {
 }
 
 // say sends a line whose source is the server.
-func (h *Hall) say(c *Client, rest string) {
+func (h *Hall) say(c *Client, rest string) { h.sayIn(c, "", rest) }
+
+// sayIn is say within a batch, if there is one.
+func (h *Hall) sayIn(c *Client, batch, rest string) {
 	if c != nil {
-		c.write(append(cut([]byte(":"+h.config.Name+" "+rest)), '\r', '\n'))
+		c.writeIn(batch, append(cut([]byte(":"+h.config.Name+" "+rest)), '\r', '\n'))
 	}
 }
 

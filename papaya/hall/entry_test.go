@@ -64,6 +64,8 @@ func FuzzReadBatch(f *testing.F) {
 		add(1, Said, "MODE ann +BRTw")
 		add(1, Said, "PRIVMSG @#tea,+#tea :for some")
 		add(1, Said, "@+x=y;+draft/persist TAGMSG #tea,@#tea,ann")
+		add(1, Said, "METADATA * SET color :red")
+		add(3, Enter, "gil\ngil\nhost\nGil\n\n-\n\n\ncolor red\nbad key\n")
 		add(1, Said, "NICK eve")
 		add(2, End, "+\nbye")
 		add(1, Order, "forget\nann\nremoved")

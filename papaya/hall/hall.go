@@ -151,6 +151,7 @@ type room struct {
 	open    bool          // users outside may write in the room: an operator has said MODE -n
 	key     string
 	limit   int
+	facts   facts             // see metadata.go
 	offered string            // the folded account that the founder offers the room to
 	lists   map[byte][]ban    // b, e, I and q: see list.go
 	rights  map[string]byte   // folded account -> o or v

@@ -63,7 +63,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 			}
 		}
 		u.names, u.inbox, u.talks, waited = a.names, a.inbox, a.talks, true
-		u.styles, u.accepts = a.styles, a.accepts
+		u.styles, u.accepts, u.facts = a.styles, a.accepts, a.facts
 		u.joinMarkers(a.read)
 	}
 	u.account = account

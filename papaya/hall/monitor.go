@@ -55,6 +55,9 @@ func (h *Hall) watch(c *Client, targets string) {
 		}
 	}
 	h.presence(c, fresh)
+	for _, nick := range fresh {
+		h.meetWatched(c, h.nicks[irc.Lower(nick)])
+	}
 }
 
 func (h *Hall) unwatch(c *Client, folded string) {
@@ -120,6 +123,14 @@ func (h *Hall) listed(c *Client, number string, words []string) {
 func (h *Hall) came(u *user) {
 	for c := range h.watchers[irc.Lower(u.nick)] {
 		h.num(c, irc.RPL_MONONLINE, ":"+u.source)
+		h.meetWatched(c, u)
+	}
+}
+
+// meetWatched tells a client the metadata of a user that it watches with extended-monitor.
+func (h *Hall) meetWatched(c *Client, u *user) {
+	if u != nil && c.caps&extendedMonitor != 0 {
+		h.meet(c, u.subject())
 	}
 }
 

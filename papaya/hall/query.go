@@ -114,6 +114,11 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	if u.styles['B'] {
 		h.num(c, irc.RPL_WHOISBOT, u.nick+" :is a bot")
 	}
+	if c.caps&metadata != 0 {
+		for _, key := range sorted(u.facts) {
+			h.num(c, irc.RPL_WHOISKEYVALUE, u.nick+" "+key+" * :"+u.facts[key])
+		}
+	}
 	switch u.role {
 	case Admin:
 		h.num(c, irc.RPL_WHOISOPERATOR, u.nick+" :is an administrator")

@@ -78,11 +78,14 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	case "REQ":
 		c.negotiating = c.user == nil
 		caps, ok := c.caps.change(words, h.withheld(c))
-		verb := "NAK"
+		verb, fresh := "NAK", caps&^c.caps
 		if ok {
 			c.caps, verb = caps, "ACK"
 		}
 		h.say(c, "CAP "+c.Nick()+" "+verb+" :"+m.Param(1))
+		if c.user != nil && fresh&metadata != 0 {
+			h.listFacts(c, c.user.subject())
+		}
 	case "END":
 		c.negotiating = false
 		return h.register(c)
@@ -93,14 +96,14 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 }
 
 // withheld are the capabilities that a client is not offered: those that need accounts and an
-// encrypted connection, and redaction where the small protocol holds, by which no line of the text
-// is ever overwritten.
+// encrypted connection, and where the small protocol holds redaction, since no line of the text is
+// ever overwritten there, and metadata.
 func (h *Hall) withheld(c *Client) (not caps) {
 	if h.config.Sign == nil || c.Open {
 		not |= sasl | registration
 	}
 	if !h.full() {
-		not |= redaction
+		not |= redaction | metadata
 	}
 	return not
 }
@@ -132,6 +135,8 @@ func (h *Hall) offers(version int, withheld caps) []string {
 			out = append(out, "sasl=PLAIN,EXTERNAL")
 		case n.bit == registration && version >= 302:
 			out = append(out, n.name+"=before-connect,custom-account-name")
+		case n.bit == metadata && version >= 302:
+			out = append(out, n.name+"="+metadataOffer)
 		case n.bit == multiline && version >= 302:
 			out = append(out, fmt.Sprintf("%s=max-bytes=%d,max-lines=%d", n.name, maxLinesBytes,
 				maxLines))
@@ -269,7 +274,11 @@ func (h *Hall) register(c *Client) Entry {
 		secure = "+"
 	}
 	words := strings.Join([]string{c.nick, c.name, c.Host, c.real, c.account, secure}, "\n")
-	return Entry{Kind: Enter, Data: []byte(words + h.rights(c.account, c.role))}
+	rights := h.rights(c.account, c.role)
+	if len(c.facts) > 0 { // they follow both words of the rights
+		rights += strings.Repeat("\n", 2-strings.Count(rights, "\n")) + c.facts.lines()
+	}
+	return Entry{Kind: Enter, Data: []byte(words + rights)}
 }
 
 // rights are the last words of an entry that logs in: the role, and + if the account stays in
@@ -320,6 +329,7 @@ func (h *Hall) enter(e Entry) {
 		h.appear(u, nick)
 	}
 	u.role, u.oper, u.stays = parseRole(words[6]), "", words[7] == "+"
+	h.takeFacts(u, words[8:])
 	h.attach(u, s)
 	if fresh {
 		h.came(u)

@@ -121,6 +121,7 @@ func (h *Hall) describe(c *Client, r *room) {
 		h.tellMarker(c, r.name)
 	}
 	h.sendNames(c, r)
+	h.meet(c, r.subject())
 }
 
 // joinError returns the numeric for a user that may not join a room. An account that returns needs
@@ -173,6 +174,9 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 		}
 		if away != nil && c.user != u && c.caps&awayNotify != 0 {
 			away.to(c)
+		}
+		if c.user != u && len(u.facts) > 0 {
+			h.meet(c, u.subject())
 		}
 	}
 }

@@ -28,7 +28,9 @@ var (
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ=", // as bob
 		"NS LOGOUT OTHERS", "NS LOGOUT ALL", "NS RENAME dave", "NS RENAME zoe",
 		"MODE ann +BRTw", "MODE dave -R", "MODE #tea +CM-n", "PRIVMSG @#tea,+#den :for some",
-		"ACCEPT ann,-dave", "WALLOPS :all hands", "MONITOR + ann,dave"}
+		"ACCEPT ann,-dave", "WALLOPS :all hands", "MONITOR + ann,dave",
+		"METADATA * SET color :red", "METADATA #tea SET color :blue", "METADATA * SET color",
+		"METADATA * CLEAR", "METADATA * SUB color", "METADATA #tea SYNC"}
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",
 		"[order remove #tea closed]"}

@@ -35,15 +35,16 @@ type (
 	}
 	savedUser struct {
 		Nick, Name, Host, Real, Account raw
-		Away                            raw   `json:",omitempty"`
-		Role                            raw   `json:",omitempty"`
-		Oper                            raw   `json:",omitempty"`
-		Here                            bool  `json:",omitempty"`
-		Stays                           bool  `json:",omitempty"`
-		Apart                           bool  `json:",omitempty"`
-		Invisible                       bool  `json:",omitempty"`
-		Styles                          raw   `json:",omitempty"`
-		Accepts                         []raw `json:",omitempty"`
+		Away                            raw            `json:",omitempty"`
+		Role                            raw            `json:",omitempty"`
+		Oper                            raw            `json:",omitempty"`
+		Here                            bool           `json:",omitempty"`
+		Stays                           bool           `json:",omitempty"`
+		Apart                           bool           `json:",omitempty"`
+		Invisible                       bool           `json:",omitempty"`
+		Styles                          raw            `json:",omitempty"`
+		Facts                           map[string]raw `json:",omitempty"`
+		Accepts                         []raw          `json:",omitempty"`
 		Inbox                           uint64
 		NickAt                          uint64           `json:",omitempty"`
 		Talks                           []savedTalk      `json:",omitempty"`
@@ -81,6 +82,7 @@ type (
 		Modes        raw               `json:",omitempty"` // of usualModes
 		Styles       raw               `json:",omitempty"` // other modeLetters
 		Open         bool              `json:",omitempty"`
+		Facts        map[string]raw    `json:",omitempty"`
 		Key          raw               `json:",omitempty"`
 		Limit        int               `json:",omitempty"`
 		Offered      raw               `json:",omitempty"`
@@ -204,6 +206,7 @@ func (u *user) save(here bool) savedUser {
 			out.Styles += raw(letter)
 		}
 	}
+	out.Facts = u.facts.save()
 	for _, nick := range sorted(u.accepts) {
 		out.Accepts = append(out.Accepts, raw(nick))
 	}
@@ -246,6 +249,7 @@ func (r *room) save() savedRoom {
 			*list = append(*list, savedBan{raw(b.mask), raw(b.by), b.at})
 		}
 	}
+	out.Facts = r.facts.save()
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
 	}
@@ -257,6 +261,29 @@ func (r *room) save() savedRoom {
 	}
 	for who, mark := range r.absent {
 		out.Absent[key(who)] = mark
+	}
+	return out
+}
+
+// save returns metadata in its saved form, whose keys are ASCII; nil if there are none.
+func (f facts) save() map[string]raw {
+	if len(f) == 0 {
+		return nil
+	}
+	out := map[string]raw{}
+	for key, value := range f {
+		out[key] = raw(value)
+	}
+	return out
+}
+
+func loadFacts(saved map[string]raw) facts {
+	if len(saved) == 0 {
+		return nil
+	}
+	out := facts{}
+	for key, value := range saved {
+		out[key] = string(value)
 	}
 	return out
 }
@@ -325,6 +352,7 @@ func (h *Hall) loadUser(v savedUser) {
 	for _, letter := range []byte(v.Styles) {
 		u.setStyle(letter, true)
 	}
+	u.facts = loadFacts(v.Facts)
 	for _, nick := range v.Accepts {
 		u.accept(string(nick), true)
 	}
@@ -371,6 +399,7 @@ func (h *Hall) load(v savedRoom) error {
 	r := newRoom(string(v.Name), v.Created, v.Since)
 	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
 	r.key, r.limit, r.open = string(v.Key), v.Limit, v.Open
+	r.facts = loadFacts(v.Facts)
 	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
 		h.founded[r.founder]++
 	}

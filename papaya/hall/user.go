@@ -26,6 +26,7 @@ type user struct {
 	invisible bool
 	styles    map[byte]bool   // of styleLetters: see style.go
 	accepts   map[string]bool // folded nicks that +R lets through
+	facts     facts           // see metadata.go
 	source    string          // nick!name@host
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
@@ -130,8 +131,11 @@ func (h *Hall) attach(u *user, s *session) {
 	u.sessions = append(u.sessions, s)
 	if c := s.client; c != nil {
 		c.user, c.session, c.entering = u, s, false
-		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
+		c.nick, c.name, c.real, c.account, c.invitation, c.facts = "", "", "", "", "", nil
 		h.welcome(c)
+		if c.caps&metadata != 0 {
+			h.listFacts(c, u.subject())
+		}
 		h.catchUpInbox(c)
 		h.showRooms(c)
 	}
