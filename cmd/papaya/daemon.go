@@ -174,19 +174,21 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 	files := d.fileServer(c)
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
-		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
+		UTF8Only: c.UTF8Only,
+		Plain:    c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
 		WebHandler: d.pages(files.Handler()), Listen: listen, Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
 		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
+		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
 		FileHost:      fileHost(c, files), Erased: d.erased,
 		Accounts: authenticator{d}, Own: authenticator{d}, Enter: d.enter, Say: d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
-			Unread: c.Unread, Rooms: c.Rooms},
+			Confirm: c.Confirm, Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: d.measure(), Logger: d.logger,
 	}
 }

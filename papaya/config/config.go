@@ -15,10 +15,11 @@ import (
 type Config struct {
 	File string // the file that was read; empty for none
 
-	Name    string
-	Network string
-	MOTD    string
-	Data    string
+	Name     string
+	Network  string
+	MOTD     string
+	Data     string
+	UTF8Only bool
 
 	Plain   []string
 	TLS     []string
@@ -44,6 +45,7 @@ type Config struct {
 	Registration  string
 	AlwaysOn      bool
 	AbsentInNames bool
+	Invisible     bool
 	Expire        time.Duration
 
 	Connections  int
@@ -53,6 +55,7 @@ type Config struct {
 	Register     time.Duration
 	Silent       time.Duration
 	Answer       time.Duration
+	Confirm      time.Duration
 	Unread       int
 	Rooms        int
 	LineBurst    int

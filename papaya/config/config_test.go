@@ -49,9 +49,10 @@ func TestEverySettingIsRead(t *testing.T) {
 		"tls.acme_directory": `"https://ca.example/dir"`,
 		"tls.certificate":    `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false",
 		"accounts.registration": `"open"`, "accounts.always_on": "false",
-		"accounts.absent_in_names": "false",
-		"accounts.expire":          `"90d"`,
-		"history.keep":             `"365d"`, "history.rooms": `["#tea 7d"]`,
+		"accounts.absent_in_names": "false", "accounts.invisible": "true",
+		"server.utf8_only": "true",
+		"accounts.expire":  `"90d"`,
+		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
 		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`,
@@ -97,7 +98,7 @@ func TestWrongFiles(t *testing.T) {
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
-				"registration, min_password, always_on, absent_in_names, expire"},
+				"registration, min_password, always_on, absent_in_names, invisible, expire"},
 		{"[accounts]\nrequired = \"yes\"\n",
 			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
 		{"[accounts]\nregistration = \"all\"\n",
@@ -172,7 +173,7 @@ func TestAllMistakesAreTold(t *testing.T) {
 	_, err := Parse("papaya.toml",
 		[]byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
 	want := `papaya.toml:2: log.level: expected debug or info or warn or error, got "all"
-papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data
+papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data, utf8_only
 papaya.toml:5: server.network: expected text in quotes, got 1`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

@@ -62,6 +62,8 @@ var settings = []setting{
 	}, plain, filled, false,
 		"The folder for all data, made with mode 0700. A relative path begins in the folder " +
 			"in which the server was started."},
+	{"server", "utf8_only", false, func(c *Config) any { return &c.UTF8Only }, plain, nil, false,
+		"Whether lines must be UTF-8 (UTF8ONLY). Others are refused, and not sent on."},
 
 	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain,
 		addresses, false, "IRC without TLS. Keep it to this machine, unless the network is safe."},
@@ -128,6 +130,9 @@ var settings = []setting{
 	}, plain, nil, true,
 		"Without always_on: whether NAMES and WHO show members with an account that are not " +
 			"connected."},
+	{"accounts", "invisible", false, func(c *Config) any { return &c.Invisible }, plain, nil, true,
+		"Whether a user is invisible (+i) until it says MODE -i: only those find it who know its " +
+			"nick, or are in a room with it."},
 	{"accounts", "expire", "forever", func(c *Config) any { return &c.Expire }, plain,
 		within(0, 100*365*day), true,
 		"The time without a connection after which an account leaves its rooms: \"90d\", " +
@@ -153,6 +158,10 @@ var settings = []setting{
 	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain,
 		within(time.Second, time.Hour), false,
 		"The time for its answer. Without one it is disconnected."},
+	{"limits", "confirm", "500ms", func(c *Config) any { return &c.Confirm }, plain,
+		within(time.Millisecond, time.Hour), false,
+		"The time after a message after which a client is asked by PING whether it has arrived. " +
+			"Messages that a client has not confirmed when its connection breaks are sent again."},
 	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10,
 		1<<30), false,
 		"Unsent bytes of a client that does not read. With more it is disconnected."},

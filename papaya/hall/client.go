@@ -3,6 +3,7 @@ package hall
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"interleave/papaya/irc"
 )
@@ -229,6 +230,19 @@ func (h *Hall) close(c *Client, why string) {
 // TooLong answers a line that was too long to be parsed, except its tags.
 func (h *Hall) TooLong(c *Client, label string) {
 	h.labelled(c, label, func() { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") })
+}
+
+// NotUTF8 answers a line that is not UTF-8, if it must be.
+func (h *Hall) NotUTF8(c *Client, command, label string) {
+	clean := func(s, other string) string {
+		if !utf8.ValidString(s) {
+			return other
+		}
+		return s
+	}
+	h.labelled(c, clean(label, ""), func() {
+		h.fail(c, clean(command, "*"), "INVALID_UTF8", "", "The line is not UTF-8")
+	})
 }
 
 // Disconnect disconnects a client because the server stops. No other client is told.

@@ -10,7 +10,8 @@ import (
 const (
 	Said = 'S' // a line of a registered client
 	// Enter registers a client: nick, user, host, real name, account, secure, its role if it has
-	// one, + if the account stays in sight without a session, and its metadata, each in a line.
+	// one, + if the account stays in sight without a session and i if it is invisible, and its
+	// metadata, each in a line.
 	Enter = 'E'
 	// a connection has ended: + in order or - not, what the client has not received, the reason
 	End     = 'X'

@@ -37,13 +37,17 @@ type Config struct {
 	Network string
 	Version string
 	MOTD    []string
-	Rooms   int  // rooms that one client may join
-	Founder bool // a client without an account may be operator of the room that it makes
+	Rooms   int // rooms that one client may join
+	// UTF8Only is told to clients: the server takes no other lines.
+	UTF8Only bool
+	Founder  bool // a client without an account may be operator of the room that it makes
 
 	// AlwaysOn says whether an account that logs in now stays in sight when its last session has
 	// ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Invisible says whether a user is invisible (+i) until it says MODE -i. nil: no.
+	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0: any age. nil: any age.
 	Redact func() time.Duration
 

@@ -12,7 +12,7 @@ import (
 // for that of the account.
 func (h *Hall) login(s *session, words string) {
 	said := append(strings.Split(words, "\n"), "", "")
-	u, account, role, stays := s.user, said[0], parseRole(said[1]), said[2] == "+"
+	u, account, role, stays := s.user, said[0], parseRole(said[1]), strings.Contains(said[2], "+")
 	if h.old {
 		h.loginApart(u, account, role)
 		h.tellAccount(u)

@@ -282,13 +282,16 @@ func (h *Hall) register(c *Client) Entry {
 }
 
 // rights are the last words of an entry that logs in: the role, and + if the account stays in
-// sight. Words at the end that are empty are left out.
+// sight, with i if the user is invisible. Words at the end that are empty are left out.
 func (h *Hall) rights(account string, role Role) string {
-	words := "\n" + role.String()
+	words := "\n" + role.String() + "\n"
 	if on := h.config.AlwaysOn; account != "" && on != nil && on() {
-		return words + "\n+"
+		words += "+"
 	}
-	return strings.TrimSuffix(words, "\n")
+	if on := h.config.Invisible; on != nil && on() {
+		words += "i"
+	}
+	return strings.TrimRight(words, "\n")
 }
 
 // enter registers a client: as a guest, or as a session of its account. It is refused if its nick
@@ -328,7 +331,10 @@ func (h *Hall) enter(e Entry) {
 		u.name, u.host, u.real = words[1], words[2], words[3]
 		h.appear(u, nick)
 	}
-	u.role, u.oper, u.stays = parseRole(words[6]), "", words[7] == "+"
+	if fresh {
+		u.invisible = u.invisible || strings.Contains(words[7], "i")
+	}
+	u.role, u.oper, u.stays = parseRole(words[6]), "", strings.Contains(words[7], "+")
 	h.takeFacts(u, words[8:])
 	h.attach(u, s)
 	if fresh {
@@ -392,12 +398,17 @@ func (h *Hall) welcome(c *Client) {
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
+	only := ""
+	if h.config.UTF8Only {
+		only = " UTF8ONLY"
+	}
 	if h.full() {
 		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a BOT=B ELIST=MNU EXCEPTS=e "+
 			"EXTBAN=~,am INVEX=I MAXLIST=%s:%d MONITOR=%d STATUSMSG=@+ "+
-			"TARGMAX=JOIN:,KICK:,LIST:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are "+
+			"TARGMAX=JOIN:,KICK:,LIST:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX%s :are "+
 			"supported by this server",
-			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
+			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets,
+			only))
 	}
 	h.fileHost(c)
 	h.motd(c)

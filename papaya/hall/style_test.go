@@ -52,3 +52,51 @@ func TestBatchesOfFormat3(t *testing.T) {
 		t.Errorf("today: %s", got)
 	}
 }
+
+// TestUsersWhoAreInvisible: with Config.Invisible, a user is invisible when it comes. An account
+// that is here has the mode that it has set. The sessions of other versions know nothing of it.
+func TestUsersWhoAreInvisible(t *testing.T) {
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}, always: true}
+	p.add("a")
+	p.add("b")
+	invisible := true
+	for _, s := range p.halls {
+		s.hall.config.Invisible = func() bool { return invisible }
+		s.hall.config.UTF8Only = true
+	}
+	said := func(line string) string {
+		p.script.Reset()
+		p.step(line)
+		return p.script.String()
+	}
+	come := func(name string) string {
+		p.step("[connect " + name + " with ann]")
+		heard := ""
+		for _, l := range []string{"CAP REQ :sasl", "AUTHENTICATE EXTERNAL", "AUTHENTICATE +",
+			"NICK ann", "USER ann 0 * :Ann", "CAP END", "MODE ann"} {
+			heard += said(name + " > " + l)
+		}
+		return heard
+	}
+	if got := come("phone"); !strings.Contains(got, " 221 ann +i\n") ||
+		!strings.Contains(got, " UTF8ONLY :are supported") {
+		t.Errorf("the first session: %s", got)
+	}
+	said("phone > MODE ann -i")
+	if got := come("laptop"); !strings.Contains(got, " 221 ann +\n") {
+		t.Errorf("another session: %s", got)
+	}
+	p.step("[connect eve at b]")
+	p.step("eve > NICK eve")
+	p.step("eve > USER eve 0 * :Eve")
+	if got := said("eve > MODE eve"); !strings.Contains(got, " 221 eve +i\n") {
+		t.Errorf("a guest: %s", got)
+	}
+	invisible = false
+	p.step("[connect dan]")
+	p.step("dan > NICK dan")
+	p.step("dan > USER dan 0 * :Dan")
+	if got := said("dan > MODE dan"); !strings.Contains(got, " 221 dan +\n") {
+		t.Errorf("a guest, when the setting has changed: %s", got)
+	}
+}

@@ -22,8 +22,10 @@ type Config struct {
 	Network string // the network's name in 005 and 001
 	MOTD    string // the message of the day, of several lines; empty: 422
 	Version string // the program's version
-	Founder bool   // a client without an account may be operator of the room that it makes
-	Ready   func() // called when connections are accepted; may be nil
+	// UTF8Only says whether lines of clients must be UTF-8 (UTF8ONLY of IRCv3).
+	UTF8Only bool
+	Founder  bool   // a client without an account may be operator of the room that it makes
+	Ready    func() // called when connections are accepted; may be nil
 
 	Plain []string // addresses of listeners for plain IRC
 	TLS   []string // addresses of listeners for IRC over TLS, with TLSConfig
@@ -59,6 +61,8 @@ type Config struct {
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Invisible says whether a user is invisible (+i) until it says MODE -i. nil: no.
+	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
 	// FileHost returns the URL to which clients post files; empty, or nil: there is none.
@@ -126,9 +130,12 @@ type Limits struct {
 	Register time.Duration // time to register: 30 s
 	Silent   time.Duration // silence after which a client is sent a PING: 90 s
 	Answer   time.Duration // time to answer that PING: 30 s
-	Unread   int           // unsent bytes of a client that does not read: 1 MiB
-	Rooms    int           // rooms of one client: 100
-	Clients  int           // connections in all; 0: as many as there are file descriptors
+	// Confirm is the time after which a client is asked by PING whether its messages have arrived;
+	// 0: at once, which is within half a second.
+	Confirm time.Duration
+	Unread  int // unsent bytes of a client that does not read: 1 MiB
+	Rooms   int // rooms of one client: 100
+	Clients int // connections in all; 0: as many as there are file descriptors
 }
 
 // Metrics are called by many goroutines when something happens; each may be nil.

@@ -223,6 +223,8 @@ func (s *server) do(c *conn, l line) {
 	switch l.fault {
 	case tooLong:
 		s.hall.TooLong(&c.Client, l.Tags["label"])
+	case notUTF8:
+		s.hall.NotUTF8(&c.Client, l.Command, l.Tags["label"])
 	case hasNUL:
 		s.end(c, true, "A line with NUL in it")
 	default:
@@ -364,8 +366,25 @@ func (s *server) checkClients(now time.Time) {
 			c.askedAt = now.Sub(s.start)
 			c.Write([]byte("PING :" + s.config.Name + "\r\n"))
 		}
-		s.hall.Ask(&c.Client)
+		s.confirm(c, now)
 		s.mark(c)
+	}
+}
+
+// confirm asks a client by PING whether the messages that it was sent have arrived, when the first
+// of them is Limits.Confirm old. They count from the tick before this one on.
+func (s *server) confirm(c *conn, now time.Time) {
+	if !s.hall.Owes(&c.Client) {
+		c.owesSince = 0
+		return
+	}
+	since := now.Sub(s.start)
+	if c.owesSince == 0 {
+		c.owesSince = max(since-tick, 1)
+	}
+	if since-c.owesSince >= s.config.Limits.Confirm {
+		s.hall.Ask(&c.Client)
+		c.owesSince = 0
 	}
 }
 

@@ -252,13 +252,14 @@ func (s *server) hallConfig() hall.Config {
 	}
 	config := hall.Config{
 		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network,
-		Version: s.config.Version, MOTD: motd,
+		Version: s.config.Version, MOTD: motd, UTF8Only: s.config.UTF8Only,
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text,
 		Created: time.Unix(0, s.run), Password: s.password,
 	}
 	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
-	config.Redact, config.FileHost = s.config.Redact, s.config.FileHost
+	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
+	config.FileHost = s.config.FileHost
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}
