@@ -42,6 +42,7 @@ type Config struct {
 
 	Required      bool
 	MinPassword   int
+	Scram         bool
 	Registration  string
 	AlwaysOn      bool
 	AbsentInNames bool

@@ -50,6 +50,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"tls.certificate":    `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false",
 		"accounts.registration": `"open"`, "accounts.always_on": "false",
 		"accounts.absent_in_names": "false", "accounts.invisible": "true",
+		"accounts.scram":   "true",
 		"server.utf8_only": "true",
 		"accounts.expire":  `"90d"`,
 		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`,
@@ -98,7 +99,7 @@ func TestWrongFiles(t *testing.T) {
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
-				"registration, min_password, always_on, absent_in_names, invisible, expire"},
+				"registration, min_password, scram, always_on, absent_in_names, invisible, expire"},
 		{"[accounts]\nrequired = \"yes\"\n",
 			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
 		{"[accounts]\nregistration = \"all\"\n",

@@ -122,6 +122,10 @@ var settings = []setting{
 		return &c.MinPassword
 	}, plain, between(1, account.MaxPassword), false,
 		"The least length of a new password in bytes. Less than 12 is for tests."},
+	{"accounts", "scram", false, func(c *Config) any { return &c.Scram }, plain, nil, false,
+		"Whether clients may log in by SCRAM-SHA-256, which does not send the password. Then " +
+			"keys are stored that are\ncheaper to guess from than the hashes. An account gets " +
+			"them with its next login by password."},
 	{"accounts", "always_on", true, func(c *Config) any { return &c.AlwaysOn }, plain, nil, true,
 		"Whether an account stays in its rooms, as away, when it is not connected. It holds from " +
 			"the account's next login on."},

@@ -42,9 +42,11 @@ type Client struct {
 	role             Role
 	sasl             string // the pieces of AUTHENTICATE so far
 	mechanism        string
-	signing          bool // a login is being checked
-	opering          bool // it is that of OPER
-	version          int  // of CAP LS
+	scram            scramStage
+	proved           proved // the account of a SCRAM that the client has not confirmed
+	signing          bool   // a login is being checked
+	opering          bool   // it is that of OPER
+	version          int    // of CAP LS
 	closed           bool
 
 	// Offsets in the text: of the newest line that was sent, of the PING that is not answered yet

@@ -54,6 +54,7 @@ type Config struct {
 	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
+	Scram    Scram                 // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own                   // nil: accounts do not look after themselves
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
@@ -76,6 +77,13 @@ type Sign interface {
 	External(c *Client, name string) // the account that the client asks for, or empty
 	Register(c *Client, name, password, invitation string)
 	Required() bool
+}
+
+// Scram checks logins by SASL SCRAM-SHA-256. The answer to each message comes later, by
+// Hall.Challenged.
+type Scram interface {
+	First(c *Client, message string)
+	Final(c *Client, message string)
 }
 
 // Hall is the state machine.

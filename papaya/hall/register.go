@@ -3,6 +3,7 @@ package hall
 import (
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func (h *Hall) offers(version int, withheld caps) []string {
 		switch {
 		case n.bit&withheld != 0:
 		case n.bit == sasl && version >= 302:
-			out = append(out, "sasl=PLAIN,EXTERNAL")
+			out = append(out, "sasl="+h.mechanisms())
 		case n.bit == registration && version >= 302:
 			out = append(out, n.name+"=before-connect,custom-account-name")
 		case n.bit == metadata && version >= 302:
@@ -447,19 +448,19 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	case c.signing:
 		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication is under way")
 	case word == "*":
-		c.mechanism, c.sasl = "", ""
+		c.endSASL()
 		h.num(c, irc.ERR_SASLABORTED, ":SASL authentication aborted")
 	case c.mechanism == "":
 		c.mechanism = strings.ToUpper(word)
-		if c.mechanism != "PLAIN" && c.mechanism != "EXTERNAL" {
+		if !slices.Contains(strings.Split(h.mechanisms(), ","), c.mechanism) {
 			c.mechanism = ""
-			h.num(c, irc.RPL_SASLMECHS, "PLAIN,EXTERNAL :are available SASL mechanisms")
+			h.num(c, irc.RPL_SASLMECHS, h.mechanisms()+" :are available SASL mechanisms")
 			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 			return Entry{}
 		}
 		c.write([]byte("AUTHENTICATE +\r\n"))
 	default:
-		h.sasl(c, word)
+		return h.sasl(c, word)
 	}
 	return Entry{}
 }
@@ -482,37 +483,41 @@ func saslError(c *Client, piece string) string {
 	return ""
 }
 
-func (h *Hall) sasl(c *Client, word string) {
+func (h *Hall) sasl(c *Client, word string) Entry {
 	if word != "+" {
 		c.sasl += word
 	}
 	if number := saslError(c, word); number != "" {
-		c.mechanism, c.sasl = "", ""
+		c.endSASL()
 		h.num(c, number, ":SASL message too long")
-		return
+		return Entry{}
 	}
 	if len(word) == maxPiece {
-		return
+		return Entry{}
 	}
 	mechanism, text := c.mechanism, c.sasl
 	c.mechanism, c.sasl = "", ""
-	if mechanism == "EXTERNAL" {
+	switch mechanism {
+	case scramSHA256:
+		return h.scram(c, text)
+	case "EXTERNAL":
 		name, err := parseExternal(text)
 		if err != nil || c.Fingerprint == "" {
 			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
-			return
+			break
 		}
 		c.signing = true
 		h.config.Sign.External(c, name)
-		return
+	default:
+		name, password, err := parsePlain(text)
+		if err != nil {
+			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
+			break
+		}
+		c.signing = true
+		h.config.Sign.Plain(c, name, password)
 	}
-	name, password, err := parsePlain(text)
-	if err != nil {
-		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
-		return
-	}
-	c.signing = true
-	h.config.Sign.Plain(c, name, password)
+	return Entry{}
 }
 
 func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {

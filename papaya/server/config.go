@@ -56,6 +56,7 @@ type Config struct {
 	Unique string    // this server's name among them; restarts do not change it
 
 	Accounts Accounts // nil: nobody has an account
+	Scram    Scram    // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own      // nil: accounts do not look after themselves
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
@@ -178,4 +179,16 @@ type Accounts interface {
 	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)
 	// Required says whether a client needs an account to register its connection.
 	Required() bool
+}
+
+// Scram checks logins by SASL SCRAM-SHA-256. A call may take long.
+type Scram interface {
+	// Begin takes the client's first message, and returns the server's.
+	Begin(ctx context.Context, message string, from net.Addr) (Exchange, string, error)
+}
+
+// An Exchange is such a login that has begun.
+type Exchange interface {
+	// Finish takes the client's last message, and returns the account and the server's last one.
+	Finish(message string) (Person, string, error)
 }

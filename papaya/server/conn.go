@@ -50,11 +50,12 @@ type conn struct {
 	// owesSince is when it was sent the first message that it has not confirmed, since the server's
 	// start; 0: it has confirmed all, or was asked.
 	owesSince time.Duration
-	left      bool   // it has sent QUIT or NUL, after which no line is obeyed
-	ending    bool   // its further lines are ignored
-	last      bool   // nothing follows what is staged
-	reading   bool   // its reader waits for resume
-	held      []line // those that wait while it is busy
+	left      bool     // it has sent QUIT or NUL, after which no line is obeyed
+	ending    bool     // its further lines are ignored
+	last      bool     // nothing follows what is staged
+	reading   bool     // its reader waits for resume
+	scram     Exchange // a login that has begun
+	held      []line   // those that wait while it is busy
 
 	mu       sync.Mutex
 	out      *sendQueue

@@ -266,6 +266,9 @@ func (s *server) hallConfig() hall.Config {
 	if s.config.Accounts != nil {
 		config.Sign = (*signer)(s)
 	}
+	if s.config.Scram != nil {
+		config.Scram = (*scrammer)(s)
+	}
 	if s.config.Own != nil {
 		config.Own = (*owner)(s)
 	}
