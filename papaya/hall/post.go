@@ -24,6 +24,9 @@ func (h *Hall) post(room, from string, lines []string) {
 		return
 	}
 	program := &user{nick: from, source: from + programHost}
+	if !h.few {
+		program.setStyle('B', true)
+	}
 	for _, l := range lines {
 		if l != "" {
 			h.toRoom(r, program, h.tell(program, r.name, speech{command: "PRIVMSG", text: l}), 0)

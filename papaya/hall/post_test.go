@@ -22,6 +22,9 @@ func TestMessages(t *testing.T) {
 	}
 	post := func(words ...string) { p.log(p.halls["a"], NewOrder(1, PostTo, words...), nil) }
 	post("#TEA", "hub/hook", "three\r\nQUIT", "four")
+	if got := string(p.halls["a"].text.lines); strings.Count(got, " @bot :hub/hook!") != 2 {
+		t.Errorf("the program is no bot in\n%s", got)
+	}
 	for _, wrong := range [][]string{{"#none", "hub/hook", "x"}, {"#tea", "ann", "x"},
 		{"#tea", "a b/hook", "x"}, {"#tea", "a!b@c/hook", "x"}, {"#tea", ":a/hook", "x"},
 		{"#tea", "hub/hook", ""}, {"#tea", "hub/hook"}, {"#tea"}, {}} {

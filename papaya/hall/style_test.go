@@ -29,7 +29,8 @@ func TestBatchesOfFormat3(t *testing.T) {
 		return Entry{Client: id, Kind: Said, Data: []byte(line)}
 	}
 	lines := []Entry{said(1, "MODE #tea +Cn"), said(1, "MODE #tea -n"), said(1, "MODE eve +B"),
-		said(1, "PRIVMSG #tea,@#tea :here"), said(2, "PRIVMSG #tea :outside")}
+		said(1, "PRIVMSG #tea,@#tea :here"), NewOrder(1, PostTo, "#tea", "hub/hook", "posted"),
+		said(2, "PRIVMSG #tea :outside")}
 	apply(fewFormat, append([]Entry{
 		{Client: 1, Kind: Enter, Data: []byte("eve\neve\nhost\nEve\n\n-")},
 		{Client: 2, Kind: Enter, Data: []byte("bob\nbob\nhost\nBob\n\n-")},
@@ -38,15 +39,16 @@ func TestBatchesOfFormat3(t *testing.T) {
 	if got := r.modeLine(true) + " " + eve.modes(); got != "+ +" {
 		t.Errorf("in format 3: %s", got)
 	}
-	if got := string(text.lines); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got,
-		":eve!eve@host PRIVMSG #tea :here\n") {
+	if got := string(text.lines); strings.Count(got, "\n") != 2 || strings.Contains(got, "@bot") ||
+		!strings.Contains(got, ":eve!eve@host PRIVMSG #tea :here\n") {
 		t.Errorf("in format 3: %s", got)
 	}
 	apply(0, lines...)
 	if got := r.modeLine(true) + " " + eve.modes(); got != "+C +B" {
 		t.Errorf("today: %s", got)
 	}
-	if got := string(text.lines); strings.Count(got, "\n") != 4 ||
+	if got := string(text.lines); strings.Count(got, "\n") != 6 ||
+		!strings.Contains(got, " @bot :hub/hook!program@papaya PRIVMSG #tea :posted\n") ||
 		!strings.Contains(got, " @bot :eve!eve@host PRIVMSG @#tea :here\n") ||
 		!strings.HasSuffix(got, ":bob!bob@host PRIVMSG #tea :outside\n") {
 		t.Errorf("today: %s", got)
