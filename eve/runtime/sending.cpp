@@ -16,6 +16,7 @@ namespace {
 
 constexpr i64 send_at_once = 1 << 16;    // bytes; this much does not wait for the end of the batch
 constexpr i64 high_water_most = 1 << 16; // bytes; a guess
+constexpr u32 most_limit = ~0u;          // bytes
 constexpr unsigned peer_timeout_ms =
     30'000; // a guess: how long a closing socket waits for a peer that reads nothing
 
@@ -166,7 +167,7 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
 
 void socket::limit(i64 size) noexcept {
     locked l(guard);
-    limit_ = size > 0 ? size : 0;
+    limit_ = size < 0 ? 0 : size < most_limit ? static_cast<u32>(size) : most_limit;
 }
 
 } // namespace eve
