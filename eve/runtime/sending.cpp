@@ -44,6 +44,13 @@ bool socket::take_drained() noexcept {
     return true;
 }
 
+// A peer that takes nothing has a time limit from the close on. Under the guard.
+void socket::hurry_peer() noexcept {
+    if (!blocked_ || !closing_ || !patient_ || fd < 0) return;
+    patient_ = false;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
+}
+
 // Gives the kernel the bytes that it takes. Under the guard.
 void socket::push(effects& then) noexcept {
     if (sending_) return; // sent() calls this again
@@ -67,10 +74,7 @@ void socket::push(effects& then) noexcept {
         then.resumed = true;
     }
     then.drained = take_drained();
-    if (blocked_ && closing_ && patient_) {
-        patient_ = false;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
-    }
+    hurry_peer();
     bool all_sealed = secure_ == nullptr || secure_->finished;
     if (shutdown_wanted_ && !shutdown_done_ && unsent() == 0 && all_sealed && !broken_ && fd >= 0) {
         shutdown_done_ = true;

@@ -153,6 +153,7 @@ void socket::close() noexcept {
         locked l(guard);
         closing_ = true;
         if (secure_ != nullptr) push(then); // its end, too
+        hurry_peer();
     }
     if (then.broken != 0) apply(then);
     close_when_sent();

@@ -116,6 +116,7 @@ private:
     void append(const void* from, i64 size) noexcept;
     i64 high_water_mark() const noexcept;
     void push(effects& then) noexcept;
+    void hurry_peer() noexcept;
     bool take_overflow() noexcept;
     bool take_drained() noexcept;
     void apply(const effects& then) noexcept;
