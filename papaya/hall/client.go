@@ -113,6 +113,8 @@ const (
 	userhostInNames
 	readMarker
 	redaction
+	webPush
+	sojuWebPush // the same by its former name
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -126,11 +128,12 @@ var capNames = []struct {
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
 	{"draft/chathistory", chathistory}, {"draft/message-redaction", redaction},
-	{"draft/multiline", multiline}, {"draft/read-marker", readMarker},
+	{"draft/multiline", multiline}, {"draft/read-marker", readMarker}, {"draft/webpush", webPush},
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
-	{"server-time", serverTime}, {"setname", setname}, {"userhost-in-names", userhostInNames},
+	{"server-time", serverTime}, {"setname", setname}, {"soju.im/webpush", sojuWebPush},
+	{"userhost-in-names", userhostInNames},
 }
 
 // write sends a line, or keeps it while the replies to a label are collected.

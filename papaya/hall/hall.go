@@ -51,6 +51,7 @@ type Config struct {
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
 	Own      Own                   // nil: accounts do not look after themselves
+	Push     Push                  // nil: devices are not notified
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// Search runs a query and returns it by Hall.Found, later. nil: SEARCH is not offered.
 	Search  func(*Client, *Query)

@@ -48,9 +48,12 @@ type speech struct {
 // messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
 func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	u := s.user
+	s.acted = h.now
 	if target[0] == '#' {
 		if r := h.writable(u, c, target); r != nil && h.fits(u, c, r.name, it) {
+			h.seen(u, r.name, h.now)
 			o := h.tell(u, r.name, it)
+			h.notifyRoom(r, u, it, o)
 			h.toRoom(r, u, o, 0)
 			h.toOwn(s, o, r, 0)
 		}
@@ -71,10 +74,12 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	if !h.fits(u, c, target, it) {
 		return
 	}
+	h.seen(u, target, h.now)
 	o := h.tell(u, target, it)
 	u.talked(target, o)
 	if to != nil {
 		to.talked(u.nick, o)
+		h.notify(to, target, u, it, o)
 		to.eachClient(func(c *Client) {
 			if !c.waitsFor(nil) {
 				o.apart(c)
@@ -207,6 +212,7 @@ func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	if tags == "" {
 		return
 	}
+	s.acted = h.now
 	for i, target := range strings.Split(m.Params[0], ",") {
 		if i == maxTargets || target == "" {
 			return

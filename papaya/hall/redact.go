@@ -143,6 +143,9 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 		return
 	}
 	h.removed = append(h.removed, span)
+	if h.config.Push != nil {
+		h.config.Push.Removed(span.At)
+	}
 	rest := "REDACT " + target + " " + it.id
 	if why != "" {
 		rest += " :" + why

@@ -77,12 +77,16 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
 	case "REQ":
 		c.negotiating = c.user == nil
+		before := c.caps
 		caps, ok := c.caps.change(words, h.withheld(c))
 		verb := "NAK"
 		if ok {
 			c.caps, verb = caps, "ACK"
 		}
 		h.say(c, "CAP "+c.Nick()+" "+verb+" :"+m.Param(1))
+		if c.user != nil && (c.caps&^before)&(webPush|sojuWebPush) != 0 {
+			h.tellKey(c)
+		}
 	case "END":
 		c.negotiating = false
 		return h.register(c)
@@ -101,6 +105,9 @@ func (h *Hall) withheld(c *Client) (not caps) {
 	}
 	if !h.full() {
 		not |= redaction
+	}
+	if h.config.Push == nil {
+		not |= webPush | sojuWebPush
 	}
 	return not
 }
@@ -370,6 +377,7 @@ func (h *Hall) welcome(c *Client) {
 			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
 			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
 	}
+	h.tellKey(c)
 	h.motd(c)
 }
 
