@@ -32,6 +32,7 @@ import (
 	"interleave/papaya/log"
 	"interleave/papaya/metrics"
 	"interleave/papaya/proxy"
+	"interleave/papaya/push"
 	"interleave/papaya/server"
 	"interleave/papaya/web"
 )
@@ -47,6 +48,7 @@ type daemon struct {
 	book     *account.Book
 	tokens   *bot.Tokens
 	keys     account.Store
+	push     *push.Service // nil: devices are not notified
 	source   *certificate.Source
 	open     *limit.Connections
 	connect  *limit.Rate
@@ -54,6 +56,7 @@ type daemon struct {
 	admin    server.Admin
 	metrics  metrics.Set
 	logins   *metrics.Counters
+	pushes   *metrics.Counters
 
 	ready    chan struct{} // closed when clients are accepted
 	reloaded chan struct{} // holds one if retention must run again
@@ -141,6 +144,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
+	if d.push, err = d.openPush(ctx, c); err != nil {
+		return err
+	}
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
 		Domains:     c.Domains,
 		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail,
@@ -164,6 +170,10 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 // server makes the configuration of package server.
 func (d *daemon) server(c *config.Config, member string, ready func()) server.Config {
 	proxies, _ := proxy.ParseNetworks(c.Trusted) // package config has checked them
+	var devices server.Push
+	if d.push != nil {
+		devices = notifier{d.push}
+	}
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
@@ -174,7 +184,8 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
-		Accounts:      authenticator{d}, Own: authenticator{d}, Enter: d.enter, Say: d.say,
+		Accounts:      authenticator{d}, Own: authenticator{d}, Push: devices, Enter: d.enter,
+		Say:   d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Unread: c.Unread, Rooms: c.Rooms},
@@ -247,6 +258,9 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 		case <-ctx.Done():
 		}
 	})
+	if d.push != nil {
+		all.Go(func() { d.push.Run(ctx) })
+	}
 	all.Go(func() { d.reloadOnHangup(ctx) })
 	all.Go(func() { d.forgetOld(ctx) })
 	all.Go(func() { d.retain(ctx) })

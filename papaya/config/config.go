@@ -62,6 +62,11 @@ type Config struct {
 	KeepRooms []string
 	Redact    time.Duration // 0: at any age
 
+	Push         bool
+	PushContent  string
+	PushContact  string
+	PushNetworks []string
+
 	NATS   []string
 	Member string
 

@@ -55,6 +55,7 @@ type Config struct {
 
 	Accounts Accounts // nil: nobody has an account
 	Own      Own      // nil: accounts do not look after themselves
+	Push     Push     // nil: devices are not notified
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
