@@ -250,7 +250,12 @@ want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-dev' \
 	header sqlite3.h
+want libpq "Eve's db.postgres" 'apt libpq-dev' header postgresql/libpq-fe.h
 want zlib "Eve's util.compress" 'apt zlib1g-dev' header zlib.h
+want libjpeg "Eve's util.image" 'apt libjpeg62-turbo-dev' \
+	sh -c 'printf "#include <stdio.h>\n#include <jpeglib.h>\n" | cc -fsyntax-only -x c - &&
+	echo jpeglib.h'
+want libpng "Eve's util.image" 'apt libpng-dev' header png.h
 want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
 want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
 	least 1 openssl version

@@ -235,7 +235,7 @@ func churn(t *testing.T, s *server, n int) {
 	wait.Wait()
 }
 
-// TestIdle holds that a connection without traffic costs at most 1 KiB.
+// TestIdle holds that a connection without traffic costs at most 512 bytes.
 func TestIdle(t *testing.T) {
 	const connections = 9000
 	needSanitize(t, "")
@@ -261,7 +261,7 @@ func TestIdle(t *testing.T) {
 			open(connections)
 			each := float64(s.residentKiB()-before) * 1024 / connections
 			t.Logf("%.0f bytes for each idle connection", each)
-			if each > 1024 {
+			if each > 512 {
 				t.Errorf("an idle connection costs %.0f bytes", each)
 			}
 		})

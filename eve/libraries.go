@@ -10,7 +10,8 @@ type Library struct {
 	Package   string // of Debian, with the header
 	// Runtime is the header of the runtime that generated code includes when it uses the part that
 	// needs the library, and Sources are that part. They are compiled for programs that use it, and
-	// not put into libeve.a. Empty: no part needs the library.
+	// not put into libeve.a. Empty: no part needs the library. A part may need several libraries:
+	// each of them has some of its sources.
 	Runtime string
 	Sources []string
 }
@@ -20,11 +21,20 @@ var Libraries = []Library{
 	{Name: "SQLite", Header: "sqlite3.h", Link: "-lsqlite3", PkgConfig: "sqlite3",
 		Package: "libsqlite3-dev", Runtime: "sqlite.hpp",
 		Sources: []string{"sqlite.cpp", "sqlite_connection.cpp", "sqlite_value.cpp"}},
+	{Name: "libpq", Header: "postgresql/libpq-fe.h", Link: "-lpq", PkgConfig: "libpq",
+		Package: "libpq-dev", Runtime: "postgres.hpp",
+		Sources: []string{"postgres.cpp", "postgres_session.cpp", "postgres_value.cpp",
+			"postgres_work.cpp"}},
 	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev",
 		Runtime: "compress.hpp", Sources: []string{"compress.cpp"}},
 	{Name: "OpenSSL", Header: "openssl/ssl.h", Link: "-lssl -lcrypto", PkgConfig: "openssl",
 		Package: "libssl-dev", Runtime: "tls.hpp",
 		Sources: []string{"tls.cpp", "tls_certificate.cpp", "tls_error.cpp", "tls_layer.cpp"}},
+	{Name: "libjpeg", Header: "jpeglib.h", Link: "-ljpeg", PkgConfig: "libjpeg",
+		Package: "libjpeg62-turbo-dev", Runtime: "image.hpp",
+		Sources: []string{"image.cpp", "image_jpeg.cpp", "image_pixels.cpp"}},
+	{Name: "libpng", Header: "png.h", Link: "-lpng", PkgConfig: "libpng", Package: "libpng-dev",
+		Runtime: "image.hpp", Sources: []string{"image_png.cpp"}},
 	{Name: "libcurl", Header: "curl/curl.h", Link: "-lcurl", PkgConfig: "libcurl",
 		Package: "libcurl4-openssl-dev"},
 	{Name: "the C library", Header: "math.h", Link: "-lm", Package: "libc6-dev"},

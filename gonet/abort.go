@@ -90,7 +90,7 @@ func (s *Stack) abort() error {
 	_ = s.claim(func() { // fails if the dealer has ended
 		for _, c := range s.conns {
 			first := c.firstReset()
-			s.discard(c)
+			s.abortConn(c)
 			s.flush()
 			first()
 		}

@@ -66,7 +66,7 @@ func (s *Stack) publish() {
 	}
 	for _, a := range t.Added() {
 		if !s.cfg.NoDAD {
-			go s.probe(a)
+			go s.detectDuplicate(a)
 		}
 	}
 }
@@ -75,10 +75,10 @@ func (s *Stack) publish() {
 // section 10, RFC 4862 section 5.4).
 const retransTimer = time.Second
 
-// probe is the goroutine of duplicate address detection for one IPv6 address (RFC 4862 section
-// 5.4), whose solicited-node group was joined. It sends a solicitation for the address, and has the
-// dealer end the optimistic state if nobody has answered.
-func (s *Stack) probe(a netip.Addr) {
+// detectDuplicate is the goroutine of duplicate address detection for one IPv6 address (RFC 4862
+// section 5.4), whose solicited-node group was joined. It sends a solicitation for the address, and
+// has the dealer end the optimistic state if nobody has answered.
+func (s *Stack) detectDuplicate(a netip.Addr) {
 	group := wire.SolicitedNode(a)
 	n := wire.Neighbor{Target: a}
 	var b [32]byte

@@ -130,7 +130,8 @@ func TestDeadlinesEndWithTheirConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []*deadline{&near.(*Conn).readBy, &near.(*Conn).writeBy, &far.(*Conn).readBy,
+	n, f := near.(*Conn), far.(*Conn)
+	for _, d := range []*deadline{&n.reader.deadline, &n.writer.deadline, &f.reader.deadline,
 		&socket.read, &socket.write} {
 		if d.timer != nil {
 			t.Error("a timer runs")

@@ -200,7 +200,7 @@ func TestAttackChains(t *testing.T) {
 			o.ip(src, addrY, kinds[n%len(kinds)], chain)
 		}
 		synctest.Wait()
-		growth.within(8<<20, maxAssemblers+10)
+		growth.within(8<<20, maxReassemblies+10)
 		expectPing(t, client, addrY, 100)
 	})
 }

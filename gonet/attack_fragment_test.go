@@ -83,8 +83,8 @@ func TestAttackFragmentFlood(t *testing.T) {
 					}
 					// 64 datagrams of 64 KiB, doubled while one grows, each with a goroutine and a
 					// channel for 64 fragments.
-					growth.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
-					time.Sleep(2 * assemblyTime)
+					growth.within(3*maxReassemblies*(64<<10), maxReassemblies+4)
+					time.Sleep(2 * reassemblyTimeout)
 					growth.measure()
 					if err := o.victim.claim(func() {
 						if len(o.victim.reassemblies) != 0 || growth.lastRoutine > 2 {
@@ -127,7 +127,7 @@ func TestAttackPingFlood(t *testing.T) {
 				expectPing(t, client, addrV, 30_000)
 			}
 		}
-		growth.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
+		growth.within(3*maxReassemblies*(64<<10), maxReassemblies+4)
 		if n := o.victim.Stats(); n.Sent < 45*uint64(pings)/2 {
 			t.Errorf("%d frames sent: most are to be answered", n.Sent)
 		}

@@ -1,7 +1,6 @@
 package gonet
 
 import (
-	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -26,48 +25,61 @@ func flowOf(local, remote netip.AddrPort) flow {
 
 // Conn is a TCP connection: a net.Conn. It has no goroutine of its own. Its machine runs under mu:
 // in the dealer when segments arrive or the alarm goes off, and in the goroutine that reads or
-// writes.
+// writes. The fields are grouped by their owners.
 type Conn struct {
+	connFixed
+	connLocked
+	reader connReader
+	writer connWriter
+	dealer connDealer
+	// leftBacklog tells whether the connection does not count in its listener's unaccepted any
+	// more. Any goroutine.
+	leftBacklog atomic.Bool
+	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.
+	// The heap's mutex guards it.
+	alarm int
+}
+
+// connFixed is the part of a connection that does not change any more once the connection is in the
+// stack's table.
+type connFixed struct {
 	stack         *Stack
-	flow          flow
 	local, remote netip.AddrPort
-	net           *network // the snapshot in which neighbour was looked up; both guarded by mu
-	neighbour     *neighbour.Entry
+	listener      *Listener // nil for a connection that was dialed or forwarded
+	flow          flow
 	pseudo        uint16 // the checksum of the pseudo header without the length
 	flowLabel     uint32 // of its IPv6 packets
 	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
-	listener      *Listener
-	packetID      uint16 // the last IPv4 identification; guarded by mu
+}
 
+// connLocked is the part of a connection that mu guards: the dealer and the user's goroutines share
+// it.
+type connLocked struct {
 	mu        sync.Mutex
 	machine   *tcp.Conn
 	cfg       tcp.Config
-	alarmAt   tcp.Time // when the alarm goes off, 0 if none is set
-	lastTime  tcp.Time // the latest time that the machine was given
-	stackErr  error    // why the stack has ended, nil while it runs
-	delivered bool     // the connection was given to its listener's backlog, or has none
-	closed    bool     // Close was called
-	// readClosed: CloseRead was called.
-	readClosed bool
-	linger     time.Duration // see SetLinger; negative: until the user timeout
-	ttl, tos   uint8         // see SetTTL and SetTOS; a ttl of 0 is the stack's
-	removed    bool          // removal from the dealer's table was requested, or is done
+	net       *network // the snapshot in which neighbour was looked up
+	neighbour *neighbour.Entry
+	alarmAt   tcp.Time      // when the alarm goes off, 0 if none is set
+	lastTime  tcp.Time      // the latest time that the machine was given
+	stackErr  error         // why the stack has ended, nil while it runs
+	linger    time.Duration // see SetLinger; negative: until the user timeout
+	// The waiters, of capacity 1. Each is made by the first goroutine that waits.
+	readable, writable chan struct{}
+	packetID           uint16 // the last IPv4 identification
+	ttl, tos           uint8  // see SetTTL and SetTOS; a ttl of 0 is the stack's
+	delivered          bool   // it was given to its listener's accept queue, or has no listener
+	closed             bool   // Close was called
+	readClosed         bool   // CloseRead was called
+	removed            bool   // removal from the dealer's table was requested, or is done
+	holdsACK           bool   // it is in the stack's heldACKs
+}
 
-	readable, writable chan struct{} // capacity 1; made by the first goroutine that waits
-	inBacklog          bool          // the listener's backlog has taken it; dealer only
-	leftBacklog        atomic.Bool   // it does not count in the listener's unaccepted any more
-	updateQueued       bool          // it is in the stack's toUpdate; dealer only
-	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.
-	// It is guarded by the heap's mutex.
-	alarm int
-	// holdsACK tells whether the connection is in the stack's heldACKs; guarded by mu.
-	holdsACK        bool
-	inTimeWait      bool // it is in the stack's timeWaits; dealer only
-	readBy, writeBy deadline
-	readMu, writeMu sync.Mutex   // one reader and one writer at a time, as for a file descriptor
-	piece           *tcp.Piece   // taken from the machine, not read to its end; guarded by readMu
-	unread          []byte       // the rest of piece; guarded by readMu
-	unreadLen       atomic.Int64 // len(unread), readable without readMu
+// connDealer is the part of a connection that only the dealer uses.
+type connDealer struct {
+	updateQueued  bool // it is in the stack's toUpdate
+	inAcceptQueue bool // it was put in its listener's accept queue
+	inTimeWait    bool // it is in the stack's timeWaits
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -79,10 +91,11 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, neighbour: nb,
-		cfg:    s.cfg.TCP,
-		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0),
-		readBy: makeDeadline(), writeBy: makeDeadline(), linger: -1,
+		connFixed: connFixed{stack: s, local: local, remote: remote, flow: flowOf(local, remote),
+			pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0)},
+		connLocked: connLocked{cfg: s.cfg.TCP, net: n, neighbour: nb, linger: -1},
+		reader:     connReader{deadline: makeDeadline()},
+		writer:     connWriter{deadline: makeDeadline()},
 	}
 	header := headerLen(remote.Addr())
 	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
@@ -104,145 +117,23 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	return c, nil
 }
 
-// Read implements net.Conn.
-func (c *Conn) Read(p []byte) (int, error) {
-	c.readMu.Lock()
-	defer c.readMu.Unlock()
-	for {
-		if c.readBy.expired() {
-			return 0, c.fail("read", errDeadline)
-		}
-		c.mu.Lock()
-		m := c.machine
-		switch {
-		case c.closed:
-			c.mu.Unlock()
-			c.freePiece()
-			return 0, c.fail("read", errClosed)
-		case len(p) == 0:
-			c.mu.Unlock()
-			return 0, nil
-		case c.readClosed:
-			c.mu.Unlock()
-			c.freePiece()
-			return 0, io.EOF
-		case len(c.unread) > 0:
-			c.mu.Unlock()
-			return c.copyUnread(p), nil
-		case m.Readable() > 0:
-			now := c.stack.clock()
-			c.piece = m.Take(now)
-			if len(c.piece.Data) >= largePiece {
-				c.transmit(c.machineTime(now))
-			}
-			c.act(now)
-			c.unread = c.piece.Data
-			return c.copyUnread(p), nil
-		case m.EndOfStream():
-			c.mu.Unlock()
-			return 0, io.EOF
-		case c.stackErr != nil:
-			c.mu.Unlock()
-			return 0, c.fail("read", c.stackErr)
-		case m.State() == tcp.Closed:
-			err := m.Err()
-			c.mu.Unlock()
-			if err == nil {
-				return 0, io.EOF
-			}
-			return 0, c.fail("read", translate(err))
-		}
-		if c.holdsACK {
-			// A user who waits for more data sends nothing with which the acknowledgement could go.
-			c.transmit(c.machineTime(c.stack.clock()))
-		}
-		if err := c.waitFor(&c.readable, &c.readBy); err != nil {
-			return 0, c.fail("read", err)
-		}
-	}
-}
-
-// largePiece is the size in bytes of a piece that only a bulk sender fills. The window update for
-// it is sent at once, since such a sender may be waiting for room, and a user who reads that much
-// rarely answers.
-const largePiece = 32 << 10
-
-// copyUnread copies bytes of the piece to the user. It runs without mu, so that a large copy delays
-// no other goroutine. The caller holds readMu.
-func (c *Conn) copyUnread(p []byte) int {
-	n := copy(p, c.unread)
-	if c.unread = c.unread[n:]; len(c.unread) == 0 {
-		c.freePiece()
-	} else {
-		c.unreadLen.Store(int64(len(c.unread)))
-	}
-	return n
-}
-
-// freePiece gives the memory of the piece back. The caller holds readMu.
-func (c *Conn) freePiece() {
-	if c.piece != nil {
-		c.piece.Free()
-		c.piece, c.unread = nil, nil
-		c.unreadLen.Store(0)
-	}
-}
-
-// Write implements net.Conn. It returns when the send buffer has taken all of p.
-func (c *Conn) Write(p []byte) (int, error) {
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-	for n := 0; ; {
-		if c.writeBy.expired() {
-			return n, c.fail("write", errDeadline)
-		}
-		c.mu.Lock()
-		m := c.machine
-		switch {
-		case n == len(p) && n > 0: // all bytes were taken, even if the connection has failed since
-			c.mu.Unlock()
-			return n, nil
-		case c.closed:
-			c.mu.Unlock()
-			return n, c.fail("write", errClosed)
-		case c.stackErr != nil:
-			c.mu.Unlock()
-			return n, c.fail("write", c.stackErr)
-		case m.State() == tcp.Closed:
-			err := m.Err()
-			c.mu.Unlock()
-			if err == nil {
-				err = errPipe
-			}
-			return n, c.fail("write", translate(err))
-		case m.Finished():
-			c.mu.Unlock()
-			return n, c.fail("write", errPipe)
-		case n == len(p):
-			c.mu.Unlock()
-			return n, nil
-		}
-		if took := m.Write(p[n:]); took > 0 {
-			n += took
-			c.act(c.stack.clock())
-			continue
-		}
-		if err := c.waitFor(&c.writable, &c.writeBy); err != nil {
-			return n, c.fail("write", err)
-		}
-	}
-}
-
-// CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
-func (c *Conn) CloseWrite() error {
+// call runs f, which changes the machine or the options for a user, and sends what is due then. mu
+// is held meanwhile. If the connection was closed or its stack has ended, call returns the error
+// and does not run f.
+func (c *Conn) call(f func(now tcp.Time)) error {
+	over := false
 	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("close", err)
+	err := c.unusable()
+	if err == nil {
+		now := c.stack.clock()
+		f(now)
+		over = c.finishCall(now)
 	}
-	c.machine.CloseWrite()
-	c.act(c.stack.clock())
-	return nil
+	c.mu.Unlock()
+	if over {
+		c.postRemove()
+	}
+	return err
 }
 
 // unusable returns the error with which every call on a closed or failed connection ends, or nil.
@@ -257,21 +148,44 @@ func (c *Conn) unusable() error {
 	return nil
 }
 
+// CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
+func (c *Conn) CloseWrite() error {
+	return c.fail("close", c.call(func(tcp.Time) { c.machine.CloseWrite() }))
+}
+
+// CloseRead ends reading: Read returns io.EOF from now on, and what the peer sends is discarded.
+func (c *Conn) CloseRead() error {
+	return c.fail("close", c.call(func(tcp.Time) {
+		c.readClosed = true
+		c.machine.CloseRead()
+	}))
+}
+
 // Close implements net.Conn. Bytes that were written are still sent. Data that arrives from now on
 // is answered by a reset.
 func (c *Conn) Close() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.closed = true
-		c.mu.Unlock()
-		return c.fail("close", err)
+	if err := c.call(c.closeMachine); err != nil {
+		return c.closeFailed(err)
 	}
-	now := c.stack.clock()
+	return nil
+}
+
+// closeFailed has the next call fail with net.ErrClosed, also if the stack has ended.
+//
+//go:noinline
+func (c *Conn) closeFailed(err error) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return c.fail("close", err)
+}
+
+// closeMachine closes the machine as SetLinger says. The caller holds mu.
+func (c *Conn) closeMachine(now tcp.Time) {
 	c.markClosed()
-	if c.linger == 0 {
+	unread := c.reader.unreadLen.Load() > 0 && !c.readClosed
+	if c.linger == 0 || unread { // unread data is lost: the peer gets a reset (RFC 2525, 2.17)
 		c.machine.Abort()
-	} else if c.unreadLen.Load() > 0 && !c.readClosed {
-		c.machine.Abort() // unread data is lost, so the peer gets a reset (RFC 2525 section 2.17)
 	} else {
 		c.machine.Close(now)
 	}
@@ -283,21 +197,14 @@ func (c *Conn) Close() error {
 	if c.linger > 0 {
 		c.resetAfter(c.linger)
 	}
-	c.act(now)
-	return nil
 }
 
 // Abort ends the connection with a reset.
 func (c *Conn) Abort() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("close", err)
-	}
-	c.markClosed()
-	c.machine.Abort()
-	c.act(c.stack.clock())
-	return nil
+	return c.fail("close", c.call(func(tcp.Time) {
+		c.markClosed()
+		c.machine.Abort()
+	}))
 }
 
 // LocalAddr implements net.Conn.
@@ -315,17 +222,21 @@ func (c *Conn) State() tcp.State {
 
 // SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error {
-	c.readBy.set(t)
-	c.writeBy.set(t)
+	c.reader.deadline.set(t)
+	c.writer.deadline.set(t)
 	return nil
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { c.readBy.set(t); return nil }
+func (c *Conn) SetReadDeadline(t time.Time) error { c.reader.deadline.set(t); return nil }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { c.writeBy.set(t); return nil }
+func (c *Conn) SetWriteDeadline(t time.Time) error { c.writer.deadline.set(t); return nil }
 
+// fail returns an error of package net for an error of a call, and nil for nil.
 func (c *Conn) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }

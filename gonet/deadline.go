@@ -80,6 +80,19 @@ func (d *deadline) wait() <-chan struct{} {
 	return d.passed
 }
 
+// await waits for a waiter's signal, or until the deadline passes, and then returns errDeadline.
+// Inlined, its select would take a part of the stack in callers that send.
+//
+//go:noinline
+func (d *deadline) await(waiter <-chan struct{}) error {
+	select {
+	case <-waiter:
+		return nil
+	case <-d.wait():
+		return errDeadline
+	}
+}
+
 func (d *deadline) expired() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

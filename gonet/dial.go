@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -126,7 +127,7 @@ func (s *Stack) freeFlow(f flow) bool {
 	yes := c.machine.Yields(s.now)
 	c.mu.Unlock()
 	if yes {
-		s.forget(c)
+		s.evict(c)
 	}
 	return yes
 }
@@ -135,29 +136,29 @@ func (s *Stack) freeFlow(f flow) bool {
 func (c *Conn) established(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		switch state := c.machine.State(); {
-		case c.stackErr != nil:
-			defer c.mu.Unlock()
-			return c.stackErr
-		case state == tcp.Closed:
-			defer c.mu.Unlock()
-			if err := c.machine.Err(); err != nil {
-				return err
-			}
-			return errClosed
-		case state >= tcp.Established:
-			c.mu.Unlock()
-			return nil
-		}
-		if c.writable == nil {
-			c.writable = make(chan struct{}, 1)
-		}
-		writable := c.writable
+		waiter, err := c.handshake()
 		c.mu.Unlock()
+		if waiter == nil {
+			return err
+		}
 		select {
-		case <-writable:
+		case <-waiter:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// handshake returns the waiter of the handshake. When the handshake has ended, it returns nil and
+// the error with which it did. The caller holds mu.
+func (c *Conn) handshake() (waiter <-chan struct{}, err error) {
+	switch state := c.machine.State(); {
+	case c.stackErr != nil:
+		return nil, c.stackErr
+	case state == tcp.Closed:
+		return nil, cmp.Or(c.machine.Err(), errClosed)
+	case state >= tcp.Established:
+		return nil, nil
+	}
+	return makeWaiter(&c.writable), nil
 }

@@ -99,7 +99,7 @@ func TestFragments6(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%d answers, want %d", got, c.want)
 				}
-				time.Sleep(2 * assemblyTime)
+				time.Sleep(2 * reassemblyTimeout)
 				if err := w.to.claim(func() {
 					if n := len(w.to.reassemblies); n != 0 {
 						t.Errorf("%d datagrams are kept", n)
@@ -140,7 +140,7 @@ func TestLateFragments6(t *testing.T) {
 		whole := echoOf(addrX, addrY, 3000)
 		w.part(wire.ProtocolICMPv6, 1, whole, 0, 1200, true)
 		w.part(wire.ProtocolICMPv6, 2, whole, 1200, 2400, true)
-		time.Sleep(assemblyTime + time.Second)
+		time.Sleep(reassemblyTimeout + time.Second)
 		got := w.messages(wire.ICMPv6TimeExceeded)
 		if len(got) != 1 || got[0].Code != wire.ExceededReassembly ||
 			!bytes.Equal(got[0].body[wire.IPv6Len:], whole[:1200][:1232-wire.IPv6Len]) {

@@ -2,7 +2,6 @@ package gonet
 
 import (
 	"net/netip"
-	"time"
 
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -26,7 +25,7 @@ func (s *Stack) inputTCP(p *packet) {
 		again := c.machine.Reusable(&h)
 		c.mu.Unlock()
 		if again {
-			s.forget(c)
+			s.evict(c)
 			c = nil
 		}
 	}
@@ -59,15 +58,15 @@ func (s *Stack) inputTCP(p *packet) {
 
 // queueUpdate has the next flush update a connection. Dealer only.
 func (s *Stack) queueUpdate(c *Conn) {
-	if !c.updateQueued {
-		c.updateQueued = true
+	if !c.dealer.updateQueued {
+		c.dealer.updateQueued = true
 		s.toUpdate = append(s.toUpdate, c)
 	}
 }
 
-// forget removes a connection without a word to its peer: one in TIME-WAIT whose flow or memory is
+// evict removes a connection and sends its peer nothing: one in TIME-WAIT whose flow or memory is
 // needed, or a half-open one. Dealer only.
-func (s *Stack) forget(c *Conn) {
+func (s *Stack) evict(c *Conn) {
 	c.mu.Lock()
 	c.removed = true
 	s.alarms.remove(c)
@@ -109,54 +108,6 @@ func (s *Stack) addConn(l *Listener, c *Conn) {
 	l.unaccepted.Add(1)
 	s.conns[c.flow] = c
 	s.queueUpdate(c)
-}
-
-// cookieTime is how long a listener accepts cookies after it has sent one: as long as a cookie is
-// valid.
-const cookieTime = 2 * time.Minute
-
-// sendCookie answers a SYN with a cookie and keeps no state. If the backlog itself is full, the
-// connection would be refused later, so the SYN is dropped; the peer sends it again. Dealer only.
-func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
-	s.flush() // connections that this batch has established enter the backlog first
-	if len(l.ready) >= cap(l.ready) {
-		s.stats.droppedBacklog.Add(1)
-		return
-	}
-	s.stats.cookies.Add(1)
-	l.cookiesUntil = s.now.Add(cookieTime)
-	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h, s.now)
-	_ = s.sendBare(c, answer) // the peer sends its SYN again
-}
-
-// keyed returns the hash for the cookies of a flow and the peer's initial sequence number.
-func (s *Stack) keyed(f flow, seq uint32) tcp.Keyed {
-	return func(part uint32) uint32 {
-		return uint32(s.hash(&f, forCookie, uint64(part)<<32|uint64(seq)))
-	}
-}
-
-// acceptCookie makes a connection for a segment that acknowledges a cookie. It returns false if the
-// segment does not. Dealer only.
-func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
-	l := s.listenerAt(local)
-	if l == nil || s.now > l.cookiesUntil {
-		return false
-	}
-	c, err := s.newConn(local, remote)
-	if err != nil {
-		return false
-	}
-	if c.machine = tcp.AcceptCookie(&c.cfg, s.keyed(c.flow, h.Seq-1), h, s.now); c.machine == nil {
-		return false
-	}
-	if len(l.ready) >= cap(l.ready) {
-		s.stats.droppedBacklog.Add(1)
-		return true // the peer's next segment acknowledges the cookie again
-	}
-	s.addConn(l, c)
-	c.machine.Input(h, body, s.now)
-	return true
 }
 
 // sendReset answers a segment without a connection by a reset (RFC 9293 section 3.10.7.1).

@@ -147,7 +147,7 @@ func TestICMPErrorsReachTheSender(t *testing.T) {
 		if len(first) > 1280 || len(first) < 1272 || len(first)+len(second) != 1408+2*48 {
 			t.Errorf("fragments of %d and %d bytes", len(first), len(second))
 		}
-		time.Sleep(pathLife + time.Second)
+		time.Sleep(pathMTULifetime + time.Second)
 		send()
 		w.next(wire.ProtocolUDP) // a full-size datagram again
 		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, sent)

@@ -227,7 +227,7 @@ func TestBadWiresOverL3(t *testing.T) {
 	}
 }
 
-// TestPathMTUOverL3 has a wire that swallows large packets: TCP finds that out without Ethernet,
+// TestPathMTUOverL3 has a wire that drops large packets: TCP finds that out without Ethernet,
 // too.
 func TestPathMTUOverL3(t *testing.T) {
 	bubbleL3(t, link.Fault{Longest: 1300}, func(t *testing.T, x, y *Stack) {

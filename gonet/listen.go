@@ -12,12 +12,14 @@ import (
 
 // Listener accepts TCP connections: a net.Listener.
 type Listener struct {
-	stack  *Stack
-	local  netip.AddrPort
-	ready  chan *Conn // the backlog: established connections that wait for Accept
-	once   sync.Once
-	closed chan struct{}
-	fail   error
+	stack *Stack
+	local netip.AddrPort
+	// acceptQueue has the established connections that wait for Accept. The half-open ones are in
+	// the SYN queue: see synqueue.go.
+	acceptQueue chan *Conn
+	once        sync.Once
+	closed      chan struct{}
+	fail        error
 	// cookiesUntil is the end of the time in which cookies are accepted. Dealer only.
 	cookiesUntil tcp.Time
 	evictedAt    tcp.Time // see evictHalfOpen; dealer only
@@ -40,7 +42,8 @@ func (s *Stack) Listen(network, address string) (*Listener, error) {
 		if backlog == 0 {
 			backlog = defaultBacklog
 		}
-		l := &Listener{stack: s, ready: make(chan *Conn, backlog), closed: make(chan struct{})}
+		l := &Listener{stack: s, acceptQueue: make(chan *Conn, backlog),
+			closed: make(chan struct{})}
 		var failed error
 		err = s.claim(func() {
 			local, failed = s.freePort(local,
@@ -65,7 +68,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	default:
 	}
 	select {
-	case c := <-l.ready:
+	case c := <-l.acceptQueue:
 		c.leaveBacklog()
 		return c, nil
 	case <-l.closed:
@@ -97,14 +100,14 @@ func (l *Listener) Close() error {
 	_ = s.claim(func() { // a stack that has ended has no listeners
 		delete(s.listeners, l.local)
 		for _, c := range s.conns {
-			if c.listener == l && !c.leftBacklog.Load() && !c.inBacklog {
-				s.discard(c)
+			if c.listener == l && !c.leftBacklog.Load() && !c.dealer.inAcceptQueue {
+				s.abortConn(c)
 			}
 		}
 	})
 	for {
 		select {
-		case c := <-l.ready:
+		case c := <-l.acceptQueue:
 			_ = c.Abort() // the connection may have ended
 		default:
 			return nil
@@ -112,8 +115,8 @@ func (l *Listener) Close() error {
 	}
 }
 
-// discard resets a connection that will not be accepted. Dealer only.
-func (s *Stack) discard(c *Conn) {
+// abortConn resets a connection that its user has closed or will not get. Dealer only.
+func (s *Stack) abortConn(c *Conn) {
 	c.mu.Lock()
 	c.machine.Abort()
 	c.mu.Unlock()
@@ -128,19 +131,19 @@ func (l *Listener) closeWith(err error) (first bool) {
 	return first
 }
 
-// deliver puts an established connection in the backlog. If the backlog is full, the connection is
-// reset. Dealer only.
+// deliver puts an established connection in the accept queue. If the queue is full, the connection
+// is reset. Dealer only.
 func (l *Listener) deliver(c *Conn) {
 	select {
 	case <-l.closed:
 	default:
 		select {
-		case l.ready <- c:
-			c.inBacklog = true
+		case l.acceptQueue <- c:
+			c.dealer.inAcceptQueue = true
 			return
 		default:
 		}
 	}
 	l.stack.stats.droppedBacklog.Add(1)
-	l.stack.discard(c)
+	l.stack.abortConn(c)
 }

@@ -11,8 +11,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// neighbours is the neighbour cache of a stack, with the lock and the timer that a cache does not
-// have itself.
+// neighbours is the neighbour cache of a stack (RFC 4861's Neighbor Cache, and ARP's cache), with
+// the lock and the timer that a cache does not have itself.
 type neighbours struct {
 	mu    sync.Mutex
 	cache neighbour.Cache // guarded by mu, except for Get

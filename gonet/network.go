@@ -77,7 +77,8 @@ func broadcastOf(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// source returns the source address for packets to dst.
+// source returns the source address for packets to dst: the source address selection of RFC 6724
+// for both families.
 func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
 	n := s.net.Load()
 	if n.isOurs(dst) {

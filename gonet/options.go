@@ -36,15 +36,10 @@ func orElse(value, otherwise uint8) uint8 {
 
 // set changes options of the connection. The change runs while mu is held.
 func (c *Conn) set(change func()) error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("set", err)
-	}
-	change()
-	c.machine.Reconfigure()
-	c.act(c.stack.clock())
-	return nil
+	return c.fail("set", c.call(func(tcp.Time) {
+		change()
+		c.machine.Reconfigure()
+	}))
 }
 
 // SetKeepAlive switches keep-alive on, with the stack's times, or off, as of *net.TCPConn.
@@ -124,7 +119,7 @@ func (c *Conn) resetAfter(d time.Duration) {
 	time.AfterFunc(d, func() {
 		_ = s.post(func() { // a stack that has ended has no connections
 			if c.busy() {
-				s.discard(c)
+				s.abortConn(c)
 			}
 		})
 	})
@@ -136,16 +131,3 @@ func (c *Conn) SetTTL(ttl uint8) error { return c.set(func() { c.ttl = ttl }) }
 // SetTOS sets the TOS, or the traffic class of IPv6, of the packets. Its two lowest bits are those
 // of ECN, which belong to the stack, and are ignored.
 func (c *Conn) SetTOS(tos uint8) error { return c.set(func() { c.tos = tos &^ 3 }) }
-
-// CloseRead ends reading: Read returns io.EOF from now on, and what the peer sends is discarded.
-func (c *Conn) CloseRead() error {
-	c.mu.Lock()
-	if err := c.unusable(); err != nil {
-		c.mu.Unlock()
-		return c.fail("close", err)
-	}
-	c.readClosed = true
-	c.machine.CloseRead()
-	c.act(c.stack.clock())
-	return nil
-}

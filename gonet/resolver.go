@@ -18,7 +18,7 @@ var errNoServers = errors.New("no DNS server is configured")
 // advertise. Time-outs, search domains and the order of /etc/hosts and DNS follow the system's
 // configuration.
 func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
-	var turn atomic.Uint32
+	var queries atomic.Uint32
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context,
 		network, _ string) (net.Conn, error) {
 		list := servers
@@ -30,7 +30,7 @@ func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 		if len(list) == 0 {
 			return nil, errNoServers
 		}
-		to := list[(turn.Add(1)-1)%uint32(len(list))]
+		to := list[(queries.Add(1)-1)%uint32(len(list))]
 		if to.Port() == 0 {
 			to = netip.AddrPortFrom(to.Addr(), 53)
 		}

@@ -7,19 +7,20 @@ import (
 	"interleave/gonet/wire"
 )
 
-// transmit sends all segments that are due. The caller holds mu.
-func (c *Conn) transmit(now tcp.Time) {
+// transmit sends all segments that are due. With hold it leaves an acknowledgement that would go
+// alone and may be held: see heldack.go. The caller holds mu.
+func (c *Conn) transmit(now tcp.Time, hold bool) {
 	e := newEnvelope()
-	for c.machine.Output(&e.segment, now) {
-		c.emit(e)
-	}
-	e.free()
-}
-
-// transmitNow is transmit without acknowledgements that would go alone. The caller holds mu.
-func (c *Conn) transmitNow(now tcp.Time) {
-	e := newEnvelope()
-	for c.machine.OutputNow(&e.segment, now) {
+	for {
+		more := false
+		if hold {
+			more = c.machine.OutputNow(&e.segment, now)
+		} else {
+			more = c.machine.Output(&e.segment, now)
+		}
+		if !more {
+			break
+		}
 		c.emit(e)
 	}
 	e.free()
@@ -29,27 +30,6 @@ func (c *Conn) emit(e *envelope) {
 	if err := c.stack.sendSegment(c, e); err != nil {
 		c.machine.Unreachable(translate(err), true)
 	}
-}
-
-// sendHeldACK sends the held acknowledgement, unless it has gone with a segment. Dealer only.
-func (c *Conn) sendHeldACK(now tcp.Time) {
-	c.mu.Lock()
-	c.holdsACK = false
-	if c.machine.AckDue() {
-		now = c.machineTime(now)
-		c.transmit(now)
-		c.arm(now)
-	}
-	c.mu.Unlock()
-}
-
-// heldACKGone tells whether the held acknowledgement was sent, with a segment or by a reader that
-// waits for more. Dealer only.
-func (c *Conn) heldACKGone() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.holdsACK = c.machine.AckDue()
-	return !c.holdsACK
 }
 
 // nextNeighbour returns the neighbour to which the connection's packets go. It looks the neighbour

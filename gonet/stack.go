@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,10 +90,10 @@ type Stack struct {
 	joined     atomic.Pointer[map[netip.Addr]bool] // the groups that sockets have joined
 	forward    *forwarder                          // nil unless Config names foreign addresses
 
-	paths      sync.Map // netip.Addr -> path; pathCount is their number
-	pathCount  atomic.Int32
-	pingCount  atomic.Uint32
-	advertised chan struct{} // closed after the first router advertisement
+	pathMTUs     sync.Map // netip.Addr -> pathMTU; pathMTUCount is their number
+	pathMTUCount atomic.Int32
+	pingCount    atomic.Uint32
+	advertised   chan struct{} // closed after the first router advertisement
 
 	// From here on: dealer only.
 	conns         map[flow]*Conn
@@ -104,9 +103,9 @@ type Stack struct {
 	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
 	icmpConns     []*ICMPConn
-	reassemblies  map[fragmentKey]*assembler
+	reassemblies  map[fragmentKey]*reassembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
-	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
+	heldACKs      heldACKs
 	expired       []*Conn // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
 	now           tcp.Time // the time of this batch
@@ -140,7 +139,7 @@ func New(cfg Config) (*Stack, error) {
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
 		sockets: map[netip.AddrPort]*PacketConn{}, peers: map[peerKey]*PacketConn{},
-		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
+		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*reassembler{},
 		advertised: make(chan struct{}), forward: newForwarder(&cfg),
 	}
 	if err := s.check(); err != nil {
@@ -207,45 +206,26 @@ func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 // deal is the dealer: the goroutine that owns the tables, from New until the link is closed. It
 // reads a batch of frames, runs the claims that have arrived, and then sends what the batch has
 // made due.
-//
-// An acknowledgement that would be sent alone is held: until the next batch, until the goroutine
-// that the batch has woken reads again, or for ackHoldTime. Most users write or close instead, and
-// then the acknowledgement goes with their segment. That saves one of the three packets of a
-// request and its answer.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
-	var heldACKs []*Conn
 	for {
-		if len(s.heldACKs) > 0 {
-			s.alarms.setDealerTime(s.now.Add(ackHoldTime), s.now)
-		}
+		s.limitHeldACKs()
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if heldACKs, s.heldACKs = s.heldACKs, heldACKs[:0]; len(heldACKs) > 0 {
-			s.alarms.setDealerTime(0, s.now)
-			heldACKs = slices.DeleteFunc(heldACKs, (*Conn).heldACKGone)
-		}
+		s.ageHeldACKs()
 		s.now = s.clock()
 		s.inputFrames(batch[:n])
 		s.loan = nil
 		s.flush()
 		s.serveClaims()
 		s.flush()
-		for i, c := range heldACKs {
-			c.sendHeldACK(s.now)
-			heldACKs[i] = nil
-		}
+		s.sendHeldACKs()
 		s.runLoopback()
 	}
 }
-
-// ackHoldTime bounds how long an acknowledgement is held while no frame arrives and the user does
-// not read. It is as long as the hold for the acknowledgement of a FIN (endDelay in package tcp),
-// which must be shorter than the time after which Linux sends a tail loss probe.
-const ackHoldTime = 2 * time.Millisecond
 
 func (s *Stack) serveClaims() {
 	for {
@@ -259,7 +239,7 @@ func (s *Stack) serveClaims() {
 }
 
 // flush updates each connection that was queued since the last flush, and wakes its users. An
-// update may queue a connection again: one that finds no room in its listener's backlog is reset.
+// update may queue a connection again: one that finds its listener's accept queue full is reset.
 func (s *Stack) flush() {
 	for i := 0; i < len(s.toUpdate); i++ {
 		c := s.toUpdate[i]

@@ -20,7 +20,7 @@ func (s *Stack) enterTimeWait(c *Conn) {
 		most = maxTimeWaits
 	}
 	if len(w.all)-w.ended >= most {
-		s.forget(w.all[w.ended])
+		s.evict(w.all[w.ended])
 	}
 	w.all = append(w.all, c)
 }

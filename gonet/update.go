@@ -15,23 +15,23 @@ func (c *Conn) machineTime(now tcp.Time) tcp.Time {
 // update sends the segments that are due, sets the alarm, and wakes waiters. It runs after
 // segments, a timer or a claim have changed the machine. Dealer only; the caller does not hold mu.
 func (c *Conn) update(now tcp.Time) {
-	c.updateQueued = false
+	c.dealer.updateQueued = false
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
-	c.transmitNow(now)
+	c.transmit(now, true)
 	c.arm(now)
 	c.wake()
-	holdsACK := c.machine.AckDue() && !c.holdsACK
-	c.holdsACK = c.holdsACK || holdsACK
+	held := c.holdACK()
 	over := c.newlyClosed()
 	accept := c.machine.State() >= tcp.Established && !c.delivered
 	c.delivered = c.delivered || accept
-	waits := c.machine.State() == tcp.TimeWait && !c.inTimeWait
-	c.inTimeWait = c.inTimeWait || waits
+	waits := c.machine.State() == tcp.TimeWait && !c.dealer.inTimeWait
+	c.dealer.inTimeWait = c.dealer.inTimeWait || waits
 	c.mu.Unlock()
-	if holdsACK {
-		c.stack.heldACKs = append(c.stack.heldACKs, c)
+	if held {
+		h := &c.stack.heldACKs
+		h.young = append(h.young, c)
 	}
 	if accept && c.listener != nil {
 		c.listener.deliver(c)
@@ -44,28 +44,19 @@ func (c *Conn) update(now tcp.Time) {
 	}
 }
 
-// act sends the segments that are due, sets the alarm, and wakes waiters, after a user has called
-// the machine.
-//
-// Lock contract: the caller has locked mu. act unlocks it before it returns, so the caller must
-// neither unlock it again nor use what mu guards afterwards.
-func (c *Conn) act(now tcp.Time) {
+// finishCall sends the segments that are due, sets the alarm, and wakes waiters, after a user has
+// called the machine. It returns whether the connection has ended: then the caller must call
+// postRemove, once it has given mu back. The caller holds mu.
+func (c *Conn) finishCall(now tcp.Time) (over bool) {
 	now = c.machineTime(now)
-	if c.holdsACK {
-		c.transmitNow(now) // an acknowledgement that goes with no segment is left to the dealer
-	} else {
-		c.transmit(now)
-	}
+	c.transmit(now, c.holdsACK) // what is held and goes with no segment is left to the dealer
 	c.arm(now)
 	c.wake()
-	over := c.newlyClosed()
-	c.mu.Unlock()
-	if over {
-		c.postRemove()
-	}
+	return c.newlyClosed()
 }
 
-// postRemove asks the dealer to remove the connection from the table.
+// postRemove asks the dealer to remove the connection from the table. It may wait for the dealer,
+// so the caller must not hold mu.
 //
 //go:noinline
 func (c *Conn) postRemove() {
@@ -89,7 +80,7 @@ func (s *Stack) removeConn(c *Conn) {
 		delete(s.conns, c.flow)
 	}
 	c.leaveBacklog()
-	if c.inTimeWait {
+	if c.dealer.inTimeWait {
 		s.timeWaits.trim(s.conns)
 	}
 }
@@ -146,32 +137,22 @@ func signal(waiter chan struct{}) {
 	}
 }
 
-// waitFor waits for a signal on *waiter, or until the deadline d has passed, and then returns
-// errDeadline. Every cause for which a waiter must look again signals it, the end of the stack
-// included.
-//
-// Lock contract: the caller has locked mu. waitFor unlocks it before it waits and does not lock it
-// again: the caller must lock mu before it looks at the connection once more.
-func (c *Conn) waitFor(waiter *chan struct{}, d *deadline) error {
+// makeWaiter returns a waiter of a connection, and makes it for the first goroutine that waits.
+// Every cause for which a waiter must look again signals it, the end of the stack included. The
+// caller holds the connection's mu.
+func makeWaiter(waiter *chan struct{}) <-chan struct{} {
 	if *waiter == nil {
 		*waiter = make(chan struct{}, 1)
 	}
-	w := *waiter
-	c.mu.Unlock()
-	select {
-	case <-w:
-		return nil
-	case <-d.wait():
-		return errDeadline
-	}
+	return *waiter
 }
 
 // markClosed notes that the user has closed the connection, and stops its deadlines. The caller
 // holds mu.
 func (c *Conn) markClosed() {
 	c.closed = true
-	c.readBy.stop()
-	c.writeBy.stop()
+	c.reader.deadline.stop()
+	c.writer.deadline.stop()
 }
 
 // endWithStack fails the connection because the stack has ended. Dealer only.

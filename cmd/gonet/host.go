@@ -423,10 +423,18 @@ const (
 // ipTime bounds one call of the ip command, which takes milliseconds.
 const ipTime = 20 * time.Second
 
-func ip(ctx context.Context, args ...string) error {
+func ip(ctx context.Context, args ...string) error { return ipWith(ctx, "", nil, args...) }
+
+// ipWith is ip with an input, and a file that the command finds at descriptor 3 unless it is nil.
+func ipWith(ctx context.Context, input string, file *os.File, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, ipTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "ip", args...)
+	cmd.Stdin = strings.NewReader(input)
+	if file != nil {
+		cmd.ExtraFiles = []*os.File{file}
+	}
+	out, err := cmd.CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
 		return errors.New("the ip command is not there: install iproute2, or set the tap up " +
 			"yourself and give --kernel none")

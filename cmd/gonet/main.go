@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -30,7 +31,16 @@ const (
 var errReported = errors.New("failed")
 
 func main() {
-	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(realMain(words(os.Args), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// words returns the words of the command line behind the program's name. By the name slirp4netns,
+// under which podman and others start it, the program is `gonet slirp`.
+func words(args []string) []string {
+	if filepath.Base(args[0]) == slirp4netns && (len(args) < 2 || args[1] != slirpTap) {
+		return append([]string{"slirp"}, args[1:]...)
+	}
+	return args[1:]
 }
 
 // realMain is main with arguments, streams and exit code as parameters.
@@ -90,6 +100,6 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or no ans
 func rootCommand() *cobra.Command {
 	return command.Root("gonet", "a TCP/IP stack on a tap", longHelp,
 		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(),
-		tun2socksCommand(), wgCommand(), benchCommand(),
+		tun2socksCommand(), slirpCommand(), slirpTapCommand(), wgCommand(), benchCommand(),
 		statCommand(), dumpCommand())
 }

@@ -21,7 +21,8 @@ import (
 const testTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gonet": main, "peer": peer, "frames": frames})
+	testscript.Main(m, map[string]func(){"gonet": main, "slirp4netns": main, "peer": peer,
+		"frames": frames})
 }
 
 // TestScripts runs testdata/script/*.txtar: commands as they are typed, each script in a network
@@ -77,11 +78,14 @@ func fail(err error) {
 
 // peer is a program on the kernel's side. `peer listen ADDRESS` and `peer connect ADDRESS` join a
 // connection with standard input and output; `peer http ADDRESS DIR` serves files; `peer socks
-// ADDRESS PASSWORD` is a SOCKS5 server.
+// ADDRESS PASSWORD` is a SOCKS5 server, `peer dns ADDRESS` one of DNS.
 func peer() {
 	how, address := os.Args[1], os.Args[2]
 	if how == "socks" {
 		serveSocks(address, os.Args[3])
+	}
+	if how == "dns" {
+		serveDNS(address)
 	}
 	if how == "connect" {
 		c, err := net.Dial("tcp", address)

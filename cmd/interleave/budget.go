@@ -116,8 +116,12 @@ func forecast(w io.Writer, s *run.Session) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s without measuring, %d measured, of %d\n",
-		quantity.Many(f.Free, "claim"), claims, f.All)
+	before := ""
+	if f.Before > 0 {
+		before = fmt.Sprintf("%d decided before, ", f.Before)
+	}
+	fmt.Fprintf(w, "\n%s without measuring, %s%d measured, of %d\n",
+		quantity.Many(f.Free, "claim"), before, claims, f.All)
 	return tellOpen(w, f.Undecided, "")
 }
 

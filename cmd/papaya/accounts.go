@@ -29,7 +29,7 @@ func openKeys(ctx context.Context, l log.Log) (account.Store, error) {
 
 func openBook(keys account.Store, c *config.Config) *account.Book {
 	book := account.Open(keys)
-	book.MinPassword = c.MinPassword
+	book.MinPassword, book.Scram = c.MinPassword, c.Scram
 	return book
 }
 
@@ -131,3 +131,37 @@ func (d authenticator) Register(ctx context.Context, name, password, invitation 
 
 // Required implements server.Accounts.
 func (d authenticator) Required() bool { return d.settings.Load().Required }
+
+// scram returns what checks logins by SCRAM; nil if they are not offered.
+func (d *daemon) scram(c *config.Config) server.Scram {
+	if !c.Scram {
+		return nil
+	}
+	return scrambler{authenticator{d}}
+}
+
+// A scrambler implements server.Scram with the book of accounts.
+type scrambler struct{ authenticator }
+
+// Begin implements server.Scram.
+func (d scrambler) Begin(ctx context.Context, message string, from net.Addr) (server.Exchange,
+	string, error) {
+	x, answer, err := d.book.BeginScram(ctx, addrOf(from), message)
+	if err != nil {
+		_, err = d.answer(account.Account{}, err)
+	}
+	return exchange{d.authenticator, x}, answer, err
+}
+
+// An exchange implements server.Exchange.
+type exchange struct {
+	authenticator
+	login *account.Scram
+}
+
+// Finish implements server.Exchange.
+func (x exchange) Finish(message string) (server.Person, string, error) {
+	a, answer, err := x.login.Finish(message)
+	who, err := x.answer(a, err)
+	return who, answer, err
+}

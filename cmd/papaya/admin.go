@@ -101,15 +101,16 @@ func adminCommand() *cobra.Command {
 	var p target
 	c := &cobra.Command{
 		Use:   "admin",
-		Short: "Accounts, sessions, rooms, invitations, settings",
+		Short: "Accounts, sessions, rooms, files, invitations, settings",
 		Long: `Talks to the server that runs on the data folder, through a socket in it. Only the server's user and root may do that.
-Accounts and invitations can also be changed while no server runs.`,
+Accounts, invitations and files can also be changed while no server runs.`,
 		Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	p.flags(c)
-	c.AddCommand(accountCommand(&p), sessionCommand(&p), roomCommand(&p), inviteCommand(&p),
-		invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p), metricsCommand(&p),
+	c.AddCommand(accountCommand(&p), sessionCommand(&p), roomCommand(&p), fileCommand(&p),
+		inviteCommand(&p), invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p),
+		metricsCommand(&p),
 		exampleCommand(), checkCommand())
 	return c
 }

@@ -20,8 +20,8 @@ func backupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy everything that a server stores, while it runs or not",
-		Long: `Writes one file with everything that the server stores: messages, rooms, how far each member has read, accounts,
-invitations, the certificate and its key. Keep it as safe as the key. - is standard output.`,
+		Long: `Writes one file with everything that the server stores: messages, files, rooms, how far each member has read,
+accounts, invitations, the certificate and its key. Keep it as safe as the key. - is standard output.`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.settings()

@@ -103,13 +103,16 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 	if settings.Password, err = password(cmd, o, in); err != nil {
 		return err
 	}
-	dial := client.Plain(addr)
+	dial, pins := client.Plain(addr), &client.Pins{}
 	if !o.plain {
-		if dial, err = encrypted(cmd.Context(), o, name, addr, in); err != nil {
+		if dial, pins, err = encrypted(cmd.Context(), o, name, addr, in); err != nil {
 			return err
 		}
 	}
-	return terminal.Run(cmd.Context(), client.New(settings), dial, in, out)
+	send := func(ctx context.Context, to client.FileHost, path string) (string, error) {
+		return to.Upload(ctx, pins, addr, path)
+	}
+	return terminal.Run(cmd.Context(), client.New(settings), dial, send, in, out)
 }
 
 // chatSettings makes the settings of the session from the flags.
@@ -219,12 +222,12 @@ func secret(stdin io.Reader, file string) (string, error) {
 // encrypted connects once, to ask the user about the certificate while the terminal is free. From
 // then on the certificate must be on record.
 func encrypted(ctx context.Context, o chatOptions, name, addr string,
-	tty *os.File) (client.Dialer, error) {
+	tty *os.File) (client.Dialer, *client.Pins, error) {
 	file := o.certificates
 	if file == "" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil,
+			return nil, nil,
 				fmt.Errorf("chat: finding where certificates are on record: %w; --certificates "+
 					"says where", err)
 		}
@@ -235,10 +238,11 @@ func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	}}
 	conn, err := client.TLS(addr, name, asking)(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("chat: connecting to %s: %w", addr, err)
+		return nil, nil, fmt.Errorf("chat: connecting to %s: %w", addr, err)
 	}
 	conn.Close()
-	return client.TLS(addr, name, &client.Pins{File: file}), nil
+	pins := &client.Pins{File: file}
+	return client.TLS(addr, name, pins), pins, nil
 }
 
 // trust asks the user about a certificate. Every answer but yes is no.

@@ -213,8 +213,9 @@ func TestChatInATerminal(t *testing.T) {
 	dir := t.TempDir()
 	program := link(t, dir)
 	port := freeport.For(t)
-	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = "+
-		"true\n"+patient, port)
+	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n"+
+		"web = [\"127.0.0.1:%d\"]\n[tls]\ndomains = [\"127.0.0.1\"]\n"+
+		"[accounts]\nrequired = true\n"+patient, port, freeport.For(t))
 	if err := os.WriteFile(filepath.Join(dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -265,6 +266,8 @@ func TestChatInATerminal(t *testing.T) {
 	for _, s := range []*screen{ann, bob} {
 		s.shows("│ @ann")
 	}
+	ann.types("/send papaya.toml", "Enter")
+	bob.shows("papaya.toml") // the end of its link
 	ann.types("bo", "Tab", "still there?", "Enter")
 	all := bob.shows("bob: still there?")
 	if strings.Count(all, "the kettle is on") != 1 {

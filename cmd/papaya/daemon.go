@@ -27,6 +27,7 @@ import (
 	"interleave/papaya/certificate"
 	"interleave/papaya/config"
 	"interleave/papaya/control"
+	"interleave/papaya/file"
 	"interleave/papaya/keep"
 	"interleave/papaya/limit"
 	"interleave/papaya/log"
@@ -49,6 +50,7 @@ type daemon struct {
 	tokens   *bot.Tokens
 	keys     account.Store
 	push     *push.Service // nil: devices are not notified
+	files    *file.Store
 	source   *certificate.Source
 	open     *limit.Connections
 	connect  *limit.Rate
@@ -57,6 +59,7 @@ type daemon struct {
 	metrics  metrics.Set
 	logins   *metrics.Counters
 	pushes   *metrics.Counters
+	uploads  *metrics.Counters
 
 	ready    chan struct{} // closed when clients are accepted
 	reloaded chan struct{} // holds one if retention must run again
@@ -147,6 +150,10 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	if d.push, err = d.openPush(ctx, c); err != nil {
 		return err
 	}
+	if err := d.openFiles(c); err != nil {
+		return err
+	}
+	defer d.files.Close()
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
 		Domains:     c.Domains,
 		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail,
@@ -174,31 +181,38 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 	if d.push != nil {
 		devices = notifier{d.push}
 	}
+	files := d.fileServer(c)
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
-		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
-		WebHandler: d.pages(), Listen: listen, Origins: c.Origins, Base: c.Base,
+		UTF8Only: c.UTF8Only,
+		Plain:    c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
+		WebHandler: d.pages(files.Handler()), Listen: listen, Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
 		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
+		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
-		Accounts:      authenticator{d}, Own: authenticator{d}, Push: devices, Enter: d.enter,
+		FileHost:      fileHost(c, files), Erased: d.erased,
+		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
+		Enter: d.enter,
 		Say:   d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
-			Unread: c.Unread, Rooms: c.Rooms},
+			Confirm: c.Confirm, Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: d.measure(), Logger: d.logger,
 	}
 }
 
-// pages serves programs, and browsers.
-func (d *daemon) pages() http.Handler {
+// pages serves programs, files, and browsers.
+func (d *daemon) pages(files http.Handler) http.Handler {
 	programs := bot.NewServer(d.tokens, &d.admin, d.logger, time.Now).Handler()
 	mux := http.NewServeMux()
 	mux.Handle("/hook/", programs)
 	mux.Handle("/api/", programs)
+	mux.Handle("/upload", files)
+	mux.Handle("/file/", files)
 	mux.Handle("/", web.Handler())
 	return mux
 }
@@ -221,7 +235,7 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 		return nil, err
 	}
 	admin := &control.Server{Accounts: d.book, Tokens: d.tokens, Backup: d.backup,
-		Metrics: &d.metrics, Logger: d.logger,
+		Metrics: &d.metrics, Logger: d.logger, Files: control.StoredFiles{Store: d.files},
 		Chat: &d.admin, Settle: d.settle, Erase: d.erase}
 	if c.File != "" {
 		admin.Reload = d.reload
@@ -349,14 +363,21 @@ func (d *daemon) retain(ctx context.Context) {
 	}
 }
 
-// retainUntil removes messages that are old at that time.
+// retainUntil removes messages and files that are old at that time.
 func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
+	select {
+	case <-d.ready: // the chat knows whose files are in messages
+	case <-ctx.Done():
+		return
+	}
 	d.keeping.Lock()
 	c := d.settings.Load()
+	d.expireFiles(now)
 	n, err := keep.Retain(ctx, d.text, c.Keep, now)
 	lines := 0
 	if err == nil {
-		lines, err = keep.RetainRooms(ctx, d.text, roomAges(c.KeepRooms), now)
+		lines, err = keep.RetainRooms(ctx, d.text, roomAges(c.KeepRooms), now,
+			d.eraseFilesOf(ctx))
 	}
 	d.keeping.Unlock()
 	if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {
@@ -368,7 +389,7 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 var tables = []string{accountsTable}
 
 // dataFiles are the files of the data folder in a backup.
-var dataFiles = []string{"password", "tls"}
+var dataFiles = []string{"password", "tls", filesName}
 
 func (d *daemon) backup(ctx context.Context, w io.Writer) error {
 	d.keeping.Lock()
@@ -447,6 +468,7 @@ func (d *daemon) measure() server.Metrics {
 		"How long lines to a client that is behind waited for it to read.")
 	refused := f.Counter("papaya_log_refused_total", "Batches that the log did not take.")
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
+	d.measureFiles()
 	d.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok",
 		"wrong", "limited", "trouble")
 	return server.Metrics{

@@ -27,6 +27,9 @@ func (d *daemon) forget(ctx context.Context) error {
 			one = d.push.Forget(ctx, name)
 		}
 		if one == nil {
+			one = d.files.Rename(name, "") // a later account of that name does not get them
+		}
+		if one == nil {
 			one = d.book.Forgotten(ctx, name)
 		}
 		err = errors.Join(err, one)
@@ -69,7 +72,8 @@ func (d *daemon) forgetOld(ctx context.Context) {
 func (d *daemon) erase(ctx context.Context, room string) (int, error) {
 	d.keeping.Lock()
 	defer d.keeping.Unlock()
-	return keep.RetainRooms(ctx, d.text, map[string]time.Duration{room: 0}, time.Now())
+	return keep.RetainRooms(ctx, d.text, map[string]time.Duration{room: 0}, time.Now(),
+		d.eraseFilesOf(ctx))
 }
 
 // roomAges parses a setting that package config has checked.

@@ -74,6 +74,9 @@ func (d *daemon) rename(ctx context.Context) error {
 			one = d.push.Rename(ctx, n.Old, n.New)
 		}
 		if one == nil {
+			one = d.files.Rename(n.Old, n.New)
+		}
+		if one == nil {
 			one = d.book.Renamed(ctx, n)
 		}
 		err = errors.Join(err, one)

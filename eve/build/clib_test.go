@@ -63,8 +63,11 @@ func TestLibraryIsMissing(t *testing.T) {
 			calls.Headers = []string{l.Header}
 			part.Runtime = []string{"fs.hpp", l.Runtime}
 			all := []asking{{calls, "shop"}, {part, std.Implemented(l.Runtime)}}
-			if l.Runtime == "" {
-				all = all[:1]
+			first := slices.IndexFunc(eve.Libraries, func(o eve.Library) bool {
+				return o.Runtime == l.Runtime
+			})
+			if l.Runtime == "" || eve.Libraries[first].Name != l.Name {
+				all = all[:1] // of a part with several libraries the first is named
 			}
 			for _, a := range all {
 				_, err := build.Build(context.Background(), []emit.Unit{user, a.unit},

@@ -14,9 +14,9 @@ import (
 
 // program loads, declares and checks main and all that it imports.
 func (c *checker) program(main *source.File) *ir.Program {
-	name, text, _ := std.Text("prelude")
-	c.prelude = c.read("prelude", source.NewFile(name, text), true)
-	m := c.read(strings.TrimSuffix(path.Base(main.Name), ".eve"), main, false)
+	prelude, _ := parseLibrary("prelude")
+	c.prelude = c.read("prelude", prelude.file, prelude)
+	m := c.read(strings.TrimSuffix(path.Base(main.Name), ".eve"), main, nil)
 	c.started = true
 	for i := 0; i < len(c.order); i++ {
 		c.resolve(c.order[i])
@@ -50,8 +50,10 @@ func arrange(all []*ir.Module, m *module, seen map[*module]bool) []*ir.Module {
 	return append(all, m.ir)
 }
 
-// read parses a module, declares its names and reads its imports.
-func (c *checker) read(name string, file *source.File, isStd bool) *module {
+// read declares the names of a module and reads its imports. A module of the library is parsed, one
+// of the project (nil) is not.
+func (c *checker) read(name string, file *source.File, library *parsed) *module {
+	isStd := library != nil
 	m := &module{
 		ir: &ir.Module{Name: name, Std: isStd, File: file}, id: name, std: isStd, loading: true,
 		names: map[string]object{}, imports: map[string]object{}, pub: map[string]bool{},
@@ -70,7 +72,14 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	c.loading = append(c.loading, m)
 	diags, current := c.diags, c.current
 	c.diags, c.current = c.base, nil
-	m.tree = syntax.Parse(file, c.diags)
+	if isStd {
+		m.tree = library.tree
+		for _, d := range library.diags {
+			c.diags.Add(d)
+		}
+	} else {
+		m.tree = syntax.Parse(file, c.diags)
+	}
 	m.torn = tornWords(file, c.diags)
 	if c.index != nil {
 		c.index.Trees[file], c.index.modules[file] = m.tree, m
@@ -107,7 +116,7 @@ func (c *checker) find(name string, from *module) *module {
 		}
 		if c.load != nil {
 			if file, ok := c.load(name); ok {
-				return c.read(name, file, false)
+				return c.read(name, file, nil)
 			}
 		}
 	}
@@ -116,14 +125,14 @@ func (c *checker) find(name string, from *module) *module {
 
 // library returns a module of std, and reads it if necessary; nil when there is none.
 func (c *checker) library(name string) *module {
-	file, text, ok := std.Text(name)
+	p, ok := parseLibrary(name)
 	if !ok {
 		return nil
 	}
 	if m := c.modules[name]; m != nil {
 		return m
 	}
-	return c.read(name, source.NewFile(file, text), true)
+	return c.read(name, p.file, p)
 }
 
 // bring adds the names of one import to m.

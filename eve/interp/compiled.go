@@ -5,13 +5,18 @@ import "strings"
 // compiledOnly are the natives of modules that need a C library, by its name. The interpreter
 // calls no C. Those before the bar are called by <-.
 var compiledOnly = map[string]string{
-	"SQLite": `sqlite.open sqlite.open_memory database.query database.run database.returning
-		database.run_all database.script database.begin database.close transaction.query
-		transaction.run transaction.returning transaction.commit transaction.rollback |
-		sqlite.integer sqlite.real sqlite.text sqlite.blob sqlite.null value.kind row.columns
+	"SQLite": `sqlite.open sqlite.open_memory | sqlite.integer sqlite.real sqlite.text sqlite.blob
+		sqlite.null`,
+	"libpq": `postgres.open | postgres.integer postgres.real postgres.text postgres.blob
+		postgres.boolean postgres.null row.boolean`,
+	"SQLite or libpq": `database.query database.run database.returning database.run_all
+		database.script database.begin database.close transaction.query transaction.run
+		transaction.returning transaction.commit transaction.rollback | value.kind row.columns
 		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
 	"OpenSSL": `tls.server tls.client tls.make_self_signed | tls.version tls.cipher tls.protocol
 		tls.server_name tls.peer`,
+	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
+		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer
 		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker packer.write
 		packer.flush packer.finish unpacker.write unpacker.finish`,

@@ -55,6 +55,11 @@ type origin interface {
 	gone(in *interp) // the last event has been handled
 }
 
+// A doubter may find that an event is void when its turn has come: its handlers are not called.
+type doubter interface {
+	void(event string, v value) bool
+}
+
 // origin is the runtime's part of an emitter; nil for a user's.
 func (o *object) origin() origin {
 	s, _ := o.v.(origin)
@@ -172,6 +177,9 @@ func (in *interp) begin(t *turn) {
 	t.object.emits.exclusive = t.object.emits.exclusive || t.write
 	in.root(&root{needs: needs, contained: contained, run: func() {
 		defer in.ended(t)
+		if s, doubts := t.object.origin().(doubter); doubts && s.void(t.event, t.v) {
+			return
+		}
 		for _, h := range t.handlers {
 			if !h.dropped && in.ask(t, h) {
 				return

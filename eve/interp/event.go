@@ -99,7 +99,9 @@ type timer struct {
 	node    *timerNode
 	busy    bool // its event has not been handled yet
 	stopped bool
-	ticks   int64 // ticks not yet reported by an event
+	ticks   int64   // ticks not yet reported by an event
+	number  int64   // of all ticks
+	told    *record // the last event
 }
 
 // shortest is the least time between two ticks, as in the runtime.
@@ -128,6 +130,7 @@ func (t *timer) expire(in *interp) {
 		return
 	}
 	t.ticks++
+	t.number++
 	if t.every > 0 {
 		t.set(in, t.every)
 	}
@@ -140,7 +143,8 @@ func (t *timer) tell(in *interp) {
 	t.busy = true
 	ticks := t.ticks
 	t.ticks = 0 // before the event, which is over at once if it has no handler
-	in.emit(t.object, "fired", &record{0, []value{ticks, int64(in.now)}})
+	t.told = &record{0, []value{ticks, int64(in.now), t.number}}
+	in.emit(t.object, "fired", t.told)
 }
 
 func (t *timer) stop() {
@@ -250,7 +254,7 @@ func (in *interp) shutdown(grace int64) {
 		l.close(in)
 	}
 	for _, s := range in.network.sockets {
-		s.afterInput(in)
+		s.afterInput(in, false)
 	}
 	if in.stdin != nil && in.stdin.begun {
 		in.stdin.end(in)

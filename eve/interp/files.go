@@ -25,6 +25,7 @@ type (
 	fileInfo struct {
 		size, modified int64 // bytes; nanoseconds since 1970
 		mode           uint32
+		device, inode  uint64
 	}
 	dirEntry struct {
 		name string
@@ -116,7 +117,7 @@ func registerFiles() {
 		return listDirectory(c.str(0))
 	})
 	onPath("make_directory", "make directory", func(c *called) (value, syscall.Errno) {
-		return nil, makeDirectory(c.str(0), c.args[1].(bool))
+		return nil, makeDirectory(c.str(0), c.args[1].(bool), uint32(c.int(2))&0o7777)
 	})
 	onPath("remove", "remove", func(c *called) (value, syscall.Errno) {
 		errno := retried(func() error { return syscall.Unlink(c.str(0)) })
@@ -297,9 +298,9 @@ func listDirectory(path string) (value, syscall.Errno) {
 	return l, 0
 }
 
-func makeDirectory(path string, parents bool) syscall.Errno {
+func makeDirectory(path string, parents bool, mode uint32) syscall.Errno {
 	mkdir := func(path string) syscall.Errno {
-		return retried(func() error { return syscall.Mkdir(path, 0o777) })
+		return retried(func() error { return syscall.Mkdir(path, mode) })
 	}
 	isDirectory := func(path string) bool {
 		var about syscall.Stat_t
@@ -329,13 +330,14 @@ func makeDirectory(path string, parents bool) syscall.Errno {
 
 func infoOf(about *syscall.Stat_t) fileInfo {
 	whole, rest := about.Mtim.Sec, about.Mtim.Nsec
+	modified := whole*billion + rest
 	switch {
 	case whole >= math.MaxInt64/billion:
-		return fileInfo{about.Size, math.MaxInt64, about.Mode}
+		modified = math.MaxInt64
 	case whole <= math.MinInt64/billion:
-		return fileInfo{about.Size, math.MinInt64, about.Mode}
+		modified = math.MinInt64
 	}
-	return fileInfo{about.Size, whole*billion + rest, about.Mode}
+	return fileInfo{about.Size, modified, about.Mode, about.Dev, about.Ino}
 }
 
 func (c *called) file() *diskFile { return (*c.self()).(*diskFile) }
@@ -443,9 +445,13 @@ func registerFileValues() {
 	kind := func(c *called) uint32 { return info(c).mode & syscall.S_IFMT }
 	entry := func(c *called) dirEntry { return (*c.self()).(dirEntry) }
 	register(map[string]func(*called) value{
-		"file_info.size":         func(c *called) value { return info(c).size },
-		"file_info.modified":     func(c *called) value { return info(c).modified },
-		"file_info.permissions":  func(c *called) value { return int64(info(c).mode & 0o7777) },
+		"file_info.size":        func(c *called) value { return info(c).size },
+		"file_info.modified":    func(c *called) value { return info(c).modified },
+		"file_info.permissions": func(c *called) value { return int64(info(c).mode & 0o7777) },
+		"file_info.same_file": func(c *called) value {
+			a, b := info(c), c.args[1].(fileInfo)
+			return a.device == b.device && a.inode == b.inode
+		},
 		"file_info.is_file":      func(c *called) value { return kind(c) == syscall.S_IFREG },
 		"file_info.is_directory": func(c *called) value { return kind(c) == syscall.S_IFDIR },
 		"entry.name":             func(c *called) value { return entry(c).name },

@@ -234,6 +234,7 @@ func registerSockets() {
 			c.socket().limit = max(0, c.int(1))
 			return nil
 		},
+		"socket.every":   func(c *called) value { c.socket().wind(c.in, c.int(1)); return nil },
 		"socket.pending": func(c *called) value { return int64(len(c.socket().out)) },
 		"socket.address": func(c *called) value {
 			if s := c.socket(); !s.retired {

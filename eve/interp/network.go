@@ -209,7 +209,7 @@ func (in *interp) closeLonely() bool {
 	for _, s := range in.network.sockets {
 		if s.started && !s.decided {
 			s.decided = true
-			if data, line := s.reads(); !data && !line && !s.closing {
+			if data, line := s.reads(); !data && !line && !s.closing && s.clock == nil {
 				asked = append(asked, s)
 			}
 		}

@@ -11,7 +11,8 @@ type socket struct {
 	address string    // of the peer
 
 	in, wire, out []byte
-	limit         int64 // of out
+	limit         int64  // of out
+	clock         *timer // of `every`; nil: there is none
 
 	started   bool
 	decided   bool // whether its reachability was decided
@@ -49,7 +50,7 @@ func (s *socket) adopt(in *interp) {
 	in.starts = append(in.starts, func() {
 		s.started = true
 		if in.ending {
-			s.afterInput(in)
+			s.afterInput(in, false)
 		}
 		s.receive(in)
 	})
@@ -124,7 +125,7 @@ func (s *socket) pump(in *interp) {
 	}
 	if s.ended && !s.endTaken {
 		s.endTaken = true
-		s.afterInput(in)
+		s.afterInput(in, true)
 	}
 	s.receive(in)
 }
@@ -144,9 +145,15 @@ func (s *socket) takeLine() (text string, whole bool) {
 }
 
 // afterInput closes the socket after the tasks that its last input started have written their
-// replies.
-func (s *socket) afterInput(in *interp) {
-	in.post([]need{{s.object, true}}, func() { s.close(in) })
+// replies. With tell the program may do that.
+func (s *socket) afterInput(in *interp, tell bool) {
+	in.post([]need{{s.object, true}}, func() {
+		if tell && s.object.handles("ended") {
+			in.emit(s.object, "ended", &record{})
+		} else {
+			s.close(in)
+		}
+	})
 }
 
 // write appends to the output.
@@ -216,6 +223,7 @@ func (s *socket) closeWrite(in *interp) {
 // close sends the pending output; then handlers of close run.
 func (s *socket) close(in *interp) {
 	s.closing = true
+	s.stopClock()
 	s.closeWhenSent(in)
 }
 
@@ -230,6 +238,7 @@ func (s *socket) closeWhenSent(in *interp) {
 func (s *socket) abort(in *interp, why *fault) {
 	tell := why != nil && !s.closing && !s.closed
 	s.ended, s.closing, s.broken = true, true, true
+	s.stopClock()
 	s.in, s.out = nil, nil
 	if tell {
 		in.emit(s.object, "error", why)
@@ -254,10 +263,34 @@ func (s *socket) changed(in *interp) {
 }
 
 func (s *socket) handled(in *interp, event string, _ value) {
-	if event == "data" || event == "line" {
+	switch {
+	case event == "data" || event == "line":
 		s.busy = false
 		s.pump(in)
+	case event == "fired" && s.clock != nil:
+		s.clock.handled(in, event, nil)
 	}
+}
+
+// wind sets the clock.
+func (s *socket) wind(in *interp, interval int64) {
+	s.stopClock()
+	if interval > 0 && !s.closing && !s.retired {
+		s.clock = &timer{object: s.object, every: max(interval, shortest)}
+		s.clock.set(in, s.clock.every)
+	}
+}
+
+func (s *socket) stopClock() {
+	if s.clock != nil {
+		s.clock.stop()
+	}
+	s.clock = nil
+}
+
+// void is true for a tick of a clock that has been set anew since.
+func (s *socket) void(event string, v value) bool {
+	return event == "fired" && (s.clock == nil || v != value(s.clock.told))
 }
 
 func (s *socket) unhandled(in *interp, event string, v value) { s.handled(in, event, v) }
@@ -277,6 +310,7 @@ func (s *socket) retire(in *interp) {
 		return
 	}
 	s.retired, s.closed, s.closing = true, true, true
+	s.stopClock()
 	s.in, s.wire, s.out = nil, nil, nil
 	s.peer.wireEnd = true
 	s.peer.receive(in)

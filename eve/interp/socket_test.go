@@ -200,6 +200,56 @@ main: () void:
             on s line [+stdout]: stdout.write("got %s\n", line.text)
         error(e): stdout.write("%s\n", e.text())
 `, "closed\ngot bye\ntalk.eve:9: assertion failed: came.size() == 0: no data wanted\n"},
+	{"answer behind the end", `import io.socket.*
+main: () void:
+    server: tcp_socket@ = tcp_socket.listen(8080)
+    on server connection = [-server] (c: connection&) bool:
+        client: socket@ = c()
+        said: string@
+        on client data [+said]: said += client.read_buffer().text()
+        on client ended [said]:
+            all: string = said
+            _ <- sleep(10ms) [+client, =all]
+            client.write("you said %s\n", all)
+            client.close()
+        on client close [-server]:
+            @ [+server]: server.close()
+        return true
+    answer <- tcp_socket.connect("127.0.0.1", 8080) [+stdout]
+    match answer:
+        ok(s):
+            on s line [+stdout]: stdout.write("%s\n", line.text)
+            @ [+s]:
+                s.write("hello")
+                s.close_write()
+        error(e): stdout.write("%s\n", e.text())
+`, "you said hello\n"},
+	{"clock", `import io.socket.*
+main: () void:
+    server: tcp_socket@ = tcp_socket.listen(8080)
+    on server connection = [-server] (c: connection&) bool:
+        client: socket@ = c()
+        @ [+client]: client.every(10ms)
+        on client fired [-server]:
+            client.write("tick %d %d\n", fired.count, fired.number)
+            if fired.number == 2:
+                client.off()
+                client.every(1ms)
+                on client fired:
+                    if fired.number == 3:
+                        client.every(0s)
+                        client.write("fast\n")
+                on client close [-server]:
+                    @ [+server]: server.close()
+        return true
+    answer <- tcp_socket.connect("127.0.0.1", 8080) [+stdout]
+    match answer:
+        ok(s):
+            on s line [+stdout]:
+                stdout.write("%s\n", line.text)
+                if line.text == "fast": s.close()
+        error(e): stdout.write("%s\n", e.text())
+`, "tick 1 1\ntick 1 2\nfast\n"},
 	{"shutdown", `import io.socket.*
 main: () void:
     server: tcp_socket@ = tcp_socket.listen(0)

@@ -15,54 +15,48 @@ constexpr i64 smallest = 256;
 } // namespace
 
 void byte_queue::make_room(i64 bytes) noexcept {
+    constexpr i64 head = sizeof(block);
     i64 used = size();
+    i64 before = block_ == nullptr ? 0 : block_->capacity;
     // moving costs no more than the space that it frees
-    if (used + bytes <= capacity_ && begin_ >= used) {
-        memmove(block_, block_ + begin_, static_cast<size_t>(used));
+    if (used + bytes <= before && block_->begin >= used) {
+        memmove(block_ + 1, data(), static_cast<size_t>(used));
     } else {
-        i64 capacity = capacity_ * 2 > used + bytes ? capacity_ * 2 : used + bytes;
-        if (capacity < smallest) capacity = smallest;
-        auto* block = static_cast<u8*>(malloc(static_cast<size_t>(capacity)));
-        if (block == nullptr) die_out_of_memory();
-        if (used > 0) memcpy(block, block_ + begin_, static_cast<size_t>(used));
+        i64 capacity = before * 2 > used + bytes ? before * 2 : used + bytes;
+        if (capacity < smallest - head) capacity = smallest - head;
+        auto* fresh = static_cast<block*>(malloc(static_cast<size_t>(head + capacity)));
+        if (fresh == nullptr) die_out_of_memory();
+        if (used > 0) memcpy(fresh + 1, data(), static_cast<size_t>(used));
         free(block_);
-        block_ = block;
-        capacity_ = capacity;
+        block_ = fresh;
+        block_->capacity = capacity;
     }
-    begin_ = 0;
-    end_ = used;
+    block_->begin = 0;
+    block_->end = used;
 }
 
 void byte_queue::append(const void* from, i64 bytes) noexcept {
     if (bytes == 0) return;
-    if (bytes > capacity_ - end_) make_room(bytes);
-    memcpy(block_ + end_, from, static_cast<size_t>(bytes));
-    end_ += bytes;
+    if (block_ == nullptr || bytes > block_->capacity - block_->end) make_room(bytes);
+    memcpy(block_->at(size()), from, static_cast<size_t>(bytes));
+    block_->end += bytes;
 }
 
 void byte_queue::consume(i64 bytes) noexcept {
-    begin_ += bytes;
-    if (begin_ == end_) clear();
+    if (block_ == nullptr) return;
+    block_->begin += bytes;
+    if (block_->begin == block_->end) clear();
 }
 
 void byte_queue::swap(byte_queue& with) noexcept {
-    byte_queue was;
-    auto give = [](byte_queue& to, byte_queue& from) {
-        to.block_ = from.block_;
-        to.begin_ = from.begin_;
-        to.end_ = from.end_;
-        to.capacity_ = from.capacity_;
-    };
-    give(was, *this);
-    give(*this, with);
-    give(with, was);
-    was.block_ = nullptr;
+    block* was = block_;
+    block_ = with.block_;
+    with.block_ = was;
 }
 
 void byte_queue::clear() noexcept {
     free(block_);
     block_ = nullptr;
-    begin_ = end_ = capacity_ = 0;
 }
 
 } // namespace eve

@@ -30,9 +30,12 @@ struct emitter_base::turn {
             turn& t;
             ~ending() { t.emitter->over(t); }
         } at_end{*this};
+        const emitter_hooks* hooks = emitter->hooks_;
+        if (hooks != nullptr && hooks->is_void != nullptr && hooks->is_void(*emitter, key, event))
+            return;
         for (handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
-            if (h->key == key && h->dropped.load(order::acquire) == 0 &&
-                h->call(h, w, top, self, event))
+            if (h->key() == key && h->dropped.load(order::acquire) == 0 &&
+                h->kind->call(h, w, top, self, event))
                 break;
         }
     }
@@ -48,7 +51,7 @@ int list_grants(grant* out, header* self, hold mode, event_key key, const handle
     int n = 0;
     if (mode != hold::null) out[n++] = {self, mode == hold::write};
     for (const handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
-        for (int i = 0; h->key == key && i < h->count; i++) out[n++] = h->grants[i];
+        for (int i = 0; h->key() == key && i < h->count; i++) out[n++] = h->grants()[i];
     }
     return n;
 }
@@ -89,7 +92,7 @@ template <class Turn> struct queued_turn : task {
 emitter_base::~emitter_base() {
     while (handler_base* h = first_) {
         first_ = h->next;
-        h->end(h);
+        h->kind->end(h);
     }
     if (last_ != nullptr) last_->end(last_);
 }
@@ -97,7 +100,7 @@ emitter_base::~emitter_base() {
 bool emitter_base::handles(event_key key) noexcept {
     locked l(guard_);
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (h->key == key && h->dropped.load(order::relaxed) == 0) return true;
+        if (h->key() == key && h->dropped.load(order::relaxed) == 0) return true;
     }
     return false;
 }
@@ -124,7 +127,7 @@ namespace {
 void end_all(handler_base* dead) noexcept {
     while (handler_base* h = dead) {
         dead = h->next;
-        h->end(h);
+        h->kind->end(h);
     }
 }
 
@@ -147,7 +150,7 @@ bool emitter_base::consider(event_key key, plan& p) noexcept {
     p.last = last_ != nullptr && key == last_->key;
     if (p.last) p.mode = hold::write;
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (h->key != key || h->dropped.load(order::relaxed) != 0) continue;
+        if (h->key() != key || h->dropped.load(order::relaxed) != 0) continue;
         if (p.from == nullptr) p.from = h;
         p.to = h;
         p.grants += h->count;
@@ -276,7 +279,7 @@ void emitter_base::retire(const turn& t) noexcept {
     bool late = t.to == nullptr;
     bool again = false;
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (late && h->key == t.key) again = true;
+        if (late && h->key() == t.key) again = true;
         else h->dropped.store(1, order::release);
         late = late || h == t.to;
     }
@@ -309,14 +312,14 @@ void emitter_base::add(header* self, handler_base* h) noexcept {
         locked l(guard_);
         handler_base** end = &first_;
         while (*end != nullptr) end = &(*end)->next;
-        if (!over_ || h->key == last_->key) {
+        if (!over_ || h->key() == last_->key) {
             *end = h;
             h = nullptr;
         }
         late = over_ && h == nullptr && !exclusive_ && waiting_ == nullptr;
         if (late) push(last_);
     }
-    if (h != nullptr) h->end(h);
+    if (h != nullptr) h->kind->end(h);
     else if (late) begin_next(self);
     if (hooks_ != nullptr && hooks_->changed != nullptr) hooks_->changed(*this);
 }

@@ -26,38 +26,59 @@ using event_key = const char*;
 template <class Event> inline constexpr char event_place = 0;
 template <class Event> constexpr event_key key_of() noexcept { return &event_place<Event>; }
 
-struct handler_base {
-    using caller = bool (*)(handler_base*, worker*, frame*, header* emitter, void* event);
+struct handler_base;
 
+// The description that all handlers of one registration in the program share.
+struct handler_kind {
     event_key key;
-    caller call; // returns true if the event is consumed
+    // returns true if the event is consumed
+    bool (*call)(handler_base*, worker*, frame*, header* emitter, void* event);
     void (*end)(handler_base*) noexcept;
-    const grant* grants;
+};
+
+struct handler_base {
+    const handler_kind* kind;
     handler_base* next = nullptr; // under the emitter's guard
-    u8 count;                     // number of grants
+    u8 count;                     // number of grants, which follow in memory
     hold mode;
     bool contained;
     atomic<u8> dropped; // set by off, perhaps while the handler runs
+
+    handler_base(const handler_kind* k, hold held, bool kept, int n) noexcept
+        : kind(k), count(static_cast<u8>(n)), mode(held), contained(kept) {}
+    event_key key() const noexcept { return kind->key; }
+    const grant* grants() const noexcept { return reinterpret_cast<const grant*>(this + 1); }
 };
 
-template <class E, class Event, class F, int N> struct handler_of : handler_base {
-    grant grants_[N > 0 ? N : 1];
-    F body_;
+// A handler and its grants: ten thousand connections have ten thousand handlers, mostly with none.
+template <int N> struct granted_handler : handler_base {
+    grant grants_[N];
 
-    handler_of(F&& body, hold held, bool kept, const grant* list, int n)
-        : handler_base{key_of<Event>(),    run,  finish, grants_,     nullptr,
-                       static_cast<u8>(n), held, kept,   atomic<u8>()},
-          body_(move(body)) {
+    granted_handler(const handler_kind* k, hold held, bool kept, const grant* list, int n)
+        : handler_base(k, held, kept, n) {
         for (int i = 0; i < n; i++) {
             grants_[i] = list[i];
             object(i)->keep();
         }
     }
-    ~handler_of() {
+    ~granted_handler() {
         for (int i = 0; i < count; i++) object(i)->drop();
     }
     header* object(int i) const noexcept {
         return static_cast<header*>(const_cast<void*>(grants_[i].object));
+    }
+};
+template <> struct granted_handler<0> : handler_base {
+    granted_handler(const handler_kind* k, hold held, bool kept, const grant*, int) noexcept
+        : handler_base(k, held, kept, 0) {}
+};
+
+template <class E, class Event, class F, int N> struct handler_of : granted_handler<N> {
+    F body_;
+
+    handler_of(F&& body, hold held, bool kept, const grant* list, int n)
+        : granted_handler<N>(&kind_of, held, kept, list, n), body_(move(body)) {
+        static_assert(sizeof(handler_base) % alignof(grant) == 0);
     }
     static bool run(handler_base* h, worker* w, frame* top, header* emitter, void* event) {
         if (unlikely(recording.on)) record(w, recorded::body, 0, 0, &code_of<F>);
@@ -73,6 +94,7 @@ template <class E, class Event, class F, int N> struct handler_of : handler_base
         }
     }
     static void finish(handler_base* h) noexcept { destroy(static_cast<handler_of*>(h)); }
+    static constexpr handler_kind kind_of = {key_of<Event>(), run, finish};
 };
 
 // An event that waits for its turn.
@@ -104,6 +126,8 @@ struct emitter_hooks {
     bool (*failed)(emitter_base&,
                    const failure&); // a contained handler failed; its permissions are still held
     void (*gone)(emitter_base&);    // the last event has been handled
+    // the turn of an event has come, and it is void: its handlers are not called
+    bool (*is_void)(emitter_base&, event_key, const void* event) = nullptr;
 };
 
 class emitter_base {

@@ -14,17 +14,22 @@ public:
     i64 size() const noexcept { return size_; }
     instant modified() const noexcept { return {modified_ns_}; }
     i64 permissions() const noexcept;
+    bool same_file(const file_info& other) const noexcept {
+        return device_ == other.device_ && inode_ == other.inode_;
+    }
     bool is_file() const noexcept;
     bool is_directory() const noexcept;
 
     u64 hash_value() const noexcept {
-        return hash_join(hash_join(hash_of(size_), hash_of(modified_ns_)), hash_of(mode_));
+        return hash_join(hash_join(hash_of(size_), hash_of(modified_ns_)), hash_of(inode_));
     }
     friend bool operator==(const file_info& a, const file_info& b) noexcept = default;
 
 private:
     i64 size_ = 0;
     i64 modified_ns_ = 0;
+    u64 device_ = 0;
+    u64 inode_ = 0;
     u32 mode_ = 0;
 };
 

@@ -22,7 +22,6 @@ using nothing_or_error = async<result<void>>;
 
 constexpr i64 most_bytes = 1 << 20; // of one call; a guess
 constexpr mode_t new_file = 0666;   // less the umask
-constexpr mode_t new_directory = 0777;
 
 // A path as C wants it.
 class c_path {
@@ -233,10 +232,10 @@ int list_directory(const string& path, vector<entry>& all) {
     return code;
 }
 
-int make_one(const string& path) {
+int make_one(const string& path, mode_t mode) {
     c_path name(path);
     if (!name.valid()) return EINVAL;
-    return checked(retried([&] { return ::mkdir(name.text(), new_directory); }));
+    return checked(retried([&] { return ::mkdir(name.text(), mode); }));
 }
 
 bool is_directory(const string& path) {
@@ -246,14 +245,14 @@ bool is_directory(const string& path) {
 }
 
 // Also the directories on the way. One that is there already is as good.
-int make_all(const string& path) {
+int make_all(const string& path, mode_t mode) {
     for (i64 i = 1; i < path.size(); i++) {
         if (path[i] != '/' || path[i - 1] == '/') continue;
         string part = path.cut(0, i, nullptr);
-        int code = make_one(part);
+        int code = make_one(part, mode);
         if (code != 0 && !is_directory(part)) return code == EEXIST ? ENOTDIR : code;
     }
-    int code = make_one(path);
+    int code = make_one(path, mode);
     return code == EEXIST && is_directory(path) ? 0 : code;
 }
 
@@ -334,9 +333,11 @@ async<result<vector<entry>>> list(const string& path) {
     });
 }
 
-nothing_or_error make_directory(const string& path, bool parents) {
-    return slow<result<void>>([path, parents] {
-        return outcome("make directory", path, parents ? make_all(path) : make_one(path));
+nothing_or_error make_directory(const string& path, bool parents, i64 permissions) {
+    auto mode = static_cast<mode_t>(permissions & 07777);
+    return slow<result<void>>([path, parents, mode] {
+        int code = parents ? make_all(path, mode) : make_one(path, mode);
+        return outcome("make directory", path, code);
     });
 }
 
@@ -362,7 +363,7 @@ async<result<file_info>> info(const string& path) {
 }
 
 file_info::file_info(const struct ::stat& about) noexcept
-    : size_(about.st_size), mode_(about.st_mode) {
+    : size_(about.st_size), device_(about.st_dev), inode_(about.st_ino), mode_(about.st_mode) {
     constexpr i64 second = 1'000'000'000;
     i64 whole;
     bool far = __builtin_mul_overflow(i64(about.st_mtim.tv_sec), second, &whole) ||

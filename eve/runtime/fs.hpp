@@ -16,7 +16,7 @@ async<result<ref<file>>> open_append(const string& path);
 async<result<ref<file>>> open_update(const string& path);
 
 async<result<vector<entry>>> list(const string& path);
-async<result<void>> make_directory(const string& path, bool parents);
+async<result<void>> make_directory(const string& path, bool parents, i64 permissions);
 async<result<void>> remove(const string& path);
 async<result<void>> rename(const string& from, const string& to);
 async<result<file_info>> info(const string& path);

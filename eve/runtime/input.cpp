@@ -27,7 +27,7 @@ const emitter_hooks input::hooks = {on_changed, on_unhandled, on_ended, on_faile
 
 ref<input> the_stdin = make<input>(input(0));
 
-input::input(int from) noexcept : emitter_base(&hooks), channel(kind::other) { fd = from; }
+input::input(int from) noexcept : emitter_base(&hooks), stoppable(kind::other) { fd = from; }
 
 input::input(input&& fresh) noexcept : input(fresh.fd) {}
 
@@ -54,7 +54,7 @@ void input::on_changed(emitter_base& e) {
     if (handled) {
         self->keep();
         arm();
-        s.enter(self);
+        s.enter();
         if (begin) {
             self->keep();
             this_loop().start_later(s);

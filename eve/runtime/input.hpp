@@ -9,7 +9,7 @@
 
 namespace eve {
 
-class input final : public emitter_base, public channel, public stoppable, blocking_call {
+class input final : public emitter_base, public stoppable, blocking_call {
 public:
     explicit input(int from) noexcept;
     input(input&& fresh) noexcept;
@@ -23,6 +23,7 @@ public:
     void mailed(loop& on, u32 what) override;
     void start(loop& on) override;
     void shut() noexcept override;
+    header* shared() noexcept override { return header_of(*this); }
 
 private:
     static const emitter_hooks hooks;

@@ -16,6 +16,7 @@ namespace eve {
 namespace {
 
 constexpr i64 accept_retry_ns = 100'000'000; // a guess: how soon a descriptor becomes free
+constexpr int longest_backlog = 0x7fffffff;  // the kernel's own limit applies: somaxconn
 
 error listen_error(const string& name, int code) {
     formatter f;
@@ -50,10 +51,10 @@ string connection::address() const { return taken_ ? taken_->address() : peer_te
 
 const emitter_hooks tcp_socket::hooks = {nullptr, on_unhandled, on_ended, on_failed, on_gone};
 
-tcp_socket::tcp_socket() noexcept : emitter_base(&hooks), channel(kind::listener) {}
+tcp_socket::tcp_socket() noexcept : emitter_base(&hooks), stoppable(kind::listener) {}
 
 tcp_socket::tcp_socket(tcp_socket&&) noexcept
-    : emitter_base(&hooks), channel(kind::listener), stoppable() {}
+    : emitter_base(&hooks), stoppable(kind::listener), timer_node() {}
 
 tcp_socket::~tcp_socket() {
     if (fd >= 0) ::close(fd);
@@ -69,7 +70,7 @@ ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max,
     header* self = l.object();
     self->keep();
     arm();
-    l->enter(self);
+    l->enter();
     self->keep();
     this_loop().start_later(*l);
     return l;
@@ -88,7 +89,7 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     // Connections inherit TCP_NODELAY: the runtime gathers output itself.
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        bind(fd, at, a.size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
+        bind(fd, at, a.size) != 0 || ::listen(fd, longest_backlog) != 0 ||
         getsockname(fd, at, &a.size) != 0) {
         why_not_ = errno;
         return;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,10 +37,20 @@ reactor* make_reactor() noexcept {
     return r != nullptr ? r : make_epoll();
 }
 
+// Each connection is a descriptor. The soft limit of open files is for programs that use select,
+// which these do not.
+void allow_descriptors() noexcept {
+    rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files); // where it is refused, the soft limit stays
+}
+
 // The core makes its pollers by this function when io is linked in. SIGPIPE is ignored: a write to
 // a closed connection gives an error.
 [[gnu::constructor]] void offer_loops() {
     signal(SIGPIPE, SIG_IGN);
+    allow_descriptors();
     make_poller = [](worker*) -> poller* { return new loop; };
 }
 
@@ -53,22 +64,22 @@ atomic<u8> shutting;
 
 } // namespace
 
-void stoppable::enter(header* object) noexcept {
+void stoppable::enter() noexcept {
     locked l(list_guard);
-    object_ = object;
     older_ = newest;
+    newer_ = nullptr;
     if (newest != nullptr) newest->newer_ = this;
     newest = this;
 }
 
 void stoppable::leave() noexcept {
     locked l(list_guard);
-    if (object_ == nullptr) return;
-    object_ = nullptr;
+    if (newer_ == this) return;
     if (older_ != nullptr) older_->newer_ = newer_;
     if (newer_ != nullptr) newer_->older_ = older_;
     else newest = older_;
-    older_ = newer_ = nullptr;
+    older_ = nullptr;
+    newer_ = this;
 }
 
 bool stoppable::ending() noexcept { return shutting.load(order::acquire) != 0; }
@@ -89,8 +100,9 @@ void stoppable::shut_all() noexcept {
         all = static_cast<entry*>(buffer_new(n + 1, sizeof(entry)));
         n = 0;
         for (stoppable* s = newest; s != nullptr; s = s->older_) {
-            s->object_->keep();
-            all[n++] = {s, s->object_};
+            header* object = s->shared();
+            object->keep();
+            all[n++] = {s, object};
         }
     }
     for (i64 i = 0; i < n; i++) {

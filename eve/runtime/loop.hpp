@@ -38,6 +38,7 @@ enum : u32 {
     mail_retire = 2, // release the descriptor
     mail_start = 4,  // start the channel
     mail_done = 8,   // a pool thread has finished its call
+    mail_clock = 16, // a socket's clock was set
 };
 
 // A descriptor that a loop watches. Its owner keeps it alive until the loop has forgotten it.
@@ -57,12 +58,12 @@ struct channel {
     kind how;
     u8 have = 0; // conditions requested from the kernel. Epoll: under guard. Ring: inside only
     spin_lock guard;
+    u16 in_hand = 0; // calls of its methods under way, which may run handlers. Inside only
     atomic<u32> mail;
+    u32 kept_mail = 0; // mail that waits until it is not in hand. Inside only
     loop* home = nullptr;
     channel* next_mail = nullptr;
     channel* next_start = nullptr;
-    u16 in_hand = 0;   // calls of its methods under way, which may run handlers. Inside only
-    u32 kept_mail = 0; // mail that waits until it is not in hand. Inside only
 
     // The conditions that it waits for now: io_in, io_out, io_end. The caller has the guard. A
     // channel that begins to want more calls loop::update. One that wants less waits until the
@@ -90,18 +91,17 @@ protected:
     ~channel() = default;
 };
 
-// An object that process.shutdown stops, since it keeps the process alive.
-class stoppable {
+// A channel that keeps the process alive. So process.shutdown stops it.
+class stoppable : public channel {
 public:
-    stoppable() noexcept {}
-    stoppable(const stoppable&) = delete;
-    stoppable& operator=(const stoppable&) = delete;
+    explicit stoppable(kind k) noexcept : channel(k), newer_(this) {}
     // Any worker. Begins to end. Queued work still runs.
     virtual void shut() noexcept = 0;
+    virtual header* shared() noexcept = 0;
 
-    // Any thread. Adds the object to the list of all. The owner keeps it alive while it is there,
-    // and removes it with leave.
-    void enter(header* object) noexcept;
+    // Any thread. Adds it to the list of all. The owner keeps it alive while it is there, and
+    // removes it with leave.
+    void enter() noexcept;
     void leave() noexcept;
     // Any worker.
     static void shut_all() noexcept;
@@ -112,9 +112,8 @@ protected:
     ~stoppable() = default;
 
 private:
-    header* object_ = nullptr;
     stoppable* older_ = nullptr;
-    stoppable* newer_ = nullptr;
+    stoppable* newer_; // itself while it is not in the list
 };
 
 class reactor {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr i64 send_at_once = 1 << 16;    // bytes; this much does not wait for the end of the batch
 constexpr i64 high_water_most = 1 << 16; // bytes; a guess
+constexpr u32 most_limit = ~0u;          // bytes
 constexpr unsigned peer_timeout_ms =
     30'000; // a guess: how long a closing socket waits for a peer that reads nothing
 
@@ -43,6 +44,13 @@ bool socket::take_drained() noexcept {
     return true;
 }
 
+// A peer that takes nothing has a time limit from the close on. Under the guard.
+void socket::hurry_peer() noexcept {
+    if (!blocked_ || !closing_ || !patient_ || fd < 0) return;
+    patient_ = false;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
+}
+
 // Gives the kernel the bytes that it takes. Under the guard.
 void socket::push(effects& then) noexcept {
     if (sending_) return; // sent() calls this again
@@ -66,10 +74,7 @@ void socket::push(effects& then) noexcept {
         then.resumed = true;
     }
     then.drained = take_drained();
-    if (blocked_ && closing_ && patient_) {
-        patient_ = false;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &peer_timeout_ms, sizeof peer_timeout_ms);
-    }
+    hurry_peer();
     bool all_sealed = secure_ == nullptr || secure_->finished;
     if (shutdown_wanted_ && !shutdown_done_ && unsent() == 0 && all_sealed && !broken_ && fd >= 0) {
         shutdown_done_ = true;
@@ -166,7 +171,7 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
 
 void socket::limit(i64 size) noexcept {
     locked l(guard);
-    limit_ = size > 0 ? size : 0;
+    limit_ = size < 0 ? 0 : size < most_limit ? static_cast<u32>(size) : most_limit;
 }
 
 } // namespace eve

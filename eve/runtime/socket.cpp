@@ -16,7 +16,7 @@ namespace eve {
 
 namespace {
 
-constexpr i64 first_limit = 1 << 20; // bytes of output; std/io/socket.eve documents it
+constexpr u32 first_limit = 1 << 20; // bytes of output; std/io/socket.eve documents it
 constexpr i64 most_unread = 1 << 16; // bytes of input that no handler takes
 constexpr i64 longest_line = 1 << 16;
 constexpr int unread_turns = 16; // reads by which a closing socket discards input at once
@@ -32,15 +32,10 @@ error error_of(int code) {
     return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
 }
 
-// Lingering close: while the peer still sends, its input is read and discarded. Else the kernel
-// would send a reset, and the peer could lose our last bytes.
-struct socket::linger final : timer_node {
-    socket& of;
-    explicit linger(socket& s) noexcept : of(s) {}
-    void expire(loop& on, i64) override { of.retire(on); }
-};
+static_assert(sizeof(box<socket>) <= 240, "io.md says what a connection costs");
 
-const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended, on_failed, on_gone};
+const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended,
+                                     on_failed,  on_gone,      is_void};
 
 void watch_peer(int fd) noexcept {
     int on = 1;
@@ -51,14 +46,14 @@ void watch_peer(int fd) noexcept {
 }
 
 socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
-    : emitter_base(&hooks), channel(kind::stream), limit_(first_limit), from_(move(from)) {
+    : emitter_base(&hooks), stoppable(kind::stream), from_(move(from)), limit_(first_limit) {
     fd = connected;
     home = &at;
 }
 
 socket::socket(socket&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_),
-      from_(move(fresh.from_)) {
+    : emitter_base(&hooks), stoppable(kind::stream), timer_node(), from_(move(fresh.from_)),
+      limit_(fresh.limit_) {
     fd = fresh.fd;
     home = fresh.home;
     fresh.fd = -1;
@@ -79,14 +74,14 @@ void socket::adopt() noexcept {
     self->keep();
     arm();
     home->add_client();
-    enter(self);
+    enter();
     self->keep();
     this_loop().start_later(*this);
 }
 
 void socket::start(loop&) {
     header* self = header_of(*this);
-    bool unreachable, shakes, shaken;
+    bool unreachable, shakes, shaken, winds;
     {
         locked l(guard);
         started_ = true;
@@ -94,10 +89,13 @@ void socket::start(loop&) {
         shaken = secure_ != nullptr && !shakes;
         // Two counts belong to the loop. With no other count, no code can reach the socket any
         // more.
-        unreachable = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
+        unreachable =
+            !has_data_ && !has_line_ && interval_ == 0 && self->count_.load(order::acquire) == 2;
+        winds = wound_;
         if (wanted() != 0) home->update(*this);
     }
     if (shakes) home->mail(*this, mail_start);
+    if (winds) home->mail(*this, mail_clock);
     if (unreachable) close();
     else if (ending()) shut();
     else if (shaken && unseal(nullptr, 0, false)) pump(false);
@@ -105,7 +103,7 @@ void socket::start(loop&) {
 }
 
 u8 socket::wanted() const noexcept {
-    if (lingering_ != nullptr) return io_in;
+    if (lingering_) return io_in;
     if (!started_ || fd < 0) return 0;
     u8 want = blocked_ ? io_out : 0;
     if (shaking() && !broken_ && !closed_) return want | io_in;
@@ -142,7 +140,7 @@ bytes socket::read_buffer() {
     }
     memcpy(to + old, fresh_, static_cast<usize>(fresh));
     fresh_ += fresh;
-    fresh_size_ -= fresh;
+    fresh_size_ -= static_cast<i32>(fresh);
     taken.grown(old + fresh);
     announced_ = in_.empty() && fresh_size_ == 0; // the remaining bytes need another event
     if (started_ && (wanted() & ~have) != 0) home->update(*this);
@@ -155,6 +153,7 @@ void socket::close() noexcept {
         locked l(guard);
         closing_ = true;
         if (secure_ != nullptr) push(then); // its end, too
+        hurry_peer();
     }
     if (then.broken != 0) apply(then);
     close_when_sent();
@@ -217,7 +216,7 @@ void socket::arrived(loop& on, const u8* what, i64 size) {
     bool lingers, pumping;
     {
         locked l(guard);
-        lingers = lingering_ != nullptr;
+        lingers = lingering_;
         pumping = pumping_;
         if (!lingers && secure_ != nullptr) {
             if (broken_ || closed_ || ((closing_ || ended_) && !shaking())) return;
@@ -244,7 +243,7 @@ void socket::add_fresh(const u8* what, i64 size) noexcept {
     announced_ = false;
     if (!pumping_) {
         fresh_ = what;
-        fresh_size_ = size;
+        fresh_size_ = static_cast<i32>(size);
         return;
     }
     in_.append(fresh_, fresh_size_);
@@ -266,7 +265,7 @@ bool socket::take_line(string& text) noexcept {
     auto* end = static_cast<const u8*>(memchr(from + skip, '\n', static_cast<usize>(size - skip)));
     i64 length = end != nullptr ? end - from : size;
     if (end == nullptr && !(ended_ && size <= longest_line)) {
-        scanned_ = size;
+        scanned_ = static_cast<i32>(size);
         return false;
     }
     i64 shown = length > 0 && end != nullptr && from[length - 1] == '\r' ? length - 1 : length;
@@ -277,7 +276,7 @@ bool socket::take_line(string& text) noexcept {
         scanned_ = 0;
     } else {
         fresh_ += used;
-        fresh_size_ -= used;
+        fresh_size_ -= static_cast<i32>(used);
     }
     return true;
 }
@@ -346,6 +345,8 @@ void socket::input_over() noexcept {
         if (cut) why = secure_->what->cut_off(false);
     }
     if (cut) abort(why, true);
+    else if (handles(key_of<eve::ended>()))
+        post(header_of(*this), create<emission_of<eve::ended>>(eve::ended{}));
     else close();
 }
 
@@ -370,8 +371,9 @@ bool socket::on_unhandled(emitter_base& e, event_key key, void* event) {
 }
 
 void socket::on_ended(emitter_base& e, event_key key, void*) {
-    if (key != key_of<eve::data>() && key != key_of<line>()) return;
     auto& s = static_cast<socket&>(e);
+    if (key == key_of<fired>()) s.ticked();
+    if (key != key_of<eve::data>() && key != key_of<line>()) return;
     {
         locked l(s.guard);
         s.busy_ = false;
@@ -398,12 +400,13 @@ void socket::mailed(loop& on, u32 what) {
         return;
     }
     if ((what & mail_start) && shaking()) on.set(*secure_, monotonic_ns() + secure_->patience_ns);
+    if (what & mail_clock) wind(on);
     if (!(what & mail_retire)) return;
     bool finished, again;
     {
         locked l(guard);
         finished = saw_end_ || broken_;
-        again = lingering_ != nullptr;
+        again = lingering_;
     }
     if (again || releasing) { // the ring has released the descriptor
         retire(on);
@@ -419,27 +422,25 @@ void socket::mailed(loop& on, u32 what) {
         retire(on);
         return;
     }
+    // Lingering close: while the peer still sends, its input is read and discarded. Else the kernel
+    // would send a reset, and the peer could lose our last bytes.
     ::shutdown(fd, SHUT_WR);
-    auto* wait = create<linger>(*this);
-    on.set(*wait, monotonic_ns() + linger_ns);
+    on.set(*this, monotonic_ns() + linger_ns);
     locked l(guard);
-    lingering_ = wait;
+    lingering_ = true;
     on.update(*this);
 }
 
 // The last step of a loop for its socket.
 void socket::retire(loop& on) noexcept {
     if (!on.forget(*this)) return;
-    if (lingering_ != nullptr) {
-        on.cancel(*lingering_);
-        destroy(lingering_);
-    }
+    on.cancel(*this);
     leave();
     secured* s = secure_;
     if (s != nullptr) on.cancel(*s);
     {
         locked l(guard);
-        lingering_ = nullptr;
+        lingering_ = false;
         secure_ = nullptr;
         in_.clear();
         out_.clear();
@@ -456,6 +457,9 @@ void socket::retire(loop& on) noexcept {
 }
 
 // Tasks that were queued before still run and may write.
-void socket::shut() noexcept { after_last_input(false); }
+void socket::shut() noexcept {
+    ref<socket> me = ref_of(*this);
+    spawn([me](worker*, frame*) { me->close(); }, eve::write(me));
+}
 
 } // namespace eve

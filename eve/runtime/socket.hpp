@@ -8,6 +8,7 @@
 #include "async.hpp"
 #include "buffer.hpp"
 #include "emitter.hpp"
+#include "fired.hpp"
 #include "loop.hpp"
 #include "protection.hpp"
 #include "result.hpp"
@@ -19,6 +20,7 @@ class formatter;
 class tcp_socket;
 
 struct data {};
+struct ended {};
 struct drained {};
 struct overflow {};
 struct close {};
@@ -32,7 +34,11 @@ struct listening {
 // The error for an errno.
 error error_of(int code);
 
-class socket final : public emitter_base, public channel, public stoppable {
+// The timer of a socket is its clock, and when it closes the limit of its lingering.
+// Its fields lie so that they have no gaps: io.md says what a connection costs.
+class socket final : public emitter_base, public stoppable, timer_node {
+    u32 missed_ = 0; // ticks that no event has told yet; behind the timer's index
+
 public:
     // For a connected descriptor. `from` is null if it was not accepted by a listener.
     socket(int connected, loop& home, ref<tcp_socket> from) noexcept;
@@ -51,6 +57,7 @@ public:
     void abort() noexcept { abort(error(), false); }
     void close_write() noexcept;
     void limit(i64 size) noexcept;
+    void every(duration interval) noexcept;
 
     // Worker threads only. Sends the pending output.
     void flush() noexcept;
@@ -81,6 +88,7 @@ public:
     void mailed(loop& on, u32 what) override;
     void start(loop& on) override;
     void shut() noexcept override;
+    header* shared() noexcept override { return header_of(*this); }
 
 private:
     // Steps that follow a change under the guard, after the guard is released.
@@ -91,8 +99,6 @@ private:
         bool resumed = false;
         int broken = 0;
     };
-    struct linger;
-    friend struct linger;
     struct secured; // secured.hpp
     friend struct secured;
     static const emitter_hooks hooks;
@@ -101,10 +107,16 @@ private:
     static void on_ended(emitter_base& e, event_key key, void* event);
     static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
+    static bool is_void(emitter_base& e, event_key key, const void* event);
 
+    void expire(loop& on, i64 now_ns) override;
+    void wind(loop& on) noexcept;
+    fired take_ticks() noexcept;
+    void ticked() noexcept;
     void append(const void* from, i64 size) noexcept;
     i64 high_water_mark() const noexcept;
     void push(effects& then) noexcept;
+    void hurry_peer() noexcept;
     bool take_overflow() noexcept;
     bool take_drained() noexcept;
     void apply(const effects& then) noexcept;
@@ -138,12 +150,13 @@ private:
     byte_queue in_;             // input that no handler has taken
     byte_queue out_;            // output not yet sent
     const u8* fresh_ = nullptr; // input just read, in the reader's memory, behind in_
-    i64 fresh_size_ = 0;
-    i64 scanned_ = 0; // number of bytes of in_ that were searched for an end of line
-    i64 limit_;
+    i32 fresh_size_ = 0;
+    i32 scanned_ = 0; // number of bytes of in_ that were searched for an end of line
     ref<tcp_socket> from_;
-    linger* lingering_ = nullptr;
     secured* secure_ = nullptr; // null: the connection is not protected
+    duration interval_ = 0;     // of the clock; 0: there is none
+    i64 number_ = 0;            // of its ticks
+    u32 limit_;                 // of pending output, in bytes
     bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
     bool busy_ : 1 = false;      // data or a line is being handled
@@ -166,6 +179,11 @@ private:
     bool shutdown_wanted_ : 1 = false;  // close_write was called
     bool shutdown_done_ : 1 = false;    // shutdown(SHUT_WR) was called
     bool patient_ : 1 = true;           // the peer has no time limit yet
+    bool lingering_ : 1 = false;        // closed, and reading to the peer's end
+    bool wound_ : 1 = false;            // the clock was set, and the loop has not heard of it
+    bool ticking_ : 1 = false;          // a tick is being handled
+    u8 winding_ : 7 = 0;                // how often the clock was set, modulo 128
+    static constexpr u8 most_winding = 127;
 };
 
 // Turns TCP keepalive on, to detect peers that vanish. Connections inherit it from their listener.
@@ -191,7 +209,7 @@ private:
     ref<socket> taken_;
 };
 
-class tcp_socket final : public emitter_base, public channel, public stoppable, timer_node {
+class tcp_socket final : public emitter_base, public stoppable, timer_node {
 public:
     static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"),
                                   i64 max = 0, option<server_protection> by = none);
@@ -215,6 +233,7 @@ public:
     void mailed(loop& on, u32 what) override;
     void start(loop& on) override;
     void shut() noexcept override;
+    header* shared() noexcept override { return header_of(*this); }
 
 private:
     tcp_socket() noexcept;

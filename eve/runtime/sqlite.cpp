@@ -200,16 +200,7 @@ public:
         : statement(of, within, what, sql, move(values), reading, most) {}
 
 private:
-    result<vector<row>> good() noexcept override {
-        vector<row> all;
-        i64 width = rows_.columns.size();
-        i64 cells = rows_.cells.size();
-        if (cells == 0) return move(all);
-        ref<table_of_rows> shared = make<table_of_rows>(move(rows_));
-        all.reserve(cells / width);
-        for (i64 first = 0; first < cells; first += width) all.push(row(shared, first));
-        return move(all);
-    }
+    result<vector<row>> good() noexcept override { return row::each(move(rows_)); }
     void end() noexcept override { destroy(this); }
 };
 

@@ -52,8 +52,10 @@ int bind_one(sqlite3_stmt* statement, int at, const value& v) noexcept {
     auto size = static_cast<sqlite3_uint64>(v.as_text().size());
     switch (v.is()) {
     case value::storage::null: return sqlite3_bind_null(statement, at);
+    case value::storage::boolean: // SQLite has none
     case value::storage::integer: return sqlite3_bind_int64(statement, at, v.as_integer());
     case value::storage::real: return sqlite3_bind_double(statement, at, v.as_real());
+    case value::storage::numeric: // nor this
     case value::storage::text:
         return sqlite3_bind_text64(statement, at, data, size, SQLITE_STATIC, SQLITE_UTF8);
     case value::storage::blob: return sqlite3_bind_blob64(statement, at, data, size, SQLITE_STATIC);

@@ -5,21 +5,14 @@
 
 namespace eve {
 
-namespace {
-
-// The kernel's timers are not more precise than about this; a guess.
-constexpr duration shortest = 50'000;
-
-} // namespace
-
 const emitter_hooks timer::hooks = {nullptr, on_unhandled, on_ended, on_failed, nullptr};
 
 timer::timer(i64 first_ns, duration interval) noexcept
-    : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval) {}
+    : emitter_base(&hooks), stoppable(kind::other), first_ns_(first_ns), interval_(interval) {}
 
 timer::timer(timer&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::other), stoppable(), timer_node(),
-      first_ns_(fresh.first_ns_), interval_(fresh.interval_) {}
+    : emitter_base(&hooks), stoppable(kind::other), timer_node(), first_ns_(fresh.first_ns_),
+      interval_(fresh.interval_) {}
 
 ref<timer> timer::begin(duration first, duration interval) {
     auto t = make<timer>(timer(monotonic_ns() + (first > 0 ? first : 0), interval));
@@ -27,14 +20,14 @@ ref<timer> timer::begin(duration first, duration interval) {
     t->home = &this_loop();
     self->keep();
     arm();
-    t->enter(self);
+    t->enter();
     self->keep();
     this_loop().start_later(*t);
     return t;
 }
 
 ref<timer> timer::every(duration interval) {
-    duration least = interval > shortest ? interval : shortest;
+    duration least = interval > shortest_interval ? interval : shortest_interval;
     return begin(least, least);
 }
 
@@ -62,13 +55,15 @@ void timer::expire(loop& on, i64 now_ns) {
         ticks += (now_ns - at_ns) / interval_;
         on.set(*this, at_ns + ticks * interval_);
     }
-    fired event{0, now()};
+    fired event{0, now(), 0};
     {
         locked l(guard);
         ticks_ += ticks;
+        number_ += ticks;
         if (busy_ || stopped_) return;
         busy_ = true;
         event.count = ticks_;
+        event.number = number_;
         ticks_ = 0;
     }
     on.take_in_hand(*this);
@@ -84,7 +79,7 @@ bool timer::on_unhandled(emitter_base& e, event_key key, void* event) {
 void timer::on_ended(emitter_base& e, event_key key, void*) {
     if (key != key_of<fired>()) return;
     auto& t = static_cast<timer&>(e);
-    fired next{0, now()};
+    fired next{0, now(), 0};
     bool over;
     {
         locked l(t.guard);
@@ -93,6 +88,7 @@ void timer::on_ended(emitter_base& e, event_key key, void*) {
         if (t.ticks_ > 0 && !t.stopped_) {
             t.busy_ = true;
             next.count = t.ticks_;
+            next.number = t.number_;
             t.ticks_ = 0;
         }
     }

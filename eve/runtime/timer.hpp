@@ -2,17 +2,12 @@
 // Timers: timer.every and timer.after of std/prelude.eve. Ticks that come while a handler is under
 // way are counted, and the next event reports them.
 #include "emitter.hpp"
-#include "instant.hpp"
+#include "fired.hpp"
 #include "loop.hpp"
 
 namespace eve {
 
-struct fired {
-    i64 count;
-    instant at;
-};
-
-class timer final : public emitter_base, public channel, public stoppable, timer_node {
+class timer final : public emitter_base, public stoppable, timer_node {
 public:
     static ref<timer> every(duration interval);
     static ref<timer> after(duration delay);
@@ -26,6 +21,7 @@ public:
     void mailed(loop& on, u32 what) override;
     void start(loop& on) override;
     void shut() noexcept override;
+    header* shared() noexcept override { return header_of(*this); }
 
 private:
     timer(i64 first_ns, duration interval) noexcept;
@@ -39,6 +35,7 @@ private:
     i64 first_ns_;
     duration interval_; // 0: once
     i64 ticks_ = 0;     // not yet reported
+    i64 number_ = 0;    // of all ticks
     bool busy_ = false; // its handler is under way
     bool stopped_ = false;
     bool over_ = false; // it will not fire again; its handlers are dropped

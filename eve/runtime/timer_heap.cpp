@@ -14,7 +14,7 @@ timer_heap::~timer_heap() {
 
 void timer_heap::place(timer_node* timer, i64 index) noexcept {
     nodes_[index] = timer;
-    timer->index = index;
+    timer->index = static_cast<i32>(index);
 }
 
 void timer_heap::up(timer_node* timer, i64 index) noexcept {

@@ -9,7 +9,7 @@ class loop;
 
 struct timer_node {
     i64 at_ns = 0;  // on the monotonic clock
-    i64 index = -1; // its place in the heap; -1: not set
+    i32 index = -1; // its place in the heap; -1: not set
     // Called by the loop's worker at or after at_ns. The timer is no longer set then.
     virtual void expire(loop& on, i64 now_ns) = 0;
     // Called when the process ends before the timer has expired.

@@ -266,6 +266,30 @@ func asNetHTTP(input string) (requests []string, err error) {
 	}
 }
 
+// A parser of heads ends a request with its head, whatever its body is said to be.
+func TestHeadsOnly(t *testing.T) {
+	text := strings.Replace(parses, "message.requests(", "message.heads_only(", 1)
+	p := trial.Check(t, "heads.eve", text)
+	const h = "Host: h\r\n"
+	for _, c := range []struct{ name, input, want string }{
+		{"no body", "GET /a HTTP/1.1\r\n" + h + "\r\n", "GET /a h \n"},
+		{"large body", "POST /a HTTP/1.1\r\nContent-Length: 100000\r\n" + h + "\r\nabc",
+			"POST /a h \n"},
+		{"chunks", "POST /a HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n5\r\nabc",
+			"POST /a h \n"},
+		{"two lengths", "POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + h +
+			"\r\n", "POST /a h \n"},
+		{"expectation", "POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n" + h +
+			"\r\n", "POST /a h \n"},
+		{"no host", "GET /a HTTP/1.1\r\n\r\n", "refused 400 a request has one field Host"},
+		{"half", "GET /a HTTP/1.1\r\n" + h, "cut off"},
+	} {
+		if got := read(t, p, c.input); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %q, want %q first", c.name, got, c.want)
+		}
+	}
+}
+
 // asEve are the requests that Eve's parser reads from an input, and the reason for which it
 // refused what follows; empty if it waits for more.
 func asEve(t testing.TB, p *ir.Program, input string) (requests []string, why string) {

@@ -26,7 +26,12 @@ type sqlShell struct {
 // newSQLShell starts it on a database, with the longest wait in milliseconds.
 func newSQLShell(t *testing.T, exe, file string, wait int, how string) *sqlShell {
 	t.Helper()
-	cmd := exec.Command(exe, file, fmt.Sprint(wait), how)
+	return sqlShellOf(t, exec.Command(exe, file, fmt.Sprint(wait), how), filepath.Dir(file)+"/")
+}
+
+// sqlShellOf starts a command that is one. What it says, it says without `dir`.
+func sqlShellOf(t *testing.T, cmd *exec.Cmd, dir string) *sqlShell {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +43,7 @@ func newSQLShell(t *testing.T, exe, file string, wait int, how string) *sqlShell
 	t.Cleanup(func() { out.Close() })
 	cmd.Stdout = far
 	s := &sqlShell{process: begin(t, cmd, "EVE_WORKERS=2"), in: in,
-		lines: bufio.NewReader(out), dir: filepath.Dir(file) + "/"}
+		lines: bufio.NewReader(out), dir: dir}
 	far.Close()
 	return s
 }

@@ -139,16 +139,7 @@ func (c *Client) afterInput() {
 // Read implements Link.
 func (c *Client) Read(batch []link.Frame) (int, error) {
 	n, err := c.Link.Read(batch)
-	kept := 0
-	for i := range batch[:n] {
-		if c.inputFrame(&batch[i]) {
-			continue
-		}
-		// Frames are swapped, not overwritten, since a link may use the frames to find its buffers.
-		batch[kept], batch[i] = batch[i], batch[kept]
-		kept++
-	}
-	return kept, err
+	return link.Filter(batch[:n], c.inputFrame), err
 }
 
 // inputFrame processes a frame, and returns whether it was for the client alone.
@@ -161,7 +152,7 @@ func (c *Client) inputFrame(f *link.Frame) bool {
 	case wire.EtherARP:
 		c.inputARP(b)
 	case wire.EtherIPv4:
-		if m, ok := parsePacket(b, f.GSO.Valid || f.GSO.Partial); ok {
+		if m, ok := ParsePacket(b, ClientPort, f.GSO.Valid || f.GSO.Partial); ok {
 			c.inputMessage(m, e.Src)
 			return true
 		}
@@ -169,9 +160,9 @@ func (c *Client) inputFrame(f *link.Frame) bool {
 	return false
 }
 
-// parsePacket parses the DHCP message for a client in an IPv4 packet. valid tells that the checksum
-// was verified.
-func parsePacket(b []byte, valid bool) (Message, bool) {
+// ParsePacket parses the DHCP message in an IPv4 packet to a port: ClientPort or ServerPort. valid
+// tells that the checksum was verified.
+func ParsePacket(b []byte, port uint16, valid bool) (Message, bool) {
 	if len(b) < wire.IPv4Len || wire.Protocol(b[9]) != wire.ProtocolUDP {
 		return Message{}, false // a quick check first, as most frames are TCP
 	}
@@ -180,7 +171,7 @@ func parsePacket(b []byte, valid bool) (Message, bool) {
 		return Message{}, false
 	}
 	udp, body, err := wire.ParseUDP(b)
-	if err != nil || udp.DstPort != ClientPort {
+	if err != nil || udp.DstPort != port {
 		return Message{}, false
 	}
 	if udp.Checksum != 0 && !valid &&

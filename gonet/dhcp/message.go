@@ -30,11 +30,13 @@ const (
 	Ack      Type = 5
 	Nak      Type = 6
 	Release  Type = 7
+	Inform   Type = 8 // asks for the configuration without an address
 )
 
 func (t Type) String() string {
 	names := [...]string{Discover: "DISCOVER", Offer: "OFFER", Request: "REQUEST",
-		Decline: "DECLINE", Ack: "ACK", Nak: "NAK", Release: "RELEASE"}
+		Decline: "DECLINE", Ack: "ACK", Nak: "NAK", Release: "RELEASE",
+		Inform: "INFORM"}
 	if int(t) < len(names) && names[t] != "" {
 		return names[t]
 	}

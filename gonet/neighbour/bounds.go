@@ -40,7 +40,7 @@ func (c *Cache) remove(e *Entry) {
 	c.entries.Delete(e.addr)
 	n := len(c.all) - 1
 	last := c.all[n]
-	c.all[e.place], last.place = last, e.place
+	c.all[e.index], last.index = last, e.index
 	c.all[n] = nil
 	c.all = c.all[:n]
 	c.timers.stop(e)

@@ -1,6 +1,7 @@
-// Package neighbour is the neighbour cache of a host: which station of the link has which address
-// (RFC 4861 section 7). ARP and neighbour discovery both ask for it, and share its states (RFC 1122
-// section 2.3.2 asks the same of ARP in fewer words).
+// Package neighbour is the neighbour cache of a host (the Neighbor Cache of RFC 4861 section 7):
+// which station of the link, by its link-layer address, has which IP address. ARP and neighbour
+// discovery both ask for it, and share its states (RFC 1122 section 2.3.2 asks the same of ARP in
+// fewer words).
 //
 // A Cache has no I/O, clock, goroutine or lock. Its owner hands in packets, answers and the time,
 // and does what Actions returns.
@@ -129,7 +130,7 @@ func (c *Cache) Add(a netip.Addr) *Entry {
 	if len(c.all) == MaxEntries {
 		c.remove(c.victim())
 	}
-	e := &Entry{addr: a, place: len(c.all)}
+	e := &Entry{addr: a, index: len(c.all)}
 	c.all = append(c.all, e)
 	c.entries.Store(a, e)
 	return e
@@ -147,7 +148,7 @@ func (c *Cache) AddPermanent(a netip.Addr, mac wire.MAC) *Entry {
 
 // RemovePermanent removes what AddPermanent has added.
 func (c *Cache) RemovePermanent() {
-	for i := len(c.all) - 1; i >= 0; i-- { // remove fills the place from the end
+	for i := len(c.all) - 1; i >= 0; i-- { // remove fills the index from the end
 		if c.all[i].state == Permanent {
 			c.remove(c.all[i])
 		}

@@ -396,8 +396,8 @@ func check(t *testing.T, c *Cache) {
 				t.Fatalf("%v has the timer of another", e.addr)
 			}
 		}
-		if e.place != i || c.Get(e.addr) != e || e.removed.Load() {
-			t.Fatalf("%v is at %d, not at %d", e.addr, i, e.place)
+		if e.index != i || c.Get(e.addr) != e || e.removed.Load() {
+			t.Fatalf("%v is at %d, not at %d", e.addr, i, e.index)
 		}
 		if known := e.state != Incomplete && e.state != Failed; (e.mac != nil) != known ||
 			known && len(e.waiting) > 0 {

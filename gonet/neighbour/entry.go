@@ -53,7 +53,7 @@ type Entry struct {
 	waiting [][]byte  // the packets that wait for the station
 	due     time.Time // when the timer goes off
 	timer   int       // the index in Cache.timers, counted from 1; 0: no timer runs
-	place   int       // the index in Cache.all
+	index   int       // the index in Cache.all
 }
 
 // NewPermanent returns an entry that is in no cache, such as the host itself.

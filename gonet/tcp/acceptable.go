@@ -39,7 +39,7 @@ func (c *Conn) notOlder(h *wire.TCP, now Time) bool {
 // is much easier to guess, and a forged timestamp makes PAWS refuse all that the peer sends.
 func (c *Conn) fromPeer(h *wire.TCP, now Time) {
 	c.timers.segmentArrived(now)
-	if c.timestamps && !Seq(h.Ack).Before(c.send.una) && !Seq(h.Seq).After(c.receive.lastAck) &&
+	if c.timestamps && !Seq(h.Ack).Before(c.send.una) && !Seq(h.Seq).After(c.receive.ack.last) &&
 		c.notOlder(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
@@ -70,7 +70,7 @@ const maxRepeated = 64 << 10
 // other for ever.
 func (c *Conn) ackUnacceptable(n int, now Time) {
 	if n > 0 {
-		c.receive.ackDue = true
+		c.ackAtOnce()
 		return
 	}
 	c.challenge(now)
@@ -105,7 +105,7 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 		return true
 	case seq == r.next && h.Flags&(wire.SYN|wire.RST) == 0:
 		// A probe of our closed window: its acknowledgement counts, its byte is not taken.
-		r.ackDue = true
+		c.ackAtOnce()
 		if h.Flags&wire.ACK != 0 && c.synchronized() {
 			c.acknowledge(h, 0, now)
 		}
@@ -134,7 +134,7 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 func (c *Conn) challenge(now Time) {
 	if now >= c.challengeAt {
 		c.challengeAt = now.Add(challengeInterval)
-		c.receive.ackDue = true
+		c.ackAtOnce()
 	}
 }
 

@@ -43,13 +43,13 @@ func TestAcceptable(t *testing.T) {
 		t.Run(fmt.Sprintf("%d: %v %d of %d", c.window, c.flags, c.seq, c.n), func(t *testing.T) {
 			x := newPair(&Config{MSS: 1460}).x
 			r := &x.receive
-			r.edge, r.ackDue, x.challengeAt = r.next.Plus(c.window), false, 0
+			r.edge, r.ack.state, x.challengeAt = r.next.Plus(c.window), ackNone, 0
 			h := &wire.TCP{Seq: uint32(r.next.Plus(c.seq)), Ack: uint32(x.send.una), Flags: c.flags}
 			now := Time(time.Hour)
 			got := silent
 			if x.acceptable(h, make([]byte, c.n), now) {
 				got = yes
-			} else if r.ackDue {
+			} else if r.ack.state == ackUrgent {
 				got = answered
 			}
 			if got != c.want {

@@ -33,7 +33,7 @@ type sender struct {
 	dups          int    // duplicate acknowledgements in a row, without SACK
 	undoTimestamp uint32 // our timestamp at the first retransmission (Eifel)
 	undoable      bool
-	needless      needless
+	spurious      spurious
 	prr           prr
 
 	probe     bool // one segment may be sent beyond the windows
@@ -271,7 +271,7 @@ func (c *Conn) advance(ack Seq, n ackInfo, now Time) {
 	case FinWait1:
 		c.state = FinWait2
 		if c.closed {
-			c.startLinger(now)
+			c.startTwoMSL(now)
 		}
 	case Closing:
 		c.timeWait(now)

@@ -312,7 +312,7 @@ func (c *Conn) Close(now Time) {
 	}
 	c.CloseWrite()
 	if c.state == FinWait2 {
-		c.startLinger(now)
+		c.startTwoMSL(now)
 	}
 }
 
@@ -352,7 +352,7 @@ func (c *Conn) end(err error) {
 	c.send.scoreboard.free()
 	c.receive.queue = reassembly{}
 	c.timers = timers{}
-	c.send.synDue, c.receive.ackDue = false, false
+	c.send.synDue, c.receive.ack.state = false, ackNone
 	if err != nil {
 		c.send.closing = true
 	}

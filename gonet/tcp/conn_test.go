@@ -78,7 +78,7 @@ func TestAnEndedConnectionNeedsNothing(t *testing.T) {
 	if at, ok := p.x.Deadline(); ok {
 		t.Errorf("something is due at %d", at)
 	}
-	if s := &p.x.send; s.out.room != nil || s.scoreboard.flights != nil {
+	if s := &p.x.send; s.out.buffer != nil || s.scoreboard.flights != nil {
 		t.Error("it keeps what was to be sent")
 	}
 	if !p.x.Finished() || p.x.Writable() != 0 || p.x.Write([]byte{1}) != 0 ||

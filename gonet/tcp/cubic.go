@@ -9,13 +9,13 @@ import (
 // trip. Windows are in segments here.
 type cubic struct {
 	reno
-	epoch    Time    // when the current congestion avoidance stage began
-	started  bool    // epoch is set
-	max      float64 // W_max: the window before the last loss, segments
-	k        float64 // K: seconds from the epoch until the window is max again
-	estimate float64 // W_est: Reno's window at this time, segments
-	part     float64 // growth of less than a byte that was not applied yet
-	was      float64 // max before the last loss
+	epoch     Time    // when the current congestion avoidance stage began
+	started   bool    // epoch is set
+	max       float64 // W_max: the window before the last loss, segments
+	k         float64 // K: seconds from the epoch until the window is max again
+	estimate  float64 // W_est: Reno's window at this time, segments
+	part      float64 // growth of less than a byte that was not applied yet
+	maxBefore float64 // max before the last loss
 }
 
 // The constants of RFC 9438: C, the scale of the curve (section 5), and β, the part of the window
@@ -79,7 +79,7 @@ func (c *cubic) lost(flight int, _ Time) { c.congested(flight, cubicFactor) }
 
 // congested reduces the window to a part of it.
 func (c *cubic) congested(flight int, part float64) {
-	c.remember(part)
+	c.setMax(part)
 	c.reduce(int(float64(min(c.cwnd, max(flight, 2*c.mss))) * part))
 }
 
@@ -103,15 +103,15 @@ func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	if first {
 		// The curve starts anew when congestion avoidance begins, with K = 0 and W_max as the
 		// window then (section 4.8).
-		c.was, c.max, c.started = c.max, 0, false
+		c.maxBefore, c.max, c.started = c.max, 0, false
 	}
 	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
 }
 
-// remember stores the window at the loss as W_max. A flow that loses below its last maximum gives
-// way to a new flow, and releases more (fast convergence, section 4.7).
-func (c *cubic) remember(part float64) {
-	c.was = c.max
+// setMax sets W_max to the window at the loss. A flow that loses below its last maximum gives way
+// to a new flow, and releases more (fast convergence, section 4.7).
+func (c *cubic) setMax(part float64) {
+	c.maxBefore = c.max
 	window := c.segments()
 	if window < c.max {
 		c.max = window * (1 + part) / 2
@@ -128,5 +128,5 @@ func (c *cubic) idle() {
 
 func (c *cubic) undo() {
 	c.reno.undo()
-	c.max, c.started = c.was, false
+	c.max, c.started = c.maxBefore, false
 }

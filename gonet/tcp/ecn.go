@@ -39,7 +39,9 @@ func (c *Conn) inputCE(f wire.Flags, ce bool, n int) {
 		c.ecn.echo = false
 	}
 	if ce && n > 0 {
-		c.receive.ackDue = c.receive.ackDue || !c.ecn.echo
+		if !c.ecn.echo {
+			c.ackAtOnce()
+		}
 		c.ecn.echo = true
 	}
 }
@@ -51,7 +53,7 @@ func (c *Conn) inputECE(acked int, now Time) {
 	if s.recovering || !s.una.After(e.until) {
 		return
 	}
-	s.needless.on = false // the congestion is real
+	s.spurious.on = false // the congestion is real
 	s.control.marked(s.flightSize()+acked, now)
 	c.sendCWR()
 }

@@ -12,7 +12,7 @@ import (
 func TestTheFirstMarkIsEchoedAtOnce(t *testing.T) {
 	p := newPair(&Config{MSS: 1460, ECN: true})
 	y := p.y
-	y.receive.quick = 0 // slow start is over
+	y.receive.ack.quick = 0 // slow start is over
 	for i, want := range []bool{true, false} {
 		p.x.Write(make([]byte, 100))
 		if !p.x.Output(&p.s, p.now) || !p.s.Markable {

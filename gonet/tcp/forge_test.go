@@ -165,7 +165,7 @@ func frozen(c *Conn) Conn {
 	f := *c
 	f.challengeAt, f.reset, f.resetSeq = 0, false, 0
 	f.resetAck, f.resetNext = false, false
-	f.receive.ackDue, f.receive.ackMayWait, f.receive.noUrgentACK = false, false, false
+	f.receive.ack.state, f.receive.ack.before = ackNone, ackNone
 	f.send.scoreboard.flights = append([]flight(nil), c.send.scoreboard.flights...)
 	f.receive.queue.runs = append([]run(nil), c.receive.queue.runs...)
 	switch control := c.send.control.(type) {

@@ -17,8 +17,7 @@ func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
 // of RFC 5961. The checksum must have been verified. The payload may be that of several segments
 // that the link has merged.
 func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
-	r := &c.receive
-	r.noUrgentACK, r.ackMayWait = !r.ackDue || r.ackMayWait, false
+	c.receive.ack.begin()
 	ce := c.ecn.ce
 	c.ecn.ce = false
 	switch c.state {
@@ -51,7 +50,7 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	}
 	if h.Flags&wire.SYN != 0 {
 		c.fromPeer(h, now)
-		c.receive.ackDue = true
+		c.ackAtOnce()
 		return // its payload, if any, is sent again
 	}
 	if !c.acknowledge(h, len(p), now) || c.state == Closed {
@@ -95,7 +94,7 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	}
 	c.ackSyn(h, now)
 	c.state = Established
-	c.receive.ackDue = true
+	c.ackAtOnce()
 	if len(p) > 0 || h.Flags&wire.FIN != 0 {
 		text := *h
 		text.Seq++
@@ -170,7 +169,9 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 		c.inputFinAgain(h, len(p), now)
 		return
 	default: // nothing can follow the peer's FIN
-		r.ackDue = r.ackDue || len(p) > 0 || fin
+		if len(p) > 0 || fin {
+			c.ackAtOnce()
+		}
 		return
 	}
 	end := Seq(h.Seq).Plus(len(p))
@@ -182,7 +183,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 		inOrder := !Seq(h.Seq).After(r.next)
 		before := r.next
 		c.receiveText(Seq(h.Seq), p)
-		c.decideAck(inOrder && r.next != before, now)
+		c.ackText(inOrder && r.next != before, now)
 	}
 	if fin && !end.After(r.edge) && !r.fin {
 		r.fin, r.finAt = true, end
@@ -190,7 +191,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	if r.fin && r.next == r.finAt {
 		c.inputFin(now)
 	} else if fin {
-		r.ackDue = true // the FIN is out of order, or a duplicate
+		c.ackAtOnce() // the FIN is out of order, or a duplicate
 	}
 }
 
@@ -207,8 +208,8 @@ func (c *Conn) refuseText() {
 // inputFin processes the peer's FIN once all data before it has arrived.
 func (c *Conn) inputFin(now Time) {
 	r := &c.receive
-	r.ackMayWait = r.noUrgentACK && r.queue.len() == 0
-	r.finished, r.ackDue, r.queue = true, true, reassembly{}
+	c.ackFin()
+	r.finished, r.queue = true, reassembly{}
 	r.next = r.next.Plus(1)
 	r.edge = later(r.edge, r.next)
 	switch c.state {
@@ -228,9 +229,9 @@ func (c *Conn) inputFinAgain(h *wire.TCP, n int, now Time) {
 	if h.Flags&wire.FIN == 0 {
 		return
 	}
-	c.receive.ackDue = true
+	c.ackAtOnce()
 	if Seq(h.Seq).Plus(n) == c.receive.finAt && Seq(h.Ack) == c.send.next {
-		c.startLinger(now)
+		c.startTwoMSL(now)
 	}
 }
 
@@ -239,20 +240,20 @@ func (c *Conn) timeWait(now Time) {
 	c.state = TimeWait
 	c.send.scoreboard.free()
 	c.timers = timers{lastInput: c.timers.lastInput, since: c.timers.since}
-	c.startLinger(now)
+	c.startTwoMSL(now)
 }
 
-// startLinger starts the time-out of TIME-WAIT (2 MSL), or that of a FIN-WAIT-2 whose user has
-// closed the connection.
-func (c *Conn) startLinger(now Time) {
-	c.timers.linger = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
+// startTwoMSL starts the 2 MSL timer: the time-out of TIME-WAIT, or that of a FIN-WAIT-2 whose user
+// has closed the connection.
+func (c *Conn) startTwoMSL(now Time) {
+	c.timers.twoMSL = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
 }
 
 // Yields tells whether we may open a new connection in place of this one in TIME-WAIT. Timestamps
 // tell old segments from new ones, once our timestamp clock has advanced (RFC 6191; Linux:
 // tcp_tw_reuse).
 func (c *Conn) Yields(now Time) bool {
-	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.linger.Sub(now)
+	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.twoMSL.Sub(now)
 	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
 }
 

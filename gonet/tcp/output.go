@@ -1,10 +1,6 @@
 package tcp
 
-import (
-	"time"
-
-	"interleave/gonet/wire"
-)
+import "interleave/gonet/wire"
 
 // Segment is a segment to be sent. Its payload is a view of the send buffer in two slices, valid
 // until the next call of the connection. It may be many times the MSS if Config.Burst lets the link
@@ -27,14 +23,6 @@ func (c *Conn) Output(seg *Segment, now Time) bool {
 	return c.output(seg, now) || c.outputAck(seg, now)
 }
 
-func (c *Conn) outputAck(seg *Segment, now Time) bool {
-	if !c.AckDue() {
-		return false
-	}
-	c.fill(seg, c.acceptableSeq(), 0, now)
-	return true
-}
-
 // acceptableSeq returns the sequence number for a segment without data. It is SND.NXT, but not
 // beyond the peer's window: after a window probe SND.NXT lies there, and the peer would not accept
 // the segment.
@@ -44,40 +32,6 @@ func (c *Conn) acceptableSeq() Seq {
 	}
 	return c.send.next
 }
-
-// AckDue tells whether an acknowledgement must be sent.
-func (c *Conn) AckDue() bool {
-	return c.receive.ackDue && c.state != SynSent && c.state != Closed
-}
-
-// OutputNow is Output without acknowledgements that report only new data in order and would be sent
-// alone. A caller that expects the user to write soon holds those until they can go with the user's
-// data. During retransmission and loss recovery none is held, since the segment that takes it along
-// might be lost.
-func (c *Conn) OutputNow(seg *Segment, now Time) bool {
-	if c.output(seg, now) {
-		return true
-	}
-	if c.receive.ackMayWait && c.send.rtt.backoff == 0 && !c.send.recovering {
-		return false
-	}
-	return c.outputAck(seg, now)
-}
-
-// Postpone delays the acknowledgement of the peer's FIN by endDelay, if it may be held. The peer
-// has nothing more to send, and a user who has read the end of the stream soon closes too. Then our
-// FIN takes the acknowledgement along.
-func (c *Conn) Postpone(now Time) {
-	r := &c.receive
-	ackMayWait := r.ackMayWait && c.send.rtt.backoff == 0 && !c.send.recovering
-	if r.ackDue && ackMayWait && r.finished && c.state == CloseWait {
-		r.ackDue, c.timers.ack = false, now.Add(endDelay)
-	}
-}
-
-// endDelay is shorter than the time after which a peer sends a tail loss probe: two round trips
-// plus 2 ms (Linux: TCP_TIMEOUT_MIN).
-const endDelay = 2 * time.Millisecond
 
 // output fills in the next segment that is more than a bare acknowledgement.
 func (c *Conn) output(seg *Segment, now Time) bool {
@@ -134,7 +88,7 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		seg.Header.Flags |= wire.ACK
 		seg.Header.Ack = uint32(r.next)
 		seg.Header.Window = r.advertise(c.cfg.MSS, false)
-		r.ackDue, r.lastAck = false, r.next
+		c.noteAck(true)
 		o.HasWindowScale, o.WindowScale = c.scaling, r.shift
 		if c.ecn.on {
 			seg.Header.Flags |= wire.ECE
@@ -203,7 +157,7 @@ func (c *Conn) outputLost(seg *Segment, now Time) bool {
 	}
 	s.probe = false
 	if s.recovering {
-		s.needless.bytes += n
+		s.spurious.bytes += n
 	}
 	s.scoreboard.resent(i, n, now)
 	f := s.scoreboard.flights[i]
@@ -324,10 +278,7 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	h.Window = r.advertise(c.cfg.MSS, true)
 	seg.MSS = s.mss
 	c.putTimestamp(&h.Options, now)
-	reported := c.putSACK(h, n)
-	r.ackDue = r.ackDue && !reported
-	r.unacked, r.lastAck = 0, r.next
-	c.timers.ack = 0
+	c.noteAck(c.putSACK(h, n))
 }
 
 // putSACK adds SACK blocks to a segment of n bytes. It returns false if there was no room: a full

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TestAPathThatSwallowsLargeSegments has a path that drops large segments without a report. The
+// TestAPathThatDropsLargeSegments has a path that drops large segments without a report. The
 // sender must find the largest size that passes, to the precision of the search, and lose few
 // segments.
-func TestAPathThatSwallowsLargeSegments(t *testing.T) {
+func TestAPathThatDropsLargeSegments(t *testing.T) {
 	const size = 3_000_000
 	for _, c := range []struct {
 		most, least int // the path's limit, and what the sender must find at least
@@ -39,7 +39,7 @@ func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 			// black hole is detected, twice that or more if 1024 bytes are too much, and .24 s of
 			// sending.
 			if limit := 60; a.out.dropped > limit {
-				t.Errorf("%d segments were swallowed, want %d at most", a.out.dropped, limit)
+				t.Errorf("%d segments were dropped, want %d at most", a.out.dropped, limit)
 			}
 			if d := w.now.Sub(Time(time.Second)); d > 4*time.Second && c.most >= 1024 ||
 				d > 16*time.Second {

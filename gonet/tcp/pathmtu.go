@@ -3,8 +3,8 @@ package tcp
 import "time"
 
 // This file finds the segment size. It starts with that of the handshake. It shrinks when a router
-// reports a smaller MTU, or when large segments vanish without a report, in a black hole (RFC 2923
-// section 2.1). Then larger sizes are probed with one segment at a time (RFC 4821).
+// reports a smaller MTU, or when large segments are dropped without a report, in a black hole (RFC
+// 2923 section 2.1). Then larger sizes are probed with one segment at a time (RFC 4821).
 
 // search is the state of the search for the largest segment that passes. Sizes are payloads in
 // bytes.

@@ -2,17 +2,17 @@ package tcp
 
 import "interleave/gonet/wire"
 
-// reassembly holds data that has arrived out of order, as sorted runs that neither touch nor
-// overlap.
+// reassembly is the reassembly queue: data that has arrived out of order, as sorted runs that
+// neither touch nor overlap.
 type reassembly struct {
 	runs []run
 	last int // the run that grew last: the first SACK block (RFC 2018 section 4)
 }
 
 type run struct {
-	seq  Seq
-	data []byte
-	room []byte // data is its tail; the front is free for prepend
+	seq    Seq
+	data   []byte
+	buffer []byte // data is its tail; the front is free for prepend
 }
 
 func (r *run) end() Seq { return r.seq.Plus(len(r.data)) }
@@ -23,14 +23,14 @@ func (r *run) prepend(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	front := max(len(r.room)-len(r.data), 0)
+	front := max(len(r.buffer)-len(r.data), 0)
 	if front < len(p) {
 		front = len(p) + len(r.data)
-		r.room = append(make([]byte, front, front+len(r.data)*3/2), r.data...)
+		r.buffer = append(make([]byte, front, front+len(r.data)*3/2), r.data...)
 	}
 	front -= len(p)
-	copy(r.room[front:], p)
-	r.data, r.seq = r.room[front:], r.seq.Plus(-len(p))
+	copy(r.buffer[front:], p)
+	r.data, r.seq = r.buffer[front:], r.seq.Plus(-len(p))
 }
 
 // extend appends p to the run.
@@ -38,12 +38,12 @@ func (r *run) extend(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	if r.room == nil {
-		r.room = r.data
+	if r.buffer == nil {
+		r.buffer = r.data
 	}
-	front := len(r.room) - len(r.data)
-	r.room = append(r.room, p...)
-	r.data = r.room[front:]
+	front := len(r.buffer) - len(r.data)
+	r.buffer = append(r.buffer, p...)
+	r.data = r.buffer[front:]
 }
 
 // maxRuns bounds the runs of one connection, since an attacker may send every second byte.

@@ -6,16 +6,16 @@ import (
 	"interleave/gonet/wire"
 )
 
-// receiver is the stream that we receive: the RCV variables of RFC 9293 section 3.3.1, and the
-// state of acknowledgements.
+// receiver is the stream that we receive: the RCV variables of RFC 9293 section 3.3.1, and when it
+// is acknowledged.
 type receiver struct {
 	irs      Seq // IRS, of the peer's SYN
 	next     Seq // RCV.NXT
 	edge     Seq // the right edge of the announced window: RCV.NXT + RCV.WND
 	shift    uint8
-	limit    int   // bound on bytes that wait to be read; tune raises it
-	in       inbox // received bytes that the user has not read
-	loan     Loan  // the buffer of the current segment, nil if it must be copied
+	limit    int // bound on bytes that wait to be read; tune raises it
+	in       receiveQueue
+	loan     Loan // the buffer of the current segment, nil if it must be copied
 	queue    reassembly
 	fin      bool // a FIN has arrived, at sequence number finAt
 	finAt    Seq
@@ -24,28 +24,16 @@ type receiver struct {
 	duplicate    wire.SACKBlock // bytes that have arrived twice: the next DSACK (RFC 2883)
 	hasDuplicate bool
 
-	ackDue     bool // an acknowledgement must be sent now
-	ackMayWait bool // it reports only new data in order, so OutputNow may hold it
-	// noUrgentACK: when the current segment arrived, no acknowledgement was due that must not be
-	// held.
-	noUrgentACK bool
-	unacked     int // bytes since the last acknowledgement
-	full        int // the largest segment that has arrived, in bytes
-	lastAck     Seq // the ACK field of the last acknowledgement
-	quick       int // how many more segments are acknowledged at once
+	ack acknowledging
 
 	copied   int // bytes read since measured, for tune
 	measured Time
 }
 
-// quickStart is the number of segments at the start that are each acknowledged at once, which helps
-// the peer's slow start (Linux: 16).
-const quickStart = 16
-
 func (r *receiver) init(irs Seq) {
 	r.irs, r.next = irs, irs.Plus(1)
-	r.edge, r.lastAck = r.next, r.next
-	r.quick = quickStart
+	r.edge, r.ack.last = r.next, r.next
+	r.ack.quick = quickStart
 }
 
 // space returns the window that could be announced, in bytes.
@@ -81,7 +69,7 @@ func (c *Conn) announceWindow() {
 	}
 	if grown := r.space() - r.window(); grown >= min(2*c.cfg.MSS, r.limit/2) &&
 		r.window() < r.limit/2 {
-		r.ackDue = true
+		c.ackWindow()
 	}
 }
 
@@ -160,31 +148,9 @@ func (c *Conn) deliver(p []byte) {
 	c.traffic.bytesIn += uint64(len(p))
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
-	r.unacked += len(p)
-	r.full = max(r.full, min(len(p), c.peerMSS()))
+	r.ack.unacked += len(p)
+	r.ack.full = max(r.ack.full, min(len(p), c.peerMSS()))
 }
-
-// decideAck decides when received data is acknowledged. It is acknowledged at once for every second
-// full segment (RFC 9293 section 3.8.6.3), and when data is missing (RFC 5681 section 4.2).
-// Otherwise the delayed ACK timer acknowledges it.
-func (c *Conn) decideAck(inOrder bool, now Time) {
-	r := &c.receive
-	switch {
-	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.fullSegment():
-		r.ackDue = true
-		r.ackMayWait = inOrder && r.queue.len() == 0 && r.noUrgentACK && !c.cfg.QuickAck
-		r.quick = max(r.quick-1, 0)
-	case c.timers.ack == 0:
-		c.timers.ack = now.Add(delayedAck)
-	}
-}
-
-// delayedAck is the delay of an acknowledgement: Linux's least, and below the 500 ms of RFC 9293
-// section 3.8.6.3.
-const delayedAck = 40 * time.Millisecond
-
-// fullSegment returns the size of the peer's full segments, as far as one has arrived.
-func (c *Conn) fullSegment() int { return min(max(c.receive.full, defaultMSS), c.peerMSS()) }
 
 // peerMSS returns the largest payload that the peer may send in one segment. A payload from the
 // link may be larger, merged from several segments.

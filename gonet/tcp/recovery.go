@@ -45,7 +45,7 @@ func (r *rack) window(s *sender) time.Duration {
 // section 3.2).
 const dupThresh = 3
 
-// adaptWindow widens the reordering window after a DSACK, which reports a needless retransmission.
+// adaptWindow widens the reordering window after a DSACK, which reports a spurious retransmission.
 // recover narrows it again after 16 recoveries without one.
 func (r *rack) adaptWindow(s *sender, duplicate bool) {
 	if duplicate && !s.una.Before(r.dsackRound) {
@@ -77,14 +77,14 @@ func (r *rack) detectLoss(s *sender, now Time) (found bool, next time.Duration) 
 
 // detect looks for losses after an acknowledgement, and begins a recovery if there are any. It
 // returns whether it has set the congestion window: for a loss, for one that a tail loss probe had
-// repaired, or since the last reduction was needless.
+// repaired, or since the last reduction was spurious.
 func (c *Conn) detect(n ackInfo, now Time) (set bool) {
 	s := &c.send
 	set = s.tail.probeAcked(c, n, now)
 	if c.sack {
 		s.rack.adaptWindow(s, n.duplicate)
 	}
-	if c.undo(n, now) || c.undoNeedless(n) {
+	if c.undo(n, now) || c.undoByDSACK(n) {
 		return true
 	}
 	var found bool
@@ -143,7 +143,7 @@ func (c *Conn) recover(now Time) {
 	s := &c.send
 	s.recovering, s.expired, s.recover = true, false, s.next
 	s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
-	s.needless = needless{from: s.una, to: s.next, on: true}
+	s.spurious = spurious{from: s.una, to: s.next, on: true}
 	s.prr = prr{recoverFS: s.flightSize()}
 	s.control.lost(s.flightSize(), now)
 	c.sendCWR()
@@ -175,18 +175,18 @@ func (c *Conn) undo(n ackInfo, now Time) bool {
 	return true
 }
 
-// needless counts what was retransmitted in a recovery, until DSACKs have reported all of it as
-// needless. Then nothing was lost, and the reduction of the window is taken back, also after the
-// recovery has ended (RFC 3708; Linux: tcp_try_undo_dsack).
-type needless struct {
+// spurious counts what was retransmitted in a recovery, until DSACKs have reported that all of it
+// was spurious. Then nothing was lost, and the reduction of the window is taken back, also after
+// the recovery has ended (RFC 3708; Linux: tcp_try_undo_dsack).
+type spurious struct {
 	from, to Seq  // the data that was in flight when the recovery began
-	bytes    int  // retransmitted, and not reported as needless
+	bytes    int  // retransmitted, and not reported as arrived before
 	on       bool // the reduction can be taken back
 }
 
-// undoNeedless processes a DSACK. It returns whether it has ended a spurious recovery.
-func (c *Conn) undoNeedless(n ackInfo) bool {
-	s, d := &c.send, &c.send.needless
+// undoByDSACK processes a DSACK. It returns whether it has ended a spurious recovery.
+func (c *Conn) undoByDSACK(n ackInfo) bool {
+	s, d := &c.send, &c.send.spurious
 	left, right := Seq(n.twice.Left), Seq(n.twice.Right)
 	if !n.duplicate || !d.on || d.bytes == 0 || left.Before(d.from) || right.After(d.to) ||
 		!left.Before(right) {
@@ -202,7 +202,7 @@ func (c *Conn) undoNeedless(n ackInfo) bool {
 // restore takes back the last reduction of the window, and what was marked as lost for it.
 func (s *sender) restore() {
 	s.control.undo()
-	s.recovering, s.expired, s.needless = false, false, needless{}
+	s.recovering, s.expired, s.spurious = false, false, spurious{}
 	for i := range s.scoreboard.flights {
 		if f := &s.scoreboard.flights[i]; f.lost {
 			s.scoreboard.count(f, -1)
@@ -242,9 +242,9 @@ func (p *prr) delivered(n ackInfo, s *sender, active bool) {
 // tail is the state of the tail loss probe, which detects a loss at the end of a burst (RFC 8985
 // section 7).
 type tail struct {
-	end    Seq
+	end    Seq  // TLP.end_seq: SND.NXT when the probe was sent
 	out    bool // a probe is in flight
-	resent bool // the probe was a retransmission
+	resent bool // TLP.is_retrans: the probe was a retransmission
 }
 
 // probeAcked ends the episode of a probe. If the probe was a retransmission that repaired a loss,
@@ -261,7 +261,7 @@ func (t *tail) probeAcked(c *Conn, n ackInfo, now Time) (lowered bool) {
 	if !repaired || s.recovering {
 		return false
 	}
-	s.needless.on = false // it was another loss
+	s.spurious.on = false // it was another loss
 	s.control.lost(s.flightSize()+n.acked, now)
 	c.sendCWR()
 	return true

@@ -7,7 +7,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// TestReorderingIsRememberedForSixteenRecoveries holds that a needless retransmission widens the
+// TestReorderingIsRememberedForSixteenRecoveries holds that a spurious retransmission widens the
 // reordering window, once for each window of data, and that 16 recoveries without one reset it (RFC
 // 8985 section 6.2 step 4).
 func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {

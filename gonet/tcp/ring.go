@@ -9,10 +9,10 @@ import (
 // that an idle connection costs none. Its buffer's length is a power of two. Pools keep buffers of
 // each length for reuse.
 type ring struct {
-	room  []byte
-	lent  *[]byte // room as the pool's pointer, so that returning it allocates nothing
-	start int     // index in room of the first byte
-	n     int     // bytes in the queue
+	buffer []byte
+	pooled *[]byte // buffer as the pool's pointer, so that returning it allocates nothing
+	start  int     // index in buffer of the first byte
+	n      int     // bytes in the queue
 }
 
 // minRing is the smallest buffer in bytes: two segments of Ethernet. maxRing is the largest that is
@@ -25,34 +25,34 @@ const (
 // pools holds buffers by the logarithm of their length.
 var pools [32]sync.Pool
 
-func newRoom(size int) *[]byte {
+func newBuffer(size int) *[]byte {
 	class := bits.Len(uint(size - 1))
 	if size <= maxRing {
-		if room, ok := pools[class].Get().(*[]byte); ok {
-			return room
+		if buffer, ok := pools[class].Get().(*[]byte); ok {
+			return buffer
 		}
 	}
-	room := make([]byte, 1<<class)
-	return &room
+	buffer := make([]byte, 1<<class)
+	return &buffer
 }
 
-func freeRoom(room *[]byte) {
-	if room != nil && len(*room) <= maxRing {
-		pools[bits.Len(uint(len(*room)-1))].Put(room)
+func freeBuffer(buffer *[]byte) {
+	if buffer != nil && len(*buffer) <= maxRing {
+		pools[bits.Len(uint(len(*buffer)-1))].Put(buffer)
 	}
 }
 
 // grow makes room for n more bytes.
 func (r *ring) grow(n int) {
-	if r.n+n <= len(r.room) {
+	if r.n+n <= len(r.buffer) {
 		return
 	}
-	lent := newRoom(max(r.n+n, minRing))
-	room := *lent
+	pooled := newBuffer(max(r.n+n, minRing))
+	buffer := *pooled
 	a, b := r.view(0, r.n)
-	copy(room[copy(room, a):], b)
-	freeRoom(r.lent)
-	r.room, r.lent, r.start = room, lent, 0
+	copy(buffer[copy(buffer, a):], b)
+	freeBuffer(r.pooled)
+	r.buffer, r.pooled, r.start = buffer, pooled, 0
 }
 
 // view returns n bytes of the queue from offset at on, in two slices.
@@ -60,12 +60,12 @@ func (r *ring) view(at, n int) (a, b []byte) {
 	if n == 0 {
 		return nil, nil
 	}
-	from := (r.start + at) & (len(r.room) - 1)
+	from := (r.start + at) & (len(r.buffer) - 1)
 	to := from + n
-	if to <= len(r.room) {
-		return r.room[from:to], nil
+	if to <= len(r.buffer) {
+		return r.buffer[from:to], nil
 	}
-	return r.room[from:], r.room[:to-len(r.room)]
+	return r.buffer[from:], r.buffer[:to-len(r.buffer)]
 }
 
 // push appends p to the queue.
@@ -92,11 +92,11 @@ func (r *ring) drop(n int) {
 		r.free()
 		return
 	}
-	r.start = (r.start + n) & (len(r.room) - 1)
+	r.start = (r.start + n) & (len(r.buffer) - 1)
 }
 
 // free empties the queue and returns its buffer to the pool.
 func (r *ring) free() {
-	freeRoom(r.lent)
+	freeBuffer(r.pooled)
 	*r = ring{}
 }

@@ -45,20 +45,20 @@ func TestRingAgreesWithASlice(t *testing.T) {
 		if got := append(bytes.Clone(a), b...); !bytes.Equal(got, want[at:at+n]) {
 			t.Fatalf("step %d: view(%d, %d) differs", step, at, n)
 		}
-		if r.n == 0 && r.room != nil {
-			t.Fatalf("step %d: an empty ring holds %d bytes", step, len(r.room))
+		if r.n == 0 && r.buffer != nil {
+			t.Fatalf("step %d: an empty ring holds %d bytes", step, len(r.buffer))
 		}
 	}
 }
 
-func TestRingKeepsNoRoomForOthersBeyondItsBound(t *testing.T) {
+func TestRingReturnsNoLargeBufferToItsPool(t *testing.T) {
 	var r ring
 	r.push(make([]byte, maxRing+1))
-	if len(r.room) != 2*maxRing {
-		t.Errorf("a room of %d bytes for %d", len(r.room), maxRing+1)
+	if len(r.buffer) != 2*maxRing {
+		t.Errorf("a buffer of %d bytes for %d", len(r.buffer), maxRing+1)
 	}
 	r.free()
-	if r.n != 0 || r.room != nil {
+	if r.n != 0 || r.buffer != nil {
 		t.Error("something is left")
 	}
 }

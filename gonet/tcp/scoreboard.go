@@ -2,9 +2,10 @@ package tcp
 
 import "sync"
 
-// scoreboard lists the pieces of the stream that were sent and are not acknowledged, in order, with
-// the state of each (RFC 6675). A piece is what was sent at once, up to a whole burst. It is cut
-// where a SACK block or a retransmission ends within it.
+// scoreboard is the retransmission queue of RFC 9293: it lists the pieces of the stream that were
+// sent and are not acknowledged, in order, with the state of each (RFC 6675). A piece is what was
+// sent at once, up to a whole burst. It is cut where a SACK block or a retransmission ends within
+// it.
 type scoreboard struct {
 	flights  []flight
 	inFlight int // bytes that are neither sacked nor lost: pipe of RFC 6675

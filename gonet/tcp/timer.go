@@ -7,10 +7,10 @@ type timers struct {
 	retransmit Time // RFC 6298
 	tail       Time // RFC 8985 section 7
 	reorder    Time // RFC 8985 section 6
-	ack        Time
+	ack        Time // the delayed ACK timer
 	persist    Time // RFC 9293 section 3.8.6.1
 	keep       Time
-	linger     Time // TIME-WAIT, and FIN-WAIT-2 after Close
+	twoMSL     Time // the end of TIME-WAIT, and of FIN-WAIT-2 after Close, as in BSD
 	// Start of the current wait for the peer, from which UserTimeout and SynTimeout count.
 	since     Time
 	lastInput Time // when the last segment of the peer arrived
@@ -28,7 +28,7 @@ func (c *Conn) Deadline() (Time, bool) {
 	t.setKeepAlive(c)
 	var first Time
 	for _, at := range [...]Time{t.retransmit, t.tail, t.reorder, t.ack, t.persist, t.keep,
-		t.linger} {
+		t.twoMSL} {
 		if at != 0 && (first == 0 || at < first) {
 			first = at
 		}
@@ -110,12 +110,12 @@ func (c *Conn) Expire(now Time) {
 		*at = 0
 		return true
 	}
-	if due(&t.linger) {
+	if due(&t.twoMSL) {
 		c.end(nil)
 		return
 	}
 	if due(&t.ack) {
-		c.receive.ackDue, c.receive.ackMayWait = true, false // it was delayed already
+		c.ackAtOnce() // it was delayed already
 	}
 	if due(&t.reorder) {
 		if found, next := c.send.rack.detectLoss(&c.send, now); found && !c.send.recovering {
@@ -165,11 +165,11 @@ func (c *Conn) retransmit(now Time) {
 	first := !s.recovering || !s.expired
 	if first {
 		s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
-		s.needless = needless{from: s.una, to: s.next, on: true}
+		s.spurious = spurious{from: s.una, to: s.next, on: true}
 	}
 	if s.window == 0 && s.flightSize() == 1 {
 		// An unacknowledged probe of a closed window says nothing of the path.
-		s.undoable, s.needless.on = false, false
+		s.undoable, s.spurious.on = false, false
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
 		c.sendCWR()

@@ -130,6 +130,41 @@ func ParseRouterAdvert(m ICMP, body []byte) (r RouterAdvert, err error) {
 	return r, err
 }
 
+// Append appends the whole message to b, without its checksum.
+func (r *RouterAdvert) Append(b []byte) []byte {
+	m := ICMP{Type: ICMPv6RouterAdvert, Rest: uint32(r.HopLimit)<<24 | bit(r.Managed, 23) |
+		bit(r.Other, 22) | uint32(uint16(r.Lifetime/time.Second))}
+	var header [ICMPLen]byte
+	m.Put(header[:])
+	b = append(b, header[:]...)
+	b = be.AppendUint32(b, uint32(r.Reachable/time.Millisecond))
+	b = be.AppendUint32(b, uint32(r.Retransmit/time.Millisecond))
+	if r.HasMAC {
+		var option [8]byte
+		b = append(b, option[:putMAC(option[:], ndSourceMAC, r.MAC)]...)
+	}
+	if r.MTU != 0 {
+		b = be.AppendUint32(append(b, ndMTU, 1, 0, 0), r.MTU)
+	}
+	for _, p := range r.Prefixes {
+		flags := byte(bit(p.OnLink, 7) | bit(p.Autonomous, 6))
+		b = append(b, ndPrefix, 4, byte(p.Prefix.Bits()), flags)
+		b = be.AppendUint32(b, uint32(p.Valid/time.Second))
+		b = be.AppendUint32(b, uint32(p.Preferred/time.Second))
+		raw := p.Prefix.Addr().As16()
+		b = append(append(b, 0, 0, 0, 0), raw[:]...)
+	}
+	if len(r.DNS) > 0 {
+		b = append(b, ndRDNSS, byte(1+2*len(r.DNS)), 0, 0)
+		b = be.AppendUint32(b, uint32(r.DNSLifetime/time.Second))
+		for _, a := range r.DNS {
+			raw := a.As16()
+			b = append(b, raw[:]...)
+		}
+	}
+	return b
+}
+
 func (r *RouterAdvert) take(kind byte, data []byte) error {
 	switch {
 	case kind == ndSourceMAC && len(data) == 6:

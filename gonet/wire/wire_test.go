@@ -331,6 +331,16 @@ func TestRouterAdvert(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
+	want.Managed = true
+	whole := want.Append([]byte("before"))[6:]
+	SealICMP(whole, 0)
+	m, body, err := ParseICMP(whole, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ParseRouterAdvert(m, body); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("appended and parsed: %+v, %v\nwant %+v", got, err, want)
+	}
 	mac := MAC{2, 5: 7}
 	b := make([]byte, 16)
 	if n := PutRouterSolicit(b, &mac); n != 16 ||

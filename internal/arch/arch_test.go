@@ -30,7 +30,7 @@ const maxLines = 600
 // packages on lines above its own.
 var rooms = []string{
 	"version", "oci",
-	"browser", "freeport", "irctest", "command", "hist", "manifest", "proc", "profile",
+	"browser", "freeport", "postgres", "irctest", "command", "hist", "manifest", "proc", "profile",
 	"quantity",
 	"group", "netns", "disk",
 	"load", "sample",
@@ -47,8 +47,9 @@ var rooms = []string{
 }
 
 // forTests are packages that the tests of every folder may import. They know nothing of what they
-// are used for: a browser, a client of a protocol, free ports.
-var forTests = []string{"internal/browser", "internal/freeport", "internal/irctest"}
+// are used for: a browser, a client of a protocol, a database, free ports.
+var forTests = []string{"internal/browser", "internal/freeport", "internal/irctest",
+	"internal/postgres"}
 
 // eveRooms are the packages of Eve, in the order in which a program passes through them: the same
 // rule as for rooms. The tests of one may use any other.
@@ -67,14 +68,15 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dhcp",
-	"gonet", "host", "relay", "socks", "tun2socks", "wireguard/netstack", "wireguard/quick",
-	"wireguard/gateway", "wireguard/cmd/gonet-wg",
+	"gonet", "host", "relay", "socks", "tun2socks", "slirp",
+	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
 	"irc", "proxy", "log", "hall", "server",
-	"limit", "metrics", "account", "bot", "push", "certificate", "config", "keep", "control",
+	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
+	"control",
 	"client", "web", "terminal",
 }
 

@@ -25,10 +25,16 @@ func (c counted) all() time.Duration { return c.own + c.children }
 // are: in the first namespace of processes, and where /proc hides nobody's.
 const kthreadd = 2
 
+// SeesAll tells whether all of the machine's processes can be seen.
+func SeesAll(r *Reader) bool {
+	s, ok := ParseStat(r.File(kthreadd, "stat"))
+	return ok && string(s.Comm) == "kthreadd"
+}
+
 // Count reads all processes but ours and what ours have started. It returns false if some of the
 // machine's processes cannot be seen.
 func Count(r *Reader, ours []int) (Census, bool) {
-	if s, ok := ParseStat(r.File(kthreadd, "stat")); !ok || string(s.Comm) != "kthreadd" {
+	if !SeesAll(r) {
 		return nil, false
 	}
 	mine := map[int]bool{}

@@ -23,7 +23,7 @@ type Options struct {
 	Packages []string      // patterns of paths from the root; none: all
 	Fresh    bool          // run everything, remembered or not
 	Limit    time.Duration // of one package's tests; 0: 30 minutes
-	AtOnce   int           // packages at the same time, at most; 0: 3 for each core
+	AtOnce   int           // packages at the same time, at most; 0: 5 for each core
 	Out      io.Writer     // progress and failures
 	Again    int           // how often a failed test runs again, and must pass, to be unsteady
 	Shared   string        // the folder of test programs that checkouts share; empty: none are
@@ -56,7 +56,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.Limit = packageLimit
 	}
 	if o.AtOnce == 0 {
-		o.AtOnce = 3 * runtime.NumCPU()
+		o.AtOnce = jobsPerCore * runtime.NumCPU()
 	}
 	r := &runner{Options: o, table: table, report: &Report{Began: time.Now()},
 		say: &speaker{w: o.Out}}
@@ -74,6 +74,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer r.watch.end()
 	err = r.run(ctx, jobs)
 	r.report.Took = time.Since(r.report.Began)
+	r.report.Meanwhile = r.watch.between(r.report.Began, time.Now())
 	r.report.print(r.say)
 	return r.report, errors.Join(err, r.report.save(o.Root))
 }

@@ -19,6 +19,8 @@ type Report struct {
 	Took    time.Duration
 	Results []*Result
 	NotRun  []string // jobs that were left out, for a test of an earlier ring had failed
+	// Meanwhile is the load of the machine from the beginning to the end.
+	Meanwhile Meanwhile
 }
 
 // Passed counts the tests that passed, those of remembered results too.
@@ -81,8 +83,9 @@ func (r *Report) print(say *speaker) {
 	if len(r.NotRun) > 0 {
 		say.line("not run, for a test of an earlier ring failed: %d packages", len(r.NotRun))
 	}
-	say.line("%d packages in %v, %v of CPU time; %d more had passed and have not changed",
-		len(r.Results)-recalled, r.Took.Round(time.Second), cpu.Round(time.Second), recalled)
+	say.line("%d packages in %v, %v of CPU time, cores busy %.0f %%; %d more had passed and have "+
+		"not changed", len(r.Results)-recalled, r.Took.Round(time.Second), cpu.Round(time.Second),
+		100*r.Meanwhile.Busy, recalled)
 	say.line("%d passed, %d failed, %d skipped", r.Passed(), r.Failed(), r.Skipped())
 }
 

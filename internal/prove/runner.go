@@ -23,6 +23,9 @@ const (
 	// for idleShare of the last idleTime.
 	idleShare = 0.15
 	idleTime  = time.Second
+	// jobsPerCore bounds the packages at the same time: those that wait for clocks and servers must
+	// not keep the others from the cores that they leave idle.
+	jobsPerCore = 5
 	// testsAtOnce is how many tests of one package run at the same time: most wait for a server.
 	testsAtOnce = 4
 )

@@ -13,6 +13,8 @@ type Waking struct {
 	Measured bool          `json:"measured"`
 	Patterns []Pattern     `json:"patterns,omitempty"`
 	Note     string        `json:"note,omitempty"` // why it was not measured, or was bounded
+	// nothing is taken off: all processes are seen, and what they are charged with is counted
+	Needless bool `json:"needless,omitempty"`
 }
 
 // A Pattern is one way to wake cores at several rates, and by how much the time that no process is
@@ -52,6 +54,9 @@ func MeasuredWaking(patterns []Pattern) Waking {
 
 // UnknownWaking is one that could not be measured.
 func UnknownWaking(why string) Waking { return Waking{Cost: DefaultWakeCost, Note: why} }
+
+// NeedlessWaking is one that was not measured, for all processes of the machine are seen.
+func NeedlessWaking() Waking { return Waking{Needless: true} }
 
 // bounded keeps a cost within what is plausible, and says so.
 func bounded(cost time.Duration) (time.Duration, string) {
@@ -101,8 +106,8 @@ func (w Waking) Check() Check {
 	return c
 }
 
-// Checks are the lines of a run's calibration, that of the wakings with them. A run without a
-// calibration has none.
+// Checks are the lines of a run's calibration, that of the wakings with them if it is of use. A run
+// without a calibration has none.
 func (h *Header) Checks() []Check {
 	if len(h.Calibration) == 0 {
 		return nil
@@ -113,7 +118,7 @@ func (h *Header) Checks() []Check {
 		wakings = []Waking{UnknownWaking("the run was made by a version that did not measure it")}
 	}
 	for _, w := range wakings {
-		if w.Measured || !h.HasWakeCost() {
+		if !w.Needless && (w.Measured || !h.HasWakeCost()) {
 			checks = append(checks, w.Check())
 		}
 	}

@@ -100,6 +100,8 @@ func TestWakingChecks(t *testing.T) {
 			Wakings: []Waking{MeasuredWaking([]Pattern{{Name: "two threads"}})}}, 2, 1,
 			"for information: two threads 0s (0s–0s); 0s was measured, which is not plausible: " +
 				"1µs stands for it"},
+		{"needless", Header{Calibration: []Check{known}, Wakings: []Waking{NeedlessWaking()}}, 1,
+			0, ""},
 	} {
 		checks := test.header.Checks()
 		last := checks[len(checks)-1]

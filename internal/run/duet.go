@@ -95,6 +95,7 @@ func (d *duet) play(window func(open bool)) error {
 		func() error { return d.each(d.start) },
 		func() error { return d.each(d.connect) },
 		d.warm,
+		d.settle,
 		func() error { return d.measure(window) },
 		func() error { return d.each(d.finish) },
 		func() error { return d.each((*player).stop) },
@@ -249,6 +250,46 @@ func (d *duet) warm() error {
 	return nil
 }
 
+// settle waits for servers that work on after their warm-up, as JVMs compile: until all rest while
+// nobody asks them anything, or for as long as the longest warm-up. In between each is asked for a
+// moment, so that no connection rests for too long.
+func (d *duet) settle() error {
+	longest := time.Duration(0)
+	for _, p := range d.players {
+		longest = max(longest, p.spec.WarmUp)
+	}
+	for end := time.Now().Add(longest); time.Now().Before(end); {
+		began, used := time.Now(), d.cpu()
+		select {
+		case <-time.After(settleLook):
+		case <-d.ctx.Done():
+			return d.ctx.Err()
+		}
+		cores := time.Duration(runtime.NumCPU())
+		if float64(d.cpu()-used) < maxResting/2*float64(time.Since(began)*cores) {
+			return nil
+		}
+		if err := d.each(func(p *player) error {
+			if p.out {
+				return nil
+			}
+			_, err := p.run(leadTime, false)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cpu is what all servers and loads have used so far.
+func (d *duet) cpu() (total time.Duration) {
+	for _, p := range d.players {
+		total += p.cpu()
+	}
+	return total
+}
+
 // measure has all models run in turn until each has had its window.
 func (d *duet) measure(window func(open bool)) error {
 	if err := d.each(func(p *player) error { p.stints.Open(); return nil }); err != nil {
@@ -376,9 +417,7 @@ func (d *duet) look() (m machineLook) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
 		m.ours = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	}
-	for _, p := range d.players {
-		m.ours += p.cpu()
-	}
+	m.ours += d.cpu()
 	return m
 }
 

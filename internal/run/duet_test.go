@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 
 // duetServer is an echo server that does something besides: "good" nothing, "slow" computes .2 ms
 // for each request, "mortal" ends when it has rested for a moment, "restless" computes while it
-// rests, "dumb" stops answering after a while, "rude" ignores that it is told to end.
+// rests, "compiles" so for .15 s of CPU after 150 requests, "dumb" stops answering after a while,
+// "rude" ignores that it is told to end.
 func duetServer(kind, port string) int {
 	l, err := net.Listen("tcp4", "127.0.0.1:"+port)
 	if err != nil {
@@ -60,14 +61,16 @@ func duetServer(kind, port string) int {
 		}
 	}()
 	go func() {
-		for {
+		for left := 150; ; {
 			at := time.Duration(last.Load())
 			rests := at > 0 && time.Since(began)-at > 20*time.Millisecond
 			switch {
 			case kind == "mortal" && rests && served.Load() > 500:
 				os.Exit(3)
-			case kind == "restless" && rests:
+			case kind == "restless" && rests, kind == "compiles" && rests && left > 0 &&
+				served.Load() > 150:
 				spin(time.Millisecond)
+				left--
 			default:
 				time.Sleep(time.Millisecond)
 			}
@@ -245,6 +248,26 @@ func TestRestCPU(t *testing.T) {
 		t.Errorf("the gates say %v of the server beside a restless one, and %v of that",
 			cells["good"].Reasons, cells["restless"].Reasons)
 	}
+}
+
+// TestSettle: a server that works on after its warm-up, and then rests, is waited for. On a busy
+// machine it may take longer, so one duet of a few must show it.
+func TestSettle(t *testing.T) {
+	var reasons []record.Reason
+	for range 8 {
+		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Open, Connections: 2, Rate: 500},
+			"good", "compiles")
+		for _, s := range specs {
+			s.WarmUp = 400 * time.Millisecond
+		}
+		cells := playDuet(t, bench, specs)
+		if !slices.ContainsFunc(cells["good"].Reasons,
+			func(r record.Reason) bool { return r.Gate == "rest-cpu" }) {
+			return
+		}
+		reasons = append(reasons, cells["good"].Reasons...)
+	}
+	t.Errorf("the gates say of the server beside one that compiles: %v", reasons)
 }
 
 // TestDeathInADuet: servers that die at rest, or stop answering, or do not end as they should, lose

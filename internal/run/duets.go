@@ -27,6 +27,8 @@ const (
 	// warmTime is how long a model warms up at a time. Models warm up in turn, so that no
 	// connection rests for longer than servers allow: Node closes one after 5 s.
 	warmTime = 250 * time.Millisecond
+	// settleLook is how long a duet looks at its servers at a time to see whether all rest.
+	settleLook = 50 * time.Millisecond
 	// mostTogether is how many clients of an image service may wait for it at once: a response
 	// takes a millisecond of a core or more, and a stint must hold several of each client.
 	mostTogether = 8

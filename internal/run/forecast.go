@@ -15,7 +15,8 @@ import (
 // A Forecast is what a budget would be spent on.
 type Forecast struct {
 	For       time.Duration
-	From      string // the earlier run that it learnt from; empty = none
+	From      string // the earlier run that it learnt from, or the one that goes on; empty = none
+	Before    int    // claims that the run that goes on has decided by measuring
 	Sets      []ForecastSet
 	Figures   time.Duration // spent on figures when no claim is left
 	Points    int           // of figures
@@ -62,12 +63,11 @@ func (s *Session) Forecast(here record.Machine, missing func(*manifest.Model) st
 	}
 	f := &Forecast{For: left}
 	p := s.planner(plan, skipped)
-	if s.Resume == "" {
-		earlier := s.earlier(plan, here)
-		if earlier != nil {
-			f.From = earlier.Header.ID
-			p.Learn(s.Experiments, earlier)
-		}
+	if s.Resume != "" {
+		f.From = old.Header.ID
+	} else if earlier := s.earlier(plan, here); earlier != nil {
+		f.From = earlier.Header.ID
+		p.Learn(s.Experiments, earlier)
 	}
 	p.forecast(f, old.Cells, left)
 	for _, e := range s.Experiments {
@@ -85,6 +85,11 @@ func (s *Session) Forecast(here record.Machine, missing func(*manifest.Model) st
 func (p *Planner) forecast(f *Forecast, cells []record.Cell, left time.Duration) {
 	v := p.look(cells)
 	all := p.standings(v)
+	for _, s := range all {
+		if s.State == Decided {
+			f.Before++
+		}
+	}
 	for _, b := range p.choose(v, all, left) {
 		at := b.claims[0].goal.setting
 		set := ForecastSet{Experiment: at.experiment, Condition: at.condition, Takes: b.costs}

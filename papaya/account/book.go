@@ -17,6 +17,8 @@ import (
 type record struct {
 	Account
 	Hash string `json:"hash,omitempty"`
+	// Scram are the keys of the password for SCRAM-SHA-256: see scram.go.
+	Scram string `json:"scram,omitempty"`
 	// Former is the name that the account had, while it is being renamed: see rename.go.
 	Former   string `json:"former,omitempty"`
 	revision uint64
@@ -39,6 +41,9 @@ const maxAtOnce = 4
 type Book struct {
 	// MinPassword is the least length of a new password in bytes. It may be set before first use.
 	MinPassword int
+	// Scram says whether logins by SCRAM-SHA-256 are offered, so that keys for them are stored. It
+	// may be set before first use.
+	Scram bool
 
 	store   Store
 	now     func() time.Time
@@ -46,6 +51,8 @@ type Book struct {
 	address *limit.Rate // for failures
 	name    *limit.Rate
 	dummy   hash // compared with the password of an unknown name
+	// scramPasses are those of new keys.
+	scramPasses int
 }
 
 // Open returns a Book for the accounts in s.
@@ -60,6 +67,7 @@ func open(s Store, cost Cost, now func() time.Time) *Book {
 		address:     limit.NewRate(addressBurst, addressEvery, now),
 		name:        limit.NewRate(nameBurst, nameEvery, now),
 		dummy:       hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
+		scramPasses: scramPasses,
 	}
 }
 
@@ -94,7 +102,7 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 	if !ok || r.Hash == "" {
 		return Account{}, ErrWrong
 	}
-	if kept.cost != b.hashes.cost {
+	if kept.cost != b.hashes.cost || b.wantsScram(password) != (r.Scram != "") {
 		// after an error the old hash stays until the next login
 		_ = b.setPassword(ctx, r, password)
 	}
@@ -282,7 +290,7 @@ func (b *Book) SetPassword(ctx context.Context, name string, password Secret) er
 		return err
 	}
 	if password.text == "" {
-		r.Hash = ""
+		r.Hash, r.Scram = "", ""
 		return b.put(ctx, r)
 	}
 	return b.setPassword(ctx, r, password)
@@ -297,6 +305,9 @@ func (b *Book) setPassword(ctx context.Context, r record, password Secret) error
 		return err
 	}
 	r.Hash = h.String()
+	if r.Scram, err = b.scramKeys(ctx, password); err != nil {
+		return err
+	}
 	return b.put(ctx, r)
 }
 

@@ -52,7 +52,7 @@ type shownRoom struct {
 
 // authorized returns the token of a request to the API, after it was counted.
 func (s *Server) authorized(r *http.Request) (Token, error) {
-	secret := bearer(r)
+	secret := Bearer(r)
 	if secret == "" {
 		return Token{}, errToken
 	}

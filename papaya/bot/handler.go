@@ -209,8 +209,8 @@ func (s *Server) hook(r *http.Request) (int, any, error) {
 	return http.StatusOK, sent{len(lines)}, err
 }
 
-// bearer returns the token of the header Authorization (RFC 6750, 2.1).
-func bearer(r *http.Request) string {
+// Bearer returns the token of the header Authorization (RFC 6750, 2.1).
+func Bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""

@@ -189,6 +189,8 @@ func (s *Session) onSupport(l line) {
 			s.support.network = value
 		case "SEARCH":
 			s.support.search = true
+		case "draft/FILEHOST", "soju.im/FILEHOST":
+			s.support.filehost = value
 		case "CHATHISTORY", "draft/CHATHISTORY":
 			s.support.history, _ = strconv.Atoi(value) // an invalid number means no limit
 		case "PREFIX":

@@ -95,6 +95,7 @@ type support struct {
 	casemapping, chantypes, prefixModes, prefixes, network string
 	history                                                int
 	search                                                 bool
+	filehost                                               string
 }
 
 // A Session lasts longer than its connections. One goroutine owns it.

@@ -15,10 +15,11 @@ import (
 type Config struct {
 	File string // the file that was read; empty for none
 
-	Name    string
-	Network string
-	MOTD    string
-	Data    string
+	Name     string
+	Network  string
+	MOTD     string
+	Data     string
+	UTF8Only bool
 
 	Plain   []string
 	TLS     []string
@@ -41,9 +42,11 @@ type Config struct {
 
 	Required      bool
 	MinPassword   int
+	Scram         bool
 	Registration  string
 	AlwaysOn      bool
 	AbsentInNames bool
+	Invisible     bool
 	Expire        time.Duration
 
 	Connections  int
@@ -53,6 +56,7 @@ type Config struct {
 	Register     time.Duration
 	Silent       time.Duration
 	Answer       time.Duration
+	Confirm      time.Duration
 	Unread       int
 	Rooms        int
 	LineBurst    int
@@ -66,6 +70,13 @@ type Config struct {
 	PushContent  string
 	PushContact  string
 	PushNetworks []string
+
+	FilesSize    int // bytes; 0: no files are taken
+	FilesAccount int
+	FilesTotal   int
+	FilesPixels  int
+	FilesKeep    time.Duration
+	FilesURL     string
 
 	NATS   []string
 	Member string

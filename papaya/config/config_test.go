@@ -49,14 +49,16 @@ func TestEverySettingIsRead(t *testing.T) {
 		"tls.acme_directory": `"https://ca.example/dir"`,
 		"tls.certificate":    `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false",
 		"accounts.registration": `"open"`, "accounts.always_on": "false",
-		"accounts.absent_in_names": "false",
-		"accounts.expire":          `"90d"`,
-		"history.keep":             `"365d"`, "history.rooms": `["#tea 7d"]`,
+		"accounts.absent_in_names": "false", "accounts.invisible": "true",
+		"accounts.scram":   "true",
+		"server.utf8_only": "true",
+		"accounts.expire":  `"90d"`,
+		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`,
 		"push.enabled": "false", "push.content": `"nothing"`, "push.contact": `"https://a.org"`,
 		"push.networks":  `["10.0.0.0/8"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
-		"limits.unread": `"64 KiB"`,
+		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`,
 	}
 	for _, s := range settings {
 		value, ok := other[s.path()]
@@ -95,11 +97,11 @@ func TestWrongFiles(t *testing.T) {
 		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
 		{"[sever]\n",
 			"papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, " +
-				"accounts, limits, history, push, cluster, log"},
+				"accounts, limits, history, push, files, cluster, log"},
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
-				"registration, min_password, always_on, absent_in_names, expire"},
+				"registration, min_password, scram, always_on, absent_in_names, invisible, expire"},
 		{"[accounts]\nrequired = \"yes\"\n",
 			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
 		{"[accounts]\nregistration = \"all\"\n",
@@ -118,6 +120,10 @@ func TestWrongFiles(t *testing.T) {
 			`papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
 		{"[listen]\ntls = [\":70000\"]\n", `expected a port from 0 to 65535, got "70000"`},
 		{"[listen]\ntls = [7]\n", "expected text in quotes in the list, got 7"},
+		{"[files]\nurl = \"https://a.org/\"\n",
+			`papaya.toml:2: files.url: expected a URL without a slash at its end, got "https://a.org/"`},
+		{"[files]\nurl = \"a.org\"\n", "expected a URL that begins with https:// or http://"},
+		{"[files]\nsize = \"x\"\n", `files.size: expected a size as "64 KiB", got "x"`},
 		{"[listen]\ntls = []\nplain = []\n",
 			"papaya.toml:1: listen: expected an address in plain, tls, web, proxied or " +
 				"proxied_web"},
@@ -170,7 +176,7 @@ func TestAllMistakesAreTold(t *testing.T) {
 	_, err := Parse("papaya.toml",
 		[]byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
 	want := `papaya.toml:2: log.level: expected debug or info or warn or error, got "all"
-papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data
+papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data, utf8_only
 papaya.toml:5: server.network: expected text in quotes, got 1`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

@@ -48,6 +48,7 @@ var tables = []struct{ name, help string }{
 	{"history", "How long messages are kept."},
 	{"push", "Notifications for devices (Web Push): of mentions and private messages that an " +
 		"account misses."},
+	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
 	{"cluster", "Several servers as one."},
 	{"log", "The server's own log, on standard error."},
 }
@@ -64,6 +65,8 @@ var settings = []setting{
 	}, plain, filled, false,
 		"The folder for all data, made with mode 0700. A relative path begins in the folder " +
 			"in which the server was started."},
+	{"server", "utf8_only", false, func(c *Config) any { return &c.UTF8Only }, plain, nil, false,
+		"Whether lines must be UTF-8 (UTF8ONLY). Others are refused, and not sent on."},
 
 	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain,
 		addresses, false, "IRC without TLS. Keep it to this machine, unless the network is safe."},
@@ -122,6 +125,10 @@ var settings = []setting{
 		return &c.MinPassword
 	}, plain, between(1, account.MaxPassword), false,
 		"The least length of a new password in bytes. Less than 12 is for tests."},
+	{"accounts", "scram", false, func(c *Config) any { return &c.Scram }, plain, nil, false,
+		"Whether clients may log in by SCRAM-SHA-256, which does not send the password. Then " +
+			"keys are stored that are\ncheaper to guess from than the hashes. An account gets " +
+			"them with its next login by password."},
 	{"accounts", "always_on", true, func(c *Config) any { return &c.AlwaysOn }, plain, nil, true,
 		"Whether an account stays in its rooms, as away, when it is not connected. It holds from " +
 			"the account's next login on."},
@@ -130,6 +137,9 @@ var settings = []setting{
 	}, plain, nil, true,
 		"Without always_on: whether NAMES and WHO show members with an account that are not " +
 			"connected."},
+	{"accounts", "invisible", false, func(c *Config) any { return &c.Invisible }, plain, nil, true,
+		"Whether a user is invisible (+i) until it says MODE -i: only those find it who know its " +
+			"nick, or are in a room with it."},
 	{"accounts", "expire", "forever", func(c *Config) any { return &c.Expire }, plain,
 		within(0, 100*365*day), true,
 		"The time without a connection after which an account leaves its rooms: \"90d\", " +
@@ -155,6 +165,10 @@ var settings = []setting{
 	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain,
 		within(time.Second, time.Hour), false,
 		"The time for its answer. Without one it is disconnected."},
+	{"limits", "confirm", "500ms", func(c *Config) any { return &c.Confirm }, plain,
+		within(time.Millisecond, time.Hour), false,
+		"The time after a message after which a client is asked by PING whether it has arrived. " +
+			"Messages that a client has not confirmed when its connection breaks are sent again."},
 	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10,
 		1<<30), false,
 		"Unsent bytes of a client that does not read. With more it is disconnected."},
@@ -196,6 +210,24 @@ var settings = []setting{
 			"\"192.168.1.2\". Notifications are kept out of all others that are not of the " +
 			"Internet."},
 
+	{"files", "size", "25 MiB", func(c *Config) any { return &c.FilesSize }, bytes,
+		between(0, maxFiles), true, "The largest file; 0 is no files at all."},
+	{"files", "account", "500 MiB", func(c *Config) any { return &c.FilesAccount }, bytes,
+		between(0, maxFiles), true, "What all files of one account may take."},
+	{"files", "total", "10 GiB", func(c *Config) any { return &c.FilesTotal }, bytes,
+		between(0, maxFiles), true, "What all files together may take."},
+	{"files", "pixels", int64(25_000_000), func(c *Config) any { return &c.FilesPixels }, plain,
+		between(1, 1_000_000_000), true,
+		"The largest image in pixels. While its thumbnail is made, one at a time, an image may " +
+			"take 15 bytes of memory for each pixel."},
+	{"files", "keep", "forever", func(c *Config) any { return &c.FilesKeep }, plain,
+		within(0, 100*365*day), true,
+		"The age at which files are removed: \"90d\", \"forever\". history.keep holds for files, " +
+			"too."},
+	{"files", "url", "", func(c *Config) any { return &c.FilesURL }, plain, pageURL, false,
+		"The URL of the page, for links to files: \"https://chat.example.org\". Empty is made of " +
+			"the first of\ntls.domains, the port of listen.web, and listen.base."},
+
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS
 	}, plain, urls, false,
@@ -216,6 +248,9 @@ var settings = []setting{
 }
 
 const day = 24 * time.Hour
+
+// maxFiles bounds the limits of files in bytes: a tebibyte.
+const maxFiles = 1 << 40
 
 func between(least, most int) func(any) error {
 	return func(v any) error {
@@ -383,6 +418,18 @@ func https(v any) error {
 		return checkURL(s, "https")
 	}
 	return nil
+}
+
+// pageURL accepts a URL without a slash at its end.
+func pageURL(v any) error {
+	s := *v.(*string)
+	switch {
+	case s == "":
+		return nil
+	case strings.ContainsAny(s, " ?#") || strings.HasSuffix(s, "/"):
+		return fmt.Errorf("expected a URL without a slash at its end, got %q", s)
+	}
+	return checkURL(s, "https", "http")
 }
 
 func checkURL(s string, schemes ...string) error {

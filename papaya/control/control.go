@@ -14,6 +14,7 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/bot"
+	"interleave/papaya/file"
 	"interleave/papaya/hall"
 )
 
@@ -66,6 +67,7 @@ type answer struct {
 	Sessions    []hall.Session       `json:"sessions,omitempty"`
 	Rooms       []hall.Room          `json:"rooms,omitempty"`
 	Lines       int                  `json:"lines,omitempty"`
+	Files       []file.Info          `json:"files,omitempty"`
 }
 
 // Reloaded is the result of a reload.

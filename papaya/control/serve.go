@@ -21,6 +21,7 @@ import (
 type Server struct {
 	Accounts Accounts
 	Tokens   Tokens
+	Files    Files
 	Chat     Chat
 	// Settle is called after accounts were removed or renamed: the chat must know it, too.
 	Settle func(ctx context.Context) error
@@ -58,6 +59,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /accounts/{verb}", s.accounts)
 	mux.HandleFunc("POST /chat/{verb}", s.chat)
 	mux.HandleFunc("POST /tokens/{verb}", s.tokens)
+	mux.HandleFunc("POST /files/{verb}", s.files)
 	mux.HandleFunc("POST /reload", s.reload)
 	mux.HandleFunc("GET /backup", s.backup)
 	mux.Handle("GET /metrics", s.metrics())

@@ -3,6 +3,7 @@ package hall
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"interleave/papaya/irc"
 )
@@ -36,13 +37,16 @@ type Client struct {
 	entering         bool // its Enter is in the log's queue
 	password         bool // PASS had the right password
 	invitation       string
+	facts            facts // metadata that it has set
 	account          string
 	role             Role
 	sasl             string // the pieces of AUTHENTICATE so far
 	mechanism        string
-	signing          bool // a login is being checked
-	opering          bool // it is that of OPER
-	version          int  // of CAP LS
+	scram            scramStage
+	proved           proved // the account of a SCRAM that the client has not confirmed
+	signing          bool   // a login is being checked
+	opering          bool   // it is that of OPER
+	version          int    // of CAP LS
 	closed           bool
 
 	// Offsets in the text: of the newest line that was sent, of the PING that is not answered yet
@@ -54,8 +58,10 @@ type Client struct {
 	captured         *[][]byte // replies to a labelled line
 	later            bool      // the reply to that line comes later, with its label
 	searching        bool      // a search is running
+	reading          bool      // a history is being read
 	gathered         *gathered // the lines of a message that the client is sending
 	watched          map[string]bool
+	subs             map[string]bool // the keys of metadata that it subscribes to
 }
 
 // Connect adds a connection.
@@ -64,11 +70,14 @@ func (h *Hall) Connect(c *Client, sink Sink) {
 	h.clients[c.ID] = c
 }
 
+// Sink returns what Connect was given.
+func (c *Client) Sink() Sink { return c.sink }
+
 // Registered says whether a client has registered.
 func (c *Client) Registered() bool { return c.user != nil }
 
-// Signing says whether a login of the client is being checked.
-func (c *Client) Signing() bool { return c.signing }
+// Busy says whether the client's further lines wait: a login is being checked, or a history read.
+func (c *Client) Busy() bool { return c.signing || c.reading }
 
 // Account returns the account that the client is logged in to, or an empty text.
 func (c *Client) Account() string {
@@ -115,6 +124,9 @@ const (
 	redaction
 	webPush
 	sojuWebPush // the same by its former name
+	extendedMonitor
+	eventPlayback
+	metadata
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -127,9 +139,13 @@ var capNames = []struct {
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
-	{"draft/chathistory", chathistory}, {"draft/message-redaction", redaction},
-	{"draft/multiline", multiline}, {"draft/read-marker", readMarker}, {"draft/webpush", webPush},
-	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
+	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
+	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},
+	{"draft/multiline", multiline},
+	{"draft/read-marker", readMarker}, {"draft/webpush", webPush},
+	{"echo-message", echoMessage},
+	{"extended-join", extendedJoin},
+	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
 	{"server-time", serverTime}, {"setname", setname}, {"soju.im/webpush", sojuWebPush},
@@ -148,7 +164,10 @@ func (c *Client) write(line []byte) {
 }
 
 // num sends a numeric. rest is everything after the client's nick.
-func (h *Hall) num(c *Client, number, rest string) {
+func (h *Hall) num(c *Client, number, rest string) { h.numIn(c, "", number, rest) }
+
+// numIn is num within a batch, if there is one.
+func (h *Hall) numIn(c *Client, batch, number, rest string) {
 	if c == nil {
 		return
 	}
@@ -161,7 +180,15 @@ func (h *Hall) num(c *Client, number, rest string) {
 	line = append(line, c.Nick()...)
 	line = append(line, ' ')
 	line = append(line, rest...)
-	c.write(append(cut(line), '\r', '\n'))
+	c.writeIn(batch, append(cut(line), '\r', '\n'))
+}
+
+// writeIn sends a line within a batch, if there is one.
+func (c *Client) writeIn(batch string, line []byte) {
+	if batch != "" {
+		line = tagged("batch="+batch, line)
+	}
+	c.write(line)
 }
 
 // cut shortens a line that is too long, so that it ends with CR LF and not within a character.
@@ -177,9 +204,12 @@ func cut(line []byte) []byte {
 }
 
 // say sends a line whose source is the server.
-func (h *Hall) say(c *Client, rest string) {
+func (h *Hall) say(c *Client, rest string) { h.sayIn(c, "", rest) }
+
+// sayIn is say within a batch, if there is one.
+func (h *Hall) sayIn(c *Client, batch, rest string) {
 	if c != nil {
-		c.write(append(cut([]byte(":"+h.config.Name+" "+rest)), '\r', '\n'))
+		c.writeIn(batch, append(cut([]byte(":"+h.config.Name+" "+rest)), '\r', '\n'))
 	}
 }
 
@@ -206,6 +236,19 @@ func (h *Hall) close(c *Client, why string) {
 // TooLong answers a line that was too long to be parsed, except its tags.
 func (h *Hall) TooLong(c *Client, label string) {
 	h.labelled(c, label, func() { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") })
+}
+
+// NotUTF8 answers a line that is not UTF-8, if it must be.
+func (h *Hall) NotUTF8(c *Client, command, label string) {
+	clean := func(s, other string) string {
+		if !utf8.ValidString(s) {
+			return other
+		}
+		return s
+	}
+	h.labelled(c, clean(label, ""), func() {
+		h.fail(c, clean(command, "*"), "INVALID_UTF8", "", "The line is not UTF-8")
+	})
 }
 
 // Disconnect disconnects a client because the server stops. No other client is told.

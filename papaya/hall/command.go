@@ -32,9 +32,11 @@ func init() {
 		"USER":         {words: 4, unregistered: true, ask: (*Hall).userCommand},
 		"AUTHENTICATE": {words: 1, unregistered: true, ask: (*Hall).authenticate},
 		"REGISTER":     {words: 3, unregistered: true, ask: (*Hall).registerCommand},
-		"PING":         {unregistered: true, ask: (*Hall).ping},
-		"PONG":         {unregistered: true, ask: (*Hall).pong},
-		"QUIT":         {unregistered: true, ask: (*Hall).quit},
+		"METADATA": {words: 2, unregistered: true, ask: (*Hall).metadataCommand,
+			apply: (*Hall).changeMetadata, asks: asksMetadata},
+		"PING": {unregistered: true, ask: (*Hall).ping},
+		"PONG": {unregistered: true, ask: (*Hall).pong},
+		"QUIT": {unregistered: true, ask: (*Hall).quit},
 
 		"JOIN":    {words: 1, apply: (*Hall).join},
 		"PART":    {words: 1, apply: (*Hall).part},
@@ -45,11 +47,15 @@ func init() {
 			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) == 1 }},
 		"KICK":     {words: 2, apply: (*Hall).kick},
 		"MARKREAD": {ask: (*Hall).marker, apply: (*Hall).setMarker, asks: asksMarker},
-		"INVITE":   {words: 2, apply: (*Hall).invite},
-		"MODE":     {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
-		"AWAY":     {apply: (*Hall).away},
-		"KILL":     {words: 1, apply: (*Hall).kill},
-		"SETNAME":  {words: 1, apply: (*Hall).setname},
+		"INVITE": {ask: (*Hall).invitations, apply: (*Hall).invite,
+			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) < 2 }},
+		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
+		"AWAY":    {apply: (*Hall).away},
+		"KILL":    {words: 1, apply: (*Hall).kill},
+		"WALLOPS": {words: 1, apply: (*Hall).wallops},
+		"ACCEPT": {words: 1, ask: (*Hall).accepted, apply: (*Hall).acceptCommand,
+			asks: func(_ *Hall, m *irc.Message) bool { return m.Param(0) == "*" }},
+		"SETNAME": {words: 1, apply: (*Hall).setname},
 
 		"NAMES":    {ask: (*Hall).names},
 		"WHO":      {ask: (*Hall).who},
@@ -65,6 +71,9 @@ func init() {
 			return Entry{}
 		}},
 		"LUSERS":      {ask: (*Hall).lusers},
+		"LINKS":       {ask: (*Hall).links},
+		"HELP":        {ask: (*Hall).help},
+		"HELPOP":      {ask: (*Hall).help},
 		"ISON":        {words: 1, ask: (*Hall).ison},
 		"USERHOST":    {words: 1, ask: (*Hall).userhost},
 		"INFO":        {ask: (*Hall).info},
@@ -120,13 +129,12 @@ func (h *Hall) away(s *session, m *irc.Message) {
 func (h *Hall) setname(s *session, m *irc.Message) {
 	s.user.real = truncate(m.Param(0), maxReal)
 	o := h.newOut(s.user, "SETNAME :"+s.user.real)
-	tell := func(c *Client) {
+	h.eachObserver(s.user, setname, o.to)
+	s.user.eachClient(func(c *Client) {
 		if c.caps&setname != 0 {
 			o.to(c)
 		}
-	}
-	h.eachNeighbour(s.user, tell)
-	s.user.eachClient(tell)
+	})
 }
 
 func (h *Hall) ping(c *Client, m *irc.Message) Entry {

@@ -167,9 +167,9 @@ func (p *cluster) config(s *node) Config {
 		Password: func() (string, bool) { return "", false },
 		AlwaysOn: func() bool { return p.always },
 		Redact:   func() time.Duration { return time.Hour },
-		Search: func(c *Client, q *Query) {
-			q.Run(context.Background(), &s.text)
-			s.hall.Found(c, q)
+		Read: func(c *Client, r Reading) {
+			r.Run(context.Background())
+			s.hall.Answer(c, r)
 		}}
 }
 

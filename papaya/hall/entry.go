@@ -10,7 +10,8 @@ import (
 const (
 	Said = 'S' // a line of a registered client
 	// Enter registers a client: nick, user, host, real name, account, secure, its role if it has
-	// one, and + if the account stays in sight without a session, each in a line.
+	// one, + if the account stays in sight without a session and i if it is invisible, and its
+	// metadata, each in a line.
 	Enter = 'E'
 	// a connection has ended: + in order or - not, what the client has not received, the reason
 	End     = 'X'
@@ -51,7 +52,8 @@ type Entry struct {
 const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
-	format      = 3
+	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
+	format      = 4
 )
 
 // The errors of ReadBatch.

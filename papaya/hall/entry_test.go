@@ -43,7 +43,7 @@ func FuzzReadBatch(f *testing.F) {
 	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, 0}), Entry{Client: 4, Kind: Said,
 		Data: []byte("PING")}))
 	// two connections of one account, and a guest
-	for _, old := range []byte{0, bareFormat, apartFormat} {
+	for _, old := range []byte{0, fewFormat, bareFormat, apartFormat} {
 		data := AppendBatch(nil, Batch{"a", 1, 2, 3, old})
 		add := func(id uint64, kind byte, words string) {
 			data = AppendEntry(data, Entry{Client: id, Kind: kind, Data: []byte(words)})
@@ -60,6 +60,12 @@ func FuzzReadBatch(f *testing.F) {
 		add(1, Founder, "TRANSFER\n#tea\nann")
 		add(1, Founder, "DROP\n#tea\n")
 		add(1, Said, "MODE #tea +eIq ~a:ann ~a:* bob")
+		add(1, Said, "MODE #tea +CM-n")
+		add(1, Said, "MODE ann +BRTw")
+		add(1, Said, "PRIVMSG @#tea,+#tea :for some")
+		add(1, Said, "@+x=y;+draft/persist TAGMSG #tea,@#tea,ann")
+		add(1, Said, "METADATA * SET color :red")
+		add(3, Enter, "gil\ngil\nhost\nGil\n\n-\n\n\ncolor red\nbad key\n")
 		add(1, Said, "NICK eve")
 		add(2, End, "+\nbye")
 		add(1, Order, "forget\nann\nremoved")

@@ -37,28 +37,36 @@ type Config struct {
 	Network string
 	Version string
 	MOTD    []string
-	Rooms   int  // rooms that one client may join
-	Founder bool // a client without an account may be operator of the room that it makes
+	Rooms   int // rooms that one client may join
+	// UTF8Only is told to clients: the server takes no other lines.
+	UTF8Only bool
+	Founder  bool // a client without an account may be operator of the room that it makes
 
 	// AlwaysOn says whether an account that logs in now stays in sight when its last session has
 	// ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Invisible says whether a user is invisible (+i) until it says MODE -i. nil: no.
+	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0: any age. nil: any age.
 	Redact func() time.Duration
 
 	Text     Text                  // the log as people read it: messages are read back from it
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
+	Scram    Scram                 // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own                   // nil: accounts do not look after themselves
 	Push     Push                  // nil: devices are not notified
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
-	// Search runs a query and returns it by Hall.Found, later. nil: SEARCH is not offered.
-	Search  func(*Client, *Query)
+	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
+	FileHost func() string
+	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
+	// are read at once, and SEARCH is not offered.
+	Read    func(*Client, Reading)
 	Created time.Time
 }
 
-// Text is the log that people read, by offsets in bytes.
+// Text is the log that people read, by offsets in bytes. Any goroutine may read it.
 type Text interface {
 	ReadAt(p []byte, at uint64) (int, error)
 	Begin() uint64
@@ -72,6 +80,13 @@ type Sign interface {
 	Required() bool
 }
 
+// Scram checks logins by SASL SCRAM-SHA-256. The answer to each message comes later, by
+// Hall.Challenged.
+type Scram interface {
+	First(c *Client, message string)
+	Final(c *Client, message string)
+}
+
 // Hall is the state machine.
 type Hall struct {
 	config  Config
@@ -82,9 +97,12 @@ type Hall struct {
 	from    origin // the server and run that wrote the batch
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	bare    bool   // the batch is of a version that wrote no tags into the text
+	few     bool   // the batch is of a version that had fewer modes: see style.go
 	removed []Span // what the batch has removed from the text
-	servers map[string]*peer
-	rooms   map[string]*room // by folded name
+	// removals counts what was removed from the text since the start.
+	removals uint64
+	servers  map[string]*peer
+	rooms    map[string]*room // by folded name
 
 	sessions map[origin]map[uint64]*session
 	nicks    map[string]*user // the users that are here, by folded nick
@@ -94,8 +112,12 @@ type Hall struct {
 	// known are the nicks of guests that were used: the offset up to which messages to a nick were
 	// received, by folded nick.
 	known map[string]uint64
-	// index maps a folded room or nick to the chunks of the text that have messages to it.
+	// index maps a folded room or nick to the chunks of the text that have messages to it, and a
+	// conversation to those that have messages of it.
 	index map[string][]uint32
+	// conversationsFrom is the offset from which on the index has conversations. Older versions
+	// wrote none.
+	conversationsFrom uint64
 
 	clients     map[uint64]*Client // the clients of this server
 	behind      map[*Client]bool   // clients that still get missed messages
@@ -138,9 +160,11 @@ type room struct {
 	founder string // the folded account that made the room, and is always operator
 	setBy   string
 	setAt   int64
-	modes   map[byte]bool // of i, m, t and n
+	modes   map[byte]bool // of modeLetters
+	open    bool          // users outside may write in the room: an operator has said MODE -n
 	key     string
 	limit   int
+	facts   facts             // see metadata.go
 	offered string            // the folded account that the founder offers the room to
 	lists   map[byte][]ban    // b, e, I and q: see list.go
 	rights  map[string]byte   // folded account -> o or v
@@ -204,7 +228,9 @@ func (h *Hall) Begin(b Batch) bool {
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
-	h.old, h.bare = b.Format == apartFormat, b.Format == apartFormat || b.Format == bareFormat
+	h.old = b.Format == apartFormat
+	h.bare = h.old || b.Format == bareFormat
+	h.few = h.bare || b.Format == fewFormat
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need
@@ -371,6 +397,15 @@ func (h *Hall) disconnectAll(o origin, why string) {
 		}
 	}
 	delete(h.sessions, o)
+}
+
+// recordOf adds what a user does to the text, where it concerns a folded room or nick.
+func (h *Hall) recordOf(u *user, target, tags string, body []byte) uint64 {
+	at := h.record(target, tags, body)
+	if !irc.IsRoom(target) {
+		h.addToIndex(conversation(irc.Lower(u.nick), target), at)
+	}
+	return at
 }
 
 // record adds a line with its tags to the text, and its chunk to the index of a name. It returns

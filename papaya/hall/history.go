@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"slices"
 	"sort"
 
 	"interleave/papaya/irc"
@@ -13,8 +14,26 @@ const (
 	chunkSize = 1 << chunkBits
 )
 
-// maxChunks bounds how many chunks one CHATHISTORY reads.
-const maxChunks = 64
+// maxChunks bounds how many chunks one CHATHISTORY reads, where messages were removed. Elsewhere
+// each of them has at least one message. A guess.
+const maxChunks = 1024
+
+// conversation is the name in the index of the messages between two folded nicks. No nick or room
+// has a blank.
+func conversation(a, b string) string { return min(a, b) + " " + max(a, b) }
+
+// chunksOf merges lists of the index.
+func (h *Hall) chunksOf(names []string) []uint32 {
+	if len(names) == 1 {
+		return slices.Clip(h.index[names[0]]) // it only ever gets longer
+	}
+	var list []uint32
+	for _, name := range names {
+		list = append(list, h.index[name]...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 // addToIndex adds the chunk of an offset to the index.
 func (h *Hall) addToIndex(name string, at uint64) {
@@ -111,17 +130,15 @@ func (h *Hall) step(c *Client) {
 		h.show(c, k.join)
 		k.join = nil
 	}
-	list := h.index[k.keys[0]]
-	if len(k.keys) > 1 {
-		list = h.chunksOf(k.keys)
-	}
+	list := h.chunksOf(k.keys)
 	i := sort.Search(len(list),
 		func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
 	if i == len(list) || c.user == nil {
 		c.backlogs = c.backlogs[1:]
 		return
 	}
-	h.eachIn(list[i], k.cursor, func(s said) {
+	text := pages{text: h.whole()}
+	text.each(list[i], k.cursor, func(s said) {
 		if k.wants(c, s) {
 			s.own().out("").to(c)
 			c.sent = h.at
@@ -136,13 +153,15 @@ func (h *Hall) step(c *Client) {
 // wants says whether a message is one that the user has missed.
 func (k *backlog) wants(c *Client, s said) bool {
 	u := c.user
-	if !s.shown(c.caps&redaction != 0) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+	// Events are played back in answers only: by themselves they would be taken for new ones.
+	if !s.shown(c.caps&^eventPlayback) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
 	}
 	if k.room == nil {
 		return u.isOwn(s.target, s.at)
 	}
-	return s.target == k.name
+	status, name := irc.SplitStatus(s.target)
+	return name == k.name && (status == "" || u.in(k.room).standing().hears(status))
 }
 
 // stopCatchUp stops sending missed messages: of a room that the client has left, or of the inbox

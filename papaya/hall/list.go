@@ -55,8 +55,11 @@ func (h *Hall) sendLists(c *Client, r *room, letters string) {
 	}
 }
 
-// accountMask begins a mask of accounts: ~a:ann, ~a:* (account-extban of IRCv3).
-const accountMask = "~a:"
+// The beginnings of masks of an extended kind; no nick begins with ~.
+const (
+	accountMask = "~a:" // of accounts: ~a:ann, ~a:* (account-extban of IRCv3)
+	muteMask    = "~m:" // in +b: may join, but not talk; in +e: is not silenced
+)
 
 // listMask returns the form in which a mask is kept. It returns false if it is no mask.
 func listMask(word string) (string, bool) {
@@ -64,15 +67,19 @@ func listMask(word string) (string, bool) {
 	if !strings.HasPrefix(word, "~") {
 		return irc.FullMask(word), true
 	}
-	// No nick begins with ~, so it is of an extended kind.
-	n := len(accountMask)
-	if len(word) <= n || !strings.EqualFold(word[:n], accountMask) {
+	kind, rest, _ := strings.Cut(word, ":")
+	switch kind = strings.ToLower(kind) + ":"; {
+	case rest == "":
 		return word, false
+	case kind == accountMask:
+		return kind + rest, true
+	case kind == muteMask:
+		return kind + irc.FullMask(rest), true
 	}
-	return accountMask + word[n:], true
+	return word, false
 }
 
-// matches says whether a mask is one of the user, or of its account.
+// matches says whether a mask is one of the user, or of its account. Those of mutes are not.
 func (u *user) matches(mask string) bool {
 	if account, is := strings.CutPrefix(mask, accountMask); is {
 		return u.account != "" && irc.Match(account, u.account)
@@ -88,9 +95,18 @@ func (r *room) listed(letter byte, u *user) bool {
 // banned says whether a user may not join the room.
 func (r *room) banned(u *user) bool { return r.listed('b', u) && !r.listed('e', u) }
 
-// silenced says whether a member without +o and +v may not talk.
+// mutes says whether a list has a mask of the user's that is about talking only.
+func (r *room) mutes(letter byte, u *user) bool {
+	return slices.ContainsFunc(r.lists[letter], func(b ban) bool {
+		mask, is := strings.CutPrefix(b.mask, muteMask)
+		return is && irc.Match(mask, u.source)
+	})
+}
+
+// silenced says whether a user without +o and +v may not talk.
 func (r *room) silenced(u *user) bool {
-	return (r.listed('b', u) || r.listed('q', u)) && !r.listed('e', u)
+	return (r.listed('b', u) || r.listed('q', u) || r.mutes('b', u)) && !r.listed('e', u) &&
+		!r.mutes('e', u)
 }
 
 // setList adds a mask to a list, or removes it.
@@ -102,12 +118,15 @@ func (h *Hall) setList(s *session, r *room, sign, letter byte, word string, done
 	if h.bare {
 		mask, ok = irc.FullMask(truncate(word, maxMask)), true
 	}
+	if strings.HasPrefix(mask, muteMask) && (h.few || letter != 'b' && letter != 'e') {
+		ok = false
+	}
 	switch {
 	case mask[0] == ':' && !h.bare: // it would be the last word of each line with it
 		return
 	case !ok:
 		h.num(s.client, irc.ERR_INVALIDMODEPARAM, r.name+" "+string(rune(letter))+" "+word+
-			" :There is no such kind of mask: ~a:ACCOUNT is the only one")
+			" :There is no such kind of mask: ~a:ACCOUNT, and in +b and +e ~m:MASK")
 		return
 	}
 	list, all := r.lists[letter], 0

@@ -12,7 +12,7 @@ import (
 // for that of the account.
 func (h *Hall) login(s *session, words string) {
 	said := append(strings.Split(words, "\n"), "", "")
-	u, account, role, stays := s.user, said[0], parseRole(said[1]), said[2] == "+"
+	u, account, role, stays := s.user, said[0], parseRole(said[1]), strings.Contains(said[2], "+")
 	if h.old {
 		h.loginApart(u, account, role)
 		h.tellAccount(u)
@@ -63,6 +63,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 			}
 		}
 		u.names, u.inbox, u.talks, waited = a.names, a.inbox, a.talks, true
+		u.styles, u.accepts, u.facts = a.styles, a.accepts, a.facts
 		u.joinMarkers(a.read)
 	}
 	u.account = account
@@ -116,14 +117,9 @@ func (h *Hall) move(s *session, a *user) {
 	h.updateAway(a)
 }
 
-// tellAccount tells the neighbours of a user its account.
+// tellAccount tells the observers of a user its account.
 func (h *Hall) tellAccount(u *user) {
-	o := h.newOut(u, "ACCOUNT "+u.account)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&accountNotify != 0 {
-			o.to(c)
-		}
-	})
+	h.eachObserver(u, accountNotify, h.newOut(u, "ACCOUNT "+u.account).to)
 }
 
 // giveRole gives a user the role of an operator's account (OPER).

@@ -15,10 +15,15 @@ type lag struct {
 	at   uint64
 }
 
+// Owes says whether a client was sent messages that it has neither confirmed nor been asked about.
+func (h *Hall) Owes(c *Client) bool {
+	return c.user != nil && !c.closed && c.asked == 0 && c.sent > c.had
+}
+
 // Ask sends a PING to a client that was sent messages, unless one is not answered yet. Its answer
-// confirms them. The server calls Ask every second or so.
+// confirms them.
 func (h *Hall) Ask(c *Client) {
-	if c.user == nil || c.closed || c.asked != 0 || c.sent <= c.had {
+	if !h.Owes(c) {
 		return
 	}
 	c.asked, c.askedLag = h.at, c.lags()

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,16 +46,41 @@ type speech struct {
 	more          []spoken
 }
 
+// hasCTCP says whether a line of the speech is a CTCP.
+func (it *speech) hasCTCP() bool {
+	return isCTCP(it.text) ||
+		slices.ContainsFunc(it.more, func(l spoken) bool { return isCTCP(l.text) })
+}
+
+// refused answers a message that the other user does not take.
+func (h *Hall) refused(u *user, c *Client, to *user, it speech) bool {
+	if to == nil || to.styles == nil {
+		return false
+	}
+	number, why := to.refuses(u, it.hasCTCP())
+	if number != "" {
+		h.num(c, number, to.nick+" :"+to.nick+" "+why)
+	}
+	return number != ""
+}
+
 // messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
 func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	u := s.user
 	s.acted = h.now
-	if target[0] == '#' {
-		if r := h.writable(u, c, target); r != nil && h.fits(u, c, r.name, it) {
+	if status, name := irc.SplitStatus(target); name[0] == '#' && (status == "" || !h.few) {
+		r := h.writable(u, c, name)
+		switch {
+		case r == nil:
+		case r.modes['C'] && it.hasCTCP():
+			h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel: no CTCP here (+C)")
+		case h.fits(u, c, status+r.name, it):
 			h.seen(u, r.name, h.now)
-			o := h.tell(u, r.name, it)
-			h.notifyRoom(r, u, it, o)
-			h.toRoom(r, u, o, 0)
+			o := h.tell(u, status+r.name, it)
+			if status == "" {
+				h.notifyRoom(r, u, it, o)
+			}
+			h.toPart(r, u, o, status, 0)
 			h.toOwn(s, o, r, 0)
 		}
 		return
@@ -71,8 +97,11 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	if to != nil {
 		target = to.nick
 	}
-	if !h.fits(u, c, target, it) {
+	if !h.fits(u, c, target, it) || h.refused(u, c, to, it) {
 		return
+	}
+	if u.styles['R'] {
+		u.accept(target, true) // the other may answer
 	}
 	h.seen(u, target, h.now)
 	o := h.tell(u, target, it)
@@ -107,11 +136,14 @@ func (h *Hall) writable(u *user, c *Client, target string) *room {
 	r := h.rooms[irc.Lower(target)]
 	m := u.in(r)
 	switch {
-	case m == nil:
+	case m == nil && (r == nil || h.few || !r.open):
 		h.num(c, irc.ERR_CANNOTSENDTOCHAN, target+" :Cannot send to channel")
 		return nil
-	case !m.op && !m.voice && (r.modes['m'] || r.silenced(u)):
+	case (m == nil || !m.op && !m.voice) && (r.modes['m'] || r.silenced(u)):
 		h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel")
+		return nil
+	case (m == nil || !m.op && !m.voice) && r.modes['M'] && u.account == "":
+		h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel: log in first (+M)")
 		return nil
 	}
 	return r
@@ -132,12 +164,13 @@ func (h *Hall) fits(u *user, c *Client, target string, it speech) bool {
 
 // tell writes a message into the text. The line that it returns is valid until the next call.
 func (h *Hall) tell(u *user, target string, it speech) *out {
-	tags, folded := it.tags, irc.Lower(target)
+	it.tags = u.marked(it.tags)
+	tags, folded := it.tags, irc.Lower(irc.RoomOf(target))
 	if h.bare {
 		tags = ""
 	}
 	b := appendBody(h.told.body[:0], u.source, it.command, target, it.text)
-	at := h.record(folded, tags, b)
+	at := h.recordOf(u, folded, tags, b)
 	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
 		tags: it.tags}
 	for _, l := range it.more {
@@ -205,10 +238,25 @@ func ownTags(tags map[string]string) string {
 	return irc.FormatTags(own)
 }
 
-// tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message. It is not
-// written into the text.
+// persistTag is of a TAGMSG that its client wants to last: a reaction.
+const persistTag = "+draft/persist"
+
+// keepTags writes a TAGMSG into the text if it is to last, with an empty text. Any other gets a
+// msgid of its own.
+func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
+	if !lasts || h.few {
+		o.id = h.tagID()
+		return
+	}
+	o.kept = true
+	o.at = h.recordOf(u, irc.Lower(irc.RoomOf(target)), o.tags,
+		appendBody(nil, u.source, "TAGMSG", target, ""))
+}
+
+// tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message.
 func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	tags, u := ownTags(m.Tags), s.user
+	_, lasts := m.Tags[persistTag]
 	if tags == "" {
 		return
 	}
@@ -218,11 +266,11 @@ func (h *Hall) tagmsg(s *session, m *irc.Message) {
 			return
 		}
 		o := h.newOut(u, "TAGMSG "+target)
-		o.tags = tags
-		o.id = h.tagID()
-		if target[0] == '#' {
-			if r := h.writable(u, s.client, target); r != nil {
-				h.toRoom(r, u, o, messageTags)
+		o.tags = u.marked(tags)
+		if status, name := irc.SplitStatus(target); name[0] == '#' && (status == "" || !h.few) {
+			if r := h.writable(u, s.client, name); r != nil {
+				h.keepTags(u, o, status+r.name, lasts)
+				h.toPart(r, u, o, status, messageTags)
 				h.toOwn(s, o, r, messageTags)
 			}
 			continue
@@ -232,6 +280,10 @@ func (h *Hall) tagmsg(s *session, m *irc.Message) {
 			h.num(s.client, irc.ERR_NOSUCHNICK, middle(target)+" :No such nick/channel")
 			continue
 		}
+		if h.refused(u, s.client, to, speech{}) {
+			continue
+		}
+		h.keepTags(u, o, to.nick, lasts)
 		to.eachClient(func(c *Client) {
 			if c.caps&messageTags != 0 {
 				o.apart(c)

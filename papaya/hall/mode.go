@@ -46,8 +46,11 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// modeLetters are the modes of a room that have no parameter.
-const modeLetters = "imnst"
+// modeLetters are the modes of a room that have no parameter. Older versions had usualModes only.
+const (
+	modeLetters = "C" + "M" + usualModes
+	usualModes  = "imnst"
+)
 
 // maxChanges is how many modes with a parameter one line may change, as on other servers.
 const maxChanges = 12
@@ -73,6 +76,11 @@ func (ch *change) add(sign, letter byte, word string) {
 // modes returns a user's own modes.
 func (u *user) modes() string {
 	line := "+"
+	for _, letter := range []byte(styleLetters) {
+		if u.styles[letter] {
+			line += string(letter)
+		}
+	}
 	if u.invisible {
 		line += "i"
 	}
@@ -106,7 +114,12 @@ func (h *Hall) setUserMode(s *session, m *irc.Message) {
 				done.add(sign, letter, "")
 			}
 		default:
-			unknown = true
+			if h.few || strings.IndexByte(styleLetters, letter) < 0 {
+				unknown = true
+			} else if on := sign == '+'; u.styles[letter] != on {
+				u.setStyle(letter, on)
+				done.add(sign, letter, "")
+			}
 		}
 	}
 	if done.letters != "" {
@@ -144,11 +157,6 @@ func (h *Hall) setMode(s *session, m *irc.Message) {
 		switch letter {
 		case '+', '-':
 			sign = letter
-		case 'i', 'm', 'n', 's', 't':
-			if on := sign == '+'; r.modes[letter] != on {
-				r.modes[letter] = on
-				done.add(sign, letter, "")
-			}
 		case 'k':
 			h.setKey(r, sign, next(), &done)
 		case 'l':
@@ -156,16 +164,41 @@ func (h *Hall) setMode(s *session, m *irc.Message) {
 		case 'o', 'v':
 			h.setRight(s, r, sign, letter, next(), &done)
 		default:
-			if !h.hasList(letter) {
+			switch {
+			case h.hasMode(letter):
+				h.setPlain(r, sign, letter, &done)
+			case h.hasList(letter):
+				h.setList(s, r, sign, letter, next(), &done)
+			default:
 				h.num(s.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
 					" :is unknown mode char to me")
-				continue
 			}
-			h.setList(s, r, sign, letter, next(), &done)
 		}
 	}
 	if done.letters != "" {
 		h.tellAll(r, h.newOut(s.user, "MODE "+r.name+" "+done.letters+done.words))
+	}
+}
+
+// hasMode says whether a room has a mode without a parameter.
+func (h *Hall) hasMode(letter byte) bool {
+	if h.few {
+		return strings.IndexByte(usualModes, letter) >= 0
+	}
+	return strings.IndexByte(modeLetters, letter) >= 0
+}
+
+// setPlain sets a mode without a parameter. Users outside may write in a room only if an operator
+// has said so by -n: in older versions they could not, whatever the mode was.
+func (h *Hall) setPlain(r *room, sign, letter byte, done *change) {
+	on := sign == '+'
+	opens := letter == 'n' && !h.few && r.open == on
+	if opens {
+		r.open = !on
+	}
+	if opens || r.modes[letter] != on {
+		r.modes[letter] = on
+		done.add(sign, letter, "")
 	}
 }
 

@@ -55,6 +55,9 @@ func (h *Hall) watch(c *Client, targets string) {
 		}
 	}
 	h.presence(c, fresh)
+	for _, nick := range fresh {
+		h.meetWatched(c, h.nicks[irc.Lower(nick)])
+	}
 }
 
 func (h *Hall) unwatch(c *Client, folded string) {
@@ -67,6 +70,23 @@ func (h *Hall) unwatch(c *Client, folded string) {
 func (h *Hall) unwatchAll(c *Client) {
 	for nick := range c.watched {
 		h.unwatch(c, nick)
+	}
+}
+
+// eachObserver calls each once with every client of this server that hears of changes of a user and
+// has all capabilities of want: those that share a room with it, and those that watch its nick with
+// extended-monitor. The user's own clients are left out.
+func (h *Hall) eachObserver(u *user, want caps, each func(c *Client)) {
+	h.eachNeighbour(u, func(c *Client) {
+		if c.caps&want == want {
+			each(c)
+		}
+	})
+	want |= extendedMonitor
+	for c := range h.watchers[irc.Lower(u.nick)] {
+		if c.caps&want == want && c.user != u && c.round != h.round {
+			each(c)
+		}
 	}
 }
 
@@ -103,6 +123,14 @@ func (h *Hall) listed(c *Client, number string, words []string) {
 func (h *Hall) came(u *user) {
 	for c := range h.watchers[irc.Lower(u.nick)] {
 		h.num(c, irc.RPL_MONONLINE, ":"+u.source)
+		h.meetWatched(c, u)
+	}
+}
+
+// meetWatched tells a client the metadata of a user that it watches with extended-monitor.
+func (h *Hall) meetWatched(c *Client, u *user) {
+	if u != nil && c.caps&extendedMonitor != 0 {
+		h.meet(c, u.subject())
 	}
 }
 

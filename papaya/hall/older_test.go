@@ -187,9 +187,9 @@ func TestAStateOfANewerVersion(t *testing.T) {
 			`newer version: json: unknown field "Later"`},
 		"a key of a room": {`"Created"`, `"Later":{},"Created"`,
 			`newer version: json: unknown field "Later"`},
-		"the next format": {`"Format":1`, `"Format":4,"Later":1`,
-			"the format 4, and this version reads 1 to 3"},
-		"no format": {`"Format":1,`, "", "the format 0, and this version reads 1 to 3"},
+		"the next format": {`"Format":1`, `"Format":5,"Later":1`,
+			"the format 5, and this version reads 1 to 4"},
+		"no format": {`"Format":1,`, "", "the format 0, and this version reads 1 to 4"},
 	} {
 		other := bytes.Replace(state, []byte(c.old), []byte(c.new), 1)
 		if bytes.Equal(other, state) {

@@ -43,7 +43,8 @@ func (h *Hall) newOut(u *user, rest string) *out {
 	body = append(body, u.source...)
 	body = append(body, ' ')
 	body = append(body, rest...)
-	return &out{body: append(cut(body), '\r', '\n'), account: u.account, time: h.now}
+	return &out{body: append(cut(body), '\r', '\n'), account: u.account, time: h.now,
+		tags: u.marked("")}
 }
 
 // look returns the form of the line for a client. Only a message of several lines has a form of its

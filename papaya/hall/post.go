@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ func (h *Hall) post(room, from string, lines []string) {
 		return
 	}
 	program := &user{nick: from, source: from + programHost}
+	if !h.few {
+		program.setStyle('B', true)
+	}
 	for _, l := range lines {
 		if l != "" {
 			it := speech{command: "PRIVMSG", text: l}
@@ -55,8 +59,9 @@ var (
 	ErrNoMessage = errors.New("not the id of a message")
 )
 
-// Messages returns messages of a room in their order.
-func (h *Hall) Messages(room string, p Page) ([]Message, error) {
+// Messages returns a function that reads messages of a room in their order. It uses nothing of the
+// hall, so any goroutine may call it. It returns the error of ctx if that has ended.
+func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Message, error), error) {
 	folded := irc.Lower(room)
 	r := h.rooms[folded]
 	if r == nil {
@@ -76,16 +81,20 @@ func (h *Hall) Messages(room string, p Page) ([]Message, error) {
 		}
 		*end.bound = bound{at: at}
 	}
-	read := h.backward
+	since := r.since
+	q := h.about(folded, h.chunksOf([]string{folded}),
+		func(s said) bool { return s.at >= since && s.target == folded && s.spoken() })
+	read := q.backward
 	if p.After != "" {
-		read = h.forward
+		read = q.forward
 	}
-	out := []Message{}
-	for _, s := range read([]string{folded}, from, to, min(p.Limit, maxHistory),
-		func(s said) bool { return s.at >= r.since && s.target == folded && s.spoken() }) {
-		out = append(out, s.message())
-	}
-	return out, nil
+	return func(ctx context.Context) ([]Message, error) {
+		out := []Message{}
+		for _, s := range read(ctx, from, to, min(p.Limit, maxHistory)) {
+			out = append(out, s.message())
+		}
+		return out, ctx.Err()
+	}, nil
 }
 
 func (s said) message() Message {

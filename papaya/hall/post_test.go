@@ -22,6 +22,9 @@ func TestMessages(t *testing.T) {
 	}
 	post := func(words ...string) { p.log(p.halls["a"], NewOrder(1, PostTo, words...), nil) }
 	post("#TEA", "hub/hook", "three\r\nQUIT", "four")
+	if got := string(p.halls["a"].text.lines); strings.Count(got, " @bot :hub/hook!") != 2 {
+		t.Errorf("the program is no bot in\n%s", got)
+	}
 	for _, wrong := range [][]string{{"#none", "hub/hook", "x"}, {"#tea", "ann", "x"},
 		{"#tea", "a b/hook", "x"}, {"#tea", "a!b@c/hook", "x"}, {"#tea", ":a/hook", "x"},
 		{"#tea", "hub/hook", ""}, {"#tea", "hub/hook"}, {"#tea"}, {}} {
@@ -36,7 +39,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("the texts differ:\n%s\n%s", a, b)
 	}
 	h := p.halls["b"].hall
-	all, err := h.Messages("#tea", Page{Limit: 10})
+	all, err := messagesOf(t, h, "#tea", Page{Limit: 10})
 	if err != nil || len(all) != 5 {
 		t.Fatalf("messages: %+v, %v", all, err)
 	}
@@ -60,7 +63,7 @@ func TestMessages(t *testing.T) {
 		{Page{After: all[0].ID, Before: all[3].ID, Limit: 10}, all[1:3]},
 		{Page{Before: "zzzzzzzzzzzz", Limit: 1}, all[4:]},
 	} {
-		got, err := h.Messages("#tea", test.page)
+		got, err := messagesOf(t, h, "#tea", test.page)
 		if err != nil || got == nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%+v: %+v, %v; want %+v", test.page, got, err, test.want)
 		}
@@ -81,6 +84,16 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// messagesOf reads messages as the server does.
+func messagesOf(t *testing.T, h *Hall, room string, p Page) ([]Message, error) {
+	t.Helper()
+	read, err := h.Messages(room, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t.Context())
+}
+
 // TestMessageOfLines: a message of several lines is one message for programs, too.
 func TestMessageOfLines(t *testing.T) {
 	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
@@ -92,7 +105,7 @@ func TestMessageOfLines(t *testing.T) {
 		"ann > BATCH -1"} {
 		p.step(l)
 	}
-	all, err := p.halls["a"].hall.Messages("#tea", Page{Limit: 10})
+	all, err := messagesOf(t, p.halls["a"].hall, "#tea", Page{Limit: 10})
 	if err != nil || len(all) != 1 || all[0].Text != "one\ntwo!" {
 		t.Errorf("got %+v, %v", all, err)
 	}

@@ -104,9 +104,18 @@ func (h *Hall) Pushed(c *Client, r *PushRequest, code, why string) {
 	})
 }
 
-// tellKey tells a client the server's key for notifications, if it knows what that is.
-func (h *Hall) tellKey(c *Client) {
-	if c.caps&(webPush|sojuWebPush) != 0 {
+// withoutPush are the capabilities that a server which notifies no devices does not offer.
+func (h *Hall) withoutPush() caps {
+	if h.config.Push == nil {
+		return webPush | sojuWebPush
+	}
+	return 0
+}
+
+// tellKey tells a client that has registered the server's key for notifications, if it knows what
+// that is by the capabilities that it has requested now.
+func (h *Hall) tellKey(c *Client, fresh caps) {
+	if c.user != nil && fresh&(webPush|sojuWebPush) != 0 {
 		h.num(c, irc.RPL_ISUPPORT, "VAPID="+h.config.Push.Key()+
 			" :are supported by this server")
 	}

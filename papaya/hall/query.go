@@ -2,6 +2,7 @@ package hall
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,11 +101,23 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.RPL_WHOISCHANNELS, u.nick+" :"+line[1:])
 	}
 	h.num(c, irc.RPL_WHOISSERVER, u.nick+" "+h.config.Name+" :"+h.config.Network)
+	if h.full() && (u == c.user || c.user.role.runs()) {
+		h.num(c, irc.RPL_WHOISACTUALLY, u.nick+" "+u.name+"@"+u.host+" "+u.host+
+			" :Actual user@host, Actual IP")
+	}
 	if u.away != "" {
 		h.num(c, irc.RPL_AWAY, u.nick+" :"+u.away)
 	}
 	if u.account != "" {
 		h.num(c, irc.RPL_WHOISACCOUNT, u.nick+" "+u.account+" :is logged in as")
+	}
+	if u.styles['B'] {
+		h.num(c, irc.RPL_WHOISBOT, u.nick+" :is a bot")
+	}
+	if c.caps&metadata != 0 {
+		for _, key := range sorted(u.facts) {
+			h.num(c, irc.RPL_WHOISKEYVALUE, u.nick+" "+key+" * :"+u.facts[key])
+		}
 	}
 	switch u.role {
 	case Admin:
@@ -120,23 +133,51 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// list answers LIST with the rooms that the client may join or is in. Masks may choose among them.
+// list answers LIST with the rooms that the client may join or is in. Conditions may choose among
+// them.
 func (h *Hall) list(c *Client, m *irc.Message) Entry {
-	masks := strings.Split(m.Param(0), ",")
+	wanted := strings.Split(m.Param(0), ",")
+	wanted = wanted[:min(len(wanted), maxTargets)]
 	h.num(c, irc.RPL_LISTSTART, "Channel :Users  Name")
 	for _, name := range sorted(h.rooms) {
 		r := h.rooms[name]
 		if r.hidden() && c.user.in(r) == nil && !c.user.role.runs() || len(r.here) == 0 {
 			continue
 		}
-		for _, mask := range masks[:min(len(masks), maxTargets)] {
-			if mask == "" || irc.Match(mask, r.name) {
-				h.num(c, irc.RPL_LIST, r.name+" "+strconv.Itoa(len(r.here))+" :"+r.topic)
-				break
-			}
+		if slices.ContainsFunc(wanted, r.meets) {
+			h.num(c, irc.RPL_LIST, r.name+" "+strconv.Itoa(len(r.here))+" :"+r.topic)
 		}
 	}
 	h.num(c, irc.RPL_LISTEND, ":End of LIST")
+	return Entry{}
+}
+
+// meets says whether a room meets a condition of LIST: a mask, !MASK for all others, or <N and >N
+// for fewer and for more members than N (ELIST=MNU).
+func (r *room) meets(condition string) bool {
+	if condition == "" {
+		return true
+	}
+	n, err := strconv.Atoi(condition[1:])
+	switch {
+	case condition[0] == '!' && len(condition) > 1:
+		return !irc.Match(condition[1:], r.name)
+	case condition[0] == '<' && err == nil:
+		return len(r.here) < n
+	case condition[0] == '>' && err == nil:
+		return len(r.here) > n
+	}
+	return irc.Match(condition, r.name)
+}
+
+// links answers LINKS with no server: users see one, however many share the log, since all of them
+// have one name. Modern IRC lets a server leave out others.
+func (h *Hall) links(c *Client, m *irc.Message) Entry {
+	mask := m.Last()
+	if mask == "" {
+		mask = "*"
+	}
+	h.num(c, irc.RPL_ENDOFLINKS, middle(mask)+" :End of LINKS list")
 	return Entry{}
 }
 

@@ -72,7 +72,7 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 	case !irc.IsRoom(target) && !irc.IsNick(target), irc.IsRoom(target) && in == nil:
 		return why("INVALID_TARGET", middle(target), "You cannot remove messages there")
 	case u.lasting() || in != nil:
-		_, want = h.readable(c, target)
+		want = h.readable(c, target, eventPlayback|messageTags)
 	default: // a guest's conversation has no history, but the guest knows what it has said
 		want = func(s said) bool { return u.wrote(s) && s.target == irc.Lower(target) }
 	}
@@ -82,7 +82,7 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 		s, size, ok = h.messageAt(at)
 	}
 	words := target + " " + middle(id)
-	if !ok || !s.spoken() || !want(s) {
+	if !ok || !s.spoken() && s.command != "TAGMSG" || !want(s) {
 		return why("UNKNOWN_MSGID", words, "There is no such message, or not any more")
 	}
 	window := time.Duration(0)
@@ -143,6 +143,7 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 		return
 	}
 	h.removed = append(h.removed, span)
+	h.removals++
 	if h.config.Push != nil {
 		h.config.Push.Removed(span.At)
 	}
@@ -152,7 +153,7 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	}
 	o := h.newOut(u, rest)
 	o.kept = true
-	o.at = h.record(irc.Lower(target), "", o.body[:len(o.body)-len("\r\n")])
+	o.at = h.recordOf(u, irc.Lower(target), "", o.body[:len(o.body)-len("\r\n")])
 	if r != nil {
 		h.toRoom(r, u, o, redaction)
 		h.toOwn(s, o, r, redaction)

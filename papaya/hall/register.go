@@ -3,6 +3,7 @@ package hall
 import (
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,21 +73,21 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	case "LS":
 		c.negotiating = c.user == nil
 		_, _ = fmt.Sscan(m.Param(1), &c.version)
-		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version, h.withheld(c)))
+		h.tellOffers(c)
 	case "LIST":
 		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
 	case "REQ":
 		c.negotiating = c.user == nil
-		before := c.caps
 		caps, ok := c.caps.change(words, h.withheld(c))
-		verb := "NAK"
+		verb, fresh := "NAK", caps&^c.caps
 		if ok {
 			c.caps, verb = caps, "ACK"
 		}
 		h.say(c, "CAP "+c.Nick()+" "+verb+" :"+m.Param(1))
-		if c.user != nil && (c.caps&^before)&(webPush|sojuWebPush) != 0 {
-			h.tellKey(c)
+		if c.user != nil && fresh&metadata != 0 {
+			h.listFacts(c, c.user.subject())
 		}
+		h.tellKey(c, fresh)
 	case "END":
 		c.negotiating = false
 		return h.register(c)
@@ -97,31 +98,47 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 }
 
 // withheld are the capabilities that a client is not offered: those that need accounts and an
-// encrypted connection, and redaction where the small protocol holds, by which no line of the text
-// is ever overwritten.
+// encrypted connection, and where the small protocol holds redaction, since no line of the text is
+// ever overwritten there, and metadata.
 func (h *Hall) withheld(c *Client) (not caps) {
 	if h.config.Sign == nil || c.Open {
 		not |= sasl | registration
 	}
 	if !h.full() {
-		not |= redaction
+		not |= redaction | metadata
 	}
-	if h.config.Push == nil {
-		not |= webPush | sojuWebPush
+	return not | h.withoutPush()
+}
+
+// maxOffers is in bytes: how long a line of CAP LS may be without its head.
+const maxOffers = 400
+
+// tellOffers answers CAP LS. A client of version 302 gets as many lines as are needed, and any
+// other one line.
+func (h *Hall) tellOffers(c *Client) {
+	head, line := "CAP "+c.Nick()+" LS ", ""
+	for _, offer := range h.offers(c.version, h.withheld(c)) {
+		if c.version >= 302 && len(line)+len(offer) > maxOffers {
+			h.say(c, head+"* :"+line[1:])
+			line = ""
+		}
+		line += " " + offer
 	}
-	return not
+	h.say(c, head+":"+strings.TrimPrefix(line, " "))
 }
 
 // offers lists the capabilities for CAP LS. From version 302 on they have values.
-func (h *Hall) offers(version int, withheld caps) string {
+func (h *Hall) offers(version int, withheld caps) []string {
 	var out []string
 	for _, n := range capNames {
 		switch {
 		case n.bit&withheld != 0:
 		case n.bit == sasl && version >= 302:
-			out = append(out, "sasl=PLAIN,EXTERNAL")
+			out = append(out, "sasl="+h.mechanisms())
 		case n.bit == registration && version >= 302:
 			out = append(out, n.name+"=before-connect,custom-account-name")
+		case n.bit == metadata && version >= 302:
+			out = append(out, n.name+"="+metadataOffer)
 		case n.bit == multiline && version >= 302:
 			out = append(out, fmt.Sprintf("%s=max-bytes=%d,max-lines=%d", n.name, maxLinesBytes,
 				maxLines))
@@ -129,7 +146,7 @@ func (h *Hall) offers(version int, withheld caps) string {
 			out = append(out, n.name)
 		}
 	}
-	return strings.Join(out, " ")
+	return out
 }
 
 func (c caps) String() string {
@@ -259,17 +276,24 @@ func (h *Hall) register(c *Client) Entry {
 		secure = "+"
 	}
 	words := strings.Join([]string{c.nick, c.name, c.Host, c.real, c.account, secure}, "\n")
-	return Entry{Kind: Enter, Data: []byte(words + h.rights(c.account, c.role))}
+	rights := h.rights(c.account, c.role)
+	if len(c.facts) > 0 { // they follow both words of the rights
+		rights += strings.Repeat("\n", 2-strings.Count(rights, "\n")) + c.facts.lines()
+	}
+	return Entry{Kind: Enter, Data: []byte(words + rights)}
 }
 
 // rights are the last words of an entry that logs in: the role, and + if the account stays in
-// sight. Words at the end that are empty are left out.
+// sight, with i if the user is invisible. Words at the end that are empty are left out.
 func (h *Hall) rights(account string, role Role) string {
-	words := "\n" + role.String()
+	words := "\n" + role.String() + "\n"
 	if on := h.config.AlwaysOn; account != "" && on != nil && on() {
-		return words + "\n+"
+		words += "+"
 	}
-	return strings.TrimSuffix(words, "\n")
+	if on := h.config.Invisible; on != nil && on() {
+		words += "i"
+	}
+	return strings.TrimRight(words, "\n")
 }
 
 // enter registers a client: as a guest, or as a session of its account. It is refused if its nick
@@ -309,7 +333,11 @@ func (h *Hall) enter(e Entry) {
 		u.name, u.host, u.real = words[1], words[2], words[3]
 		h.appear(u, nick)
 	}
-	u.role, u.oper, u.stays = parseRole(words[6]), "", words[7] == "+"
+	if fresh {
+		u.invisible = u.invisible || strings.Contains(words[7], "i")
+	}
+	u.role, u.oper, u.stays = parseRole(words[6]), "", strings.Contains(words[7], "+")
+	h.takeFacts(u, words[8:])
 	h.attach(u, s)
 	if fresh {
 		h.came(u)
@@ -359,26 +387,45 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
 	h.num(c, irc.RPL_CREATED, ":This server was started "+
 		h.config.Created.UTC().Format(time.DateTime+" UTC"))
-	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" io Ibeiklmnoqstv Ibekloqv")
+	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" "+styleLetters+
+		"io CIMbeiklmnoqstv Ibekloqv")
 	// A line has at most 13 tokens, and some clients read only the first.
 	search := ""
-	if h.config.Search != nil {
+	if h.config.Read != nil {
 		search = " SEARCH"
 	}
 	h.num(c, irc.RPL_ISUPPORT,
 		fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 "+
-			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=beIq,k,l,imnst "+
+			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=beIq,k,l,"+modeLetters+" "+
 			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
 			"supported by this server",
 			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
-	if h.full() {
-		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a ELIST=M EXCEPTS=e EXTBAN=~,a "+
-			"INVEX=I MAXLIST=%s:%d MONITOR=%d TARGMAX=JOIN:,KICK:,LIST:%d,"+
-			"NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX :are supported by this server",
-			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets))
+	only := ""
+	if h.config.UTF8Only {
+		only = " UTF8ONLY"
 	}
-	h.tellKey(c)
+	if h.full() {
+		h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("ACCOUNTEXTBAN=a BOT=B ELIST=MNU EXCEPTS=e "+
+			"EXTBAN=~,am INVEX=I MAXLIST=%s:%d MONITOR=%d STATUSMSG=@+ "+
+			"TARGMAX=JOIN:,KICK:,LIST:%d,NOTICE:%d,PART:,PRIVMSG:%d,TAGMSG:%d WHOX%s :are "+
+			"supported by this server",
+			listLetters, maxLists, maxMonitor, maxTargets, maxTargets, maxTargets, maxTargets,
+			only))
+	}
+	h.fileHost(c)
+	h.tellKey(c, c.caps)
 	h.motd(c)
+}
+
+// fileHost says where files are posted to, by both names that clients look for.
+func (h *Hall) fileHost(c *Client) {
+	if h.config.FileHost == nil {
+		return
+	}
+	if at := h.config.FileHost(); at != "" {
+		h.num(c, irc.RPL_ISUPPORT, "draft/FILEHOST="+at+" soju.im/FILEHOST="+at+
+			" :are supported by this server")
+	}
 }
 
 func (h *Hall) motd(c *Client) {
@@ -403,19 +450,19 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	case c.signing:
 		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication is under way")
 	case word == "*":
-		c.mechanism, c.sasl = "", ""
+		c.endSASL()
 		h.num(c, irc.ERR_SASLABORTED, ":SASL authentication aborted")
 	case c.mechanism == "":
 		c.mechanism = strings.ToUpper(word)
-		if c.mechanism != "PLAIN" && c.mechanism != "EXTERNAL" {
+		if !slices.Contains(strings.Split(h.mechanisms(), ","), c.mechanism) {
 			c.mechanism = ""
-			h.num(c, irc.RPL_SASLMECHS, "PLAIN,EXTERNAL :are available SASL mechanisms")
+			h.num(c, irc.RPL_SASLMECHS, h.mechanisms()+" :are available SASL mechanisms")
 			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 			return Entry{}
 		}
 		c.write([]byte("AUTHENTICATE +\r\n"))
 	default:
-		h.sasl(c, word)
+		return h.sasl(c, word)
 	}
 	return Entry{}
 }
@@ -438,37 +485,41 @@ func saslError(c *Client, piece string) string {
 	return ""
 }
 
-func (h *Hall) sasl(c *Client, word string) {
+func (h *Hall) sasl(c *Client, word string) Entry {
 	if word != "+" {
 		c.sasl += word
 	}
 	if number := saslError(c, word); number != "" {
-		c.mechanism, c.sasl = "", ""
+		c.endSASL()
 		h.num(c, number, ":SASL message too long")
-		return
+		return Entry{}
 	}
 	if len(word) == maxPiece {
-		return
+		return Entry{}
 	}
 	mechanism, text := c.mechanism, c.sasl
 	c.mechanism, c.sasl = "", ""
-	if mechanism == "EXTERNAL" {
+	switch mechanism {
+	case scramSHA256:
+		return h.scram(c, text)
+	case "EXTERNAL":
 		name, err := parseExternal(text)
 		if err != nil || c.Fingerprint == "" {
 			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
-			return
+			break
 		}
 		c.signing = true
 		h.config.Sign.External(c, name)
-		return
+	default:
+		name, password, err := parsePlain(text)
+		if err != nil {
+			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
+			break
+		}
+		c.signing = true
+		h.config.Sign.Plain(c, name, password)
 	}
-	name, password, err := parsePlain(text)
-	if err != nil {
-		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
-		return
-	}
-	c.signing = true
-	h.config.Sign.Plain(c, name, password)
+	return Entry{}
 }
 
 func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {

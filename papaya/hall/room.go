@@ -121,6 +121,7 @@ func (h *Hall) describe(c *Client, r *room) {
 		h.tellMarker(c, r.name)
 	}
 	h.sendNames(c, r)
+	h.meet(c, r.subject())
 }
 
 // joinError returns the numeric for a user that may not join a room. An account that returns needs
@@ -137,7 +138,7 @@ func (h *Hall) joinError(r *room, m *member, key string) (number, why string) {
 		return irc.ERR_INVITEONLYCHAN, "+i"
 	case r.key != "" && r.key != key && !invited:
 		return irc.ERR_BADCHANNELKEY, "+k"
-	case r.limit > 0 && len(r.here) >= r.limit:
+	case r.limit > 0 && len(r.here) >= r.limit && (!invited || h.few):
 		return irc.ERR_CHANNELISFULL, "+l"
 	}
 	return "", ""
@@ -173,6 +174,9 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 		}
 		if away != nil && c.user != u && c.caps&awayNotify != 0 {
 			away.to(c)
+		}
+		if c.user != u && len(u.facts) > 0 {
+			h.meet(c, u.subject())
 		}
 	}
 }
@@ -358,6 +362,21 @@ func (h *Hall) absentee(r *room, folded string) (key string, away bool) {
 	}
 	_, away = r.absent[folded]
 	return folded, away
+}
+
+// invitations answers INVITE without a word with the rooms that the user is invited to.
+func (h *Hall) invitations(c *Client, m *irc.Message) Entry {
+	if len(m.Params) > 0 {
+		h.num(c, irc.ERR_NEEDMOREPARAMS, "INVITE :Not enough parameters")
+		return Entry{}
+	}
+	for _, name := range sorted(h.rooms) {
+		if r := h.rooms[name]; r.invited[c.user.key()] {
+			h.num(c, irc.RPL_INVITELIST, r.name)
+		}
+	}
+	h.num(c, irc.RPL_ENDOFINVITELIST, ":End of INVITE list")
+	return Entry{}
 }
 
 func (h *Hall) invite(s *session, m *irc.Message) {

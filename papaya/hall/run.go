@@ -87,6 +87,25 @@ func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	}
 }
 
+// toPart is toRoom for those members that a message with a prefix (STATUSMSG) is for.
+func (h *Hall) toPart(r *room, u *user, o *out, status string, want caps) {
+	if status == "" {
+		h.toRoom(r, u, o, want)
+		return
+	}
+	for _, in := range r.here {
+		if in.user == u || !in.standing().hears(status) {
+			continue
+		}
+		in.user.eachClient(func(c *Client) {
+			if c.caps&want == want && !c.waitsFor(r) {
+				o.to(c)
+				c.sent = h.at
+			}
+		})
+	}
+}
+
 // Reached calls each with every folded name to which a message for this client may be sent: its
 // nick and its rooms.
 func (h *Hall) Reached(c *Client, each func(name string)) {

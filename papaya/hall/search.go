@@ -16,62 +16,39 @@ const (
 	maxWords = 16
 )
 
-// A Query is a search that the client is allowed to make. Run reads the text in another goroutine,
-// and uses nothing of the hall.
-type Query struct {
-	target string
-	label  string
-	words  []string // in lower case
-	chunks []uint32 // the chunks of the text that may have matches
-	want   func(said) bool
-	since  uint64
-
+// A Search is a SEARCH for words.
+type Search struct {
+	question
+	label string
+	words []string // in lower case
 	hits  []said
 	more  bool // there are older matches
-	short bool // ctx ended before everything was read
 }
 
 // search starts a search in a room of the client, or in its conversation with a nick.
 func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	target, words := m.Params[0], strings.Fields(strings.ToLower(strings.Join(m.Params[1:], " ")))
-	keys, want := h.readable(c, target)
+	q, ok := h.question(c, target)
 	switch {
-	case h.config.Search == nil:
+	case h.config.Read == nil:
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "This server has no search")
 	case len(words) == 0 || len(words) > maxWords:
 		h.fail(c, "SEARCH", "INVALID_PARAMS", middle(target), "Invalid parameters")
-	case keys == nil:
+	case !ok:
 		h.fail(c, "SEARCH", "INVALID_TARGET", middle(target), "You may not read that")
 	case c.searching:
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
-		c.searching, c.later = true, true
-		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words,
-			chunks: h.chunksOf(keys), want: want, since: h.since(c, target)})
+		c.searching = true
+		h.read(c, &Search{question: q, label: m.Tags["label"], words: words})
 	}
 	return Entry{}
 }
 
-// since returns the offset from which on the client may read messages of a target. It tells a room
-// from a later room of the same name.
-func (h *Hall) since(c *Client, target string) uint64 {
-	if r := h.rooms[irc.Lower(target)]; r != nil {
-		return r.since
-	}
-	if u := c.user; u.lasting() && len(u.names) > 0 {
-		return u.names[0].from
-	}
-	return 0
-}
-
 // Run searches the text, the newest messages first, until ctx ends.
-func (q *Query) Run(ctx context.Context, text Text) {
-	buffer, maybe := make([]byte, chunkBuffer), prefilter(q.words)
-	for i := len(q.chunks) - 1; i >= 0 && len(q.hits) <= maxHits; i-- {
-		if ctx.Err() != nil {
-			q.short = true
-			break
-		}
+func (q *Search) Run(ctx context.Context) {
+	text, buffer, maybe := q.pages.text, make([]byte, chunkBuffer), prefilter(q.words)
+	for i := len(q.chunks) - 1; i >= 0 && len(q.hits) <= maxHits && q.goesOn(ctx); i-- {
 		var here []said
 		messagesIn(text.ReadAt, text.Begin(), q.chunks[i], buffer, func(raw []byte, at uint64) {
 			if at < q.since || !maybe(raw) {
@@ -89,7 +66,7 @@ func (q *Query) Run(ctx context.Context, text Text) {
 }
 
 // match says whether a message contains all words.
-func (q *Query) match(s said) bool {
+func (q *Search) match(s said) bool {
 	text := strings.ToLower(s.text())
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
@@ -132,7 +109,7 @@ func prefilter(words []string) func([]byte) bool {
 
 // sendHits sends the matches as a batch. A client without batches would take them for new messages,
 // so it gets notices of the server.
-func (h *Hall) sendHits(c *Client, q *Query) {
+func (h *Hall) sendHits(c *Client, q *Search) {
 	if c.caps&inBatch != 0 {
 		h.sendBatch(c, "papaya/search", q.target, q.hits)
 		return
@@ -149,21 +126,15 @@ func (h *Hall) sendHits(c *Client, q *Query) {
 	}
 }
 
-// Found answers a search that has run, if the client may still read its target.
-func (h *Hall) Found(c *Client, q *Query) {
+// answer answers a search that has run.
+func (q *Search) answer(h *Hall, c *Client) {
 	c.searching = false
-	if c.closed || c.user == nil {
-		return
-	}
 	h.labelled(c, q.label, func() {
-		if keys, _ := h.readable(c, q.target); keys == nil || h.since(c, q.target) != q.since {
+		if !h.readableStill(c, &q.question) {
 			h.fail(c, "SEARCH", "INVALID_TARGET", middle(q.target), "You may not read that")
 			return
 		}
-		q.hits = slices.DeleteFunc(q.hits, func(s said) bool { // it was removed meanwhile
-			_, _, there := h.messageAt(s.at)
-			return !there
-		})
+		q.hits = h.unremoved(&q.question, q.hits)
 		h.sendHits(c, q)
 		switch {
 		case q.short:

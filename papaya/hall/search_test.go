@@ -12,8 +12,8 @@ func TestSearchThatTakesLong(t *testing.T) {
 	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
 	p.add("a")
 	h := p.halls["a"].hall
-	var held []*Query
-	h.config.Search = func(_ *Client, q *Query) { held = append(held, q) }
+	var held []Reading
+	h.config.Read = func(_ *Client, r Reading) { held = append(held, r) }
 	for _, l := range []string{"[connect ann]", "ann > NICK ann", "ann > USER ann 0 * :ann",
 		"ann > JOIN #tea", "ann > PRIVMSG #tea :the kettle"} {
 		p.step(l)
@@ -29,10 +29,10 @@ func TestSearchThatTakesLong(t *testing.T) {
 	found := func(ctx context.Context, want string) {
 		t.Helper()
 		p.script.Reset()
-		q := held[0]
+		r := held[0]
 		held = held[1:]
-		q.Run(ctx, &p.halls["a"].text)
-		h.Found(&p.people["ann"].Client, q)
+		r.Run(ctx)
+		h.Answer(&p.people["ann"].Client, r)
 		if got := p.script.String(); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -60,7 +60,7 @@ func TestSearchThatTakesLong(t *testing.T) {
 	p.step("ann > SEARCH #tea kettle")
 	p.step("[end ann]")
 	p.script.Reset()
-	h.Found(&p.people["ann"].Client, held[0])
+	h.Answer(&p.people["ann"].Client, held[0])
 	if got := p.script.String(); got != "" {
 		t.Errorf("a client that has gone receives %q", got)
 	}
@@ -73,7 +73,7 @@ func FuzzPrefilter(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, words, text string) {
-		q := Query{words: strings.Fields(strings.ToLower(words))}
+		q := Search{words: strings.Fields(strings.ToLower(words))}
 		line := []byte(":ann!ann@host PRIVMSG #tea :" + text)
 		if q.match(said{body: line}) && !prefilter(q.words)(line) {
 			t.Errorf("%q is passed over, though it has %q", text, q.words)

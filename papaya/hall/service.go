@@ -26,7 +26,7 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 		return false
 	}
 	for one := range strings.SplitSeq(to, ",") {
-		if strings.HasPrefix(one, "#") {
+		if strings.HasPrefix(irc.RoomOf(one), "#") {
 			return false
 		}
 		if h.isKnown(irc.Lower(one)) {

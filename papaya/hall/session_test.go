@@ -26,7 +26,11 @@ var (
 		"BATCH +1 draft/multiline #tea\n@batch=1 PRIVMSG #tea :one\n@batch=1 PRIVMSG #tea :two\n" +
 			"BATCH -1", "REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ=", // as bob
-		"NS LOGOUT OTHERS", "NS LOGOUT ALL", "NS RENAME dave", "NS RENAME zoe"}
+		"NS LOGOUT OTHERS", "NS LOGOUT ALL", "NS RENAME dave", "NS RENAME zoe",
+		"MODE ann +BRTw", "MODE dave -R", "MODE #tea +CM-n", "PRIVMSG @#tea,+#den :for some",
+		"ACCEPT ann,-dave", "WALLOPS :all hands", "MONITOR + ann,dave",
+		"METADATA * SET color :red", "METADATA #tea SET color :blue", "METADATA * SET color",
+		"METADATA * CLEAR", "METADATA * SUB color", "METADATA #tea SYNC"}
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",
 		"[order remove #tea closed]"}

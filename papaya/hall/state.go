@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"interleave/papaya/irc"
@@ -22,6 +23,8 @@ type (
 		Known   map[string]uint64
 		Rooms   []savedRoom
 		Index   map[string][]uint32
+
+		ConversationsFrom uint64 `json:",omitempty"`
 	}
 	savedPeer struct {
 		Run    int64
@@ -32,13 +35,16 @@ type (
 	}
 	savedUser struct {
 		Nick, Name, Host, Real, Account raw
-		Away                            raw  `json:",omitempty"`
-		Role                            raw  `json:",omitempty"`
-		Oper                            raw  `json:",omitempty"`
-		Here                            bool `json:",omitempty"`
-		Stays                           bool `json:",omitempty"`
-		Apart                           bool `json:",omitempty"`
-		Invisible                       bool `json:",omitempty"`
+		Away                            raw            `json:",omitempty"`
+		Role                            raw            `json:",omitempty"`
+		Oper                            raw            `json:",omitempty"`
+		Here                            bool           `json:",omitempty"`
+		Stays                           bool           `json:",omitempty"`
+		Apart                           bool           `json:",omitempty"`
+		Invisible                       bool           `json:",omitempty"`
+		Styles                          raw            `json:",omitempty"`
+		Facts                           map[string]raw `json:",omitempty"`
+		Accepts                         []raw          `json:",omitempty"`
 		Inbox                           uint64
 		NickAt                          uint64           `json:",omitempty"`
 		Talks                           []savedTalk      `json:",omitempty"`
@@ -73,7 +79,10 @@ type (
 		Since        uint64            `json:",omitempty"`
 		Topic, SetBy raw               `json:",omitempty"`
 		SetAt        int64             `json:",omitempty"`
-		Modes        raw               `json:",omitempty"`
+		Modes        raw               `json:",omitempty"` // of usualModes
+		Styles       raw               `json:",omitempty"` // other modeLetters
+		Open         bool              `json:",omitempty"`
+		Facts        map[string]raw    `json:",omitempty"`
 		Key          raw               `json:",omitempty"`
 		Limit        int               `json:",omitempty"`
 		Offered      raw               `json:",omitempty"`
@@ -123,9 +132,14 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateFormat changes when known keys change their meaning. A state of the formats 1 and 2 becomes
-// one of format 3 when it is loaded (older.go).
-const stateFormat = 3
+// stateFormat changes when known keys change their meaning. A state of an older format becomes one
+// of this when it is loaded: 1 and 2 had a user for each connection (older.go), and 3 no
+// conversations in the index.
+const (
+	stateFormat         = 4
+	formatAccounts      = 3 // the first in which an account was a user
+	formatConversations = 4 // the first with conversations in the index
+)
 
 // key returns a name as a map key, because encoding/json does not call MarshalText for keys of
 // strings. unkey is its inverse.
@@ -142,12 +156,22 @@ func unkey(key string) string {
 	return string(r)
 }
 
+// A Snapshot is the state at one time. The hall goes on, and any goroutine may encode it.
+type Snapshot struct{ state savedHall }
+
+// Encode returns the saved form.
+func (s Snapshot) Encode() ([]byte, error) { return json.Marshal(s.state) }
+
 // Save returns the state in its saved form.
-func (h *Hall) Save() ([]byte, error) {
+func (h *Hall) Save() ([]byte, error) { return h.Snapshot().Encode() }
+
+// Snapshot copies the state. Encoding it takes several times as long.
+func (h *Hall) Snapshot() Snapshot {
 	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
-		Known: map[string]uint64{}, Index: map[string][]uint32{}}
+		Known: map[string]uint64{}, Index: map[string][]uint32{},
+		ConversationsFrom: h.conversationsFrom}
 	for name, chunks := range h.index {
-		s.Index[key(name)] = chunks
+		s.Index[key(name)] = chunks // their chunks never change, there are only more
 	}
 	for name, p := range h.servers {
 		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone, p.clock}
@@ -166,7 +190,7 @@ func (h *Hall) Save() ([]byte, error) {
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
 	}
-	return json.Marshal(s)
+	return Snapshot{s}
 }
 
 func (u *user) save(here bool) savedUser {
@@ -176,6 +200,15 @@ func (u *user) save(here bool) savedUser {
 		Left: u.left}
 	if !u.lasting() {
 		out.NickAt = u.nickAt
+	}
+	for _, letter := range []byte(styleLetters) {
+		if u.styles[letter] {
+			out.Styles += raw(letter)
+		}
+	}
+	out.Facts = u.facts.save()
+	for _, nick := range sorted(u.accepts) {
+		out.Accepts = append(out.Accepts, raw(nick))
 	}
 	for _, folded := range sorted(u.talks) {
 		t := u.talks[folded]
@@ -200,11 +233,15 @@ func (u *user) save(here bool) savedUser {
 func (r *room) save() savedRoom {
 	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
 		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
-		Offered: raw(r.offered),
-		Rights:  map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
+		Offered: raw(r.offered), Open: r.open,
+		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]uint64{}}
 	for _, letter := range []byte(modeLetters) {
-		if r.modes[letter] {
+		switch {
+		case !r.modes[letter]:
+		case strings.IndexByte(usualModes, letter) >= 0:
 			out.Modes += raw(letter)
+		default:
+			out.Styles += raw(letter)
 		}
 	}
 	for letter, list := range out.lists() {
@@ -212,6 +249,7 @@ func (r *room) save() savedRoom {
 			*list = append(*list, savedBan{raw(b.mask), raw(b.by), b.at})
 		}
 	}
+	out.Facts = r.facts.save()
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
 	}
@@ -223,6 +261,29 @@ func (r *room) save() savedRoom {
 	}
 	for who, mark := range r.absent {
 		out.Absent[key(who)] = mark
+	}
+	return out
+}
+
+// save returns metadata in its saved form, whose keys are ASCII; nil if there are none.
+func (f facts) save() map[string]raw {
+	if len(f) == 0 {
+		return nil
+	}
+	out := map[string]raw{}
+	for key, value := range f {
+		out[key] = raw(value)
+	}
+	return out
+}
+
+func loadFacts(saved map[string]raw) facts {
+	if len(saved) == 0 {
+		return nil
+	}
+	out := facts{}
+	for key, value := range saved {
+		out[key] = string(value)
 	}
 	return out
 }
@@ -245,7 +306,8 @@ func Load(config Config, state []byte) (*Hall, error) {
 	}
 	into := any(&s)
 	older := olderHall{}
-	if s.Format < stateFormat {
+	format := s.Format
+	if format < formatAccounts {
 		into = &older
 	}
 	strict := json.NewDecoder(bytes.NewReader(state))
@@ -253,11 +315,14 @@ func Load(config Config, state []byte) (*Hall, error) {
 	if err := strict.Decode(into); err != nil {
 		return nil, fmt.Errorf("reading the state, which may be of a newer version: %w", err)
 	}
-	if s.Format < stateFormat {
+	if format < formatAccounts {
 		s = older.upgrade()
 	}
 	h := New(config, s.At)
-	h.now = s.Now
+	h.now, h.conversationsFrom = s.Now, s.ConversationsFrom
+	if format < formatConversations {
+		h.conversationsFrom = s.At
+	}
 	for name, p := range s.Servers {
 		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, cmp.Or(p.Clock, p.Seen), p.Gone}
 	}
@@ -284,6 +349,13 @@ func (h *Hall) loadUser(v savedUser) {
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
 		inbox: v.Inbox, nickAt: v.NickAt, left: v.Left}
 	u.rename(string(v.Nick))
+	for _, letter := range []byte(v.Styles) {
+		u.setStyle(letter, true)
+	}
+	u.facts = loadFacts(v.Facts)
+	for _, nick := range v.Accepts {
+		u.accept(string(nick), true)
+	}
 	for _, t := range v.Talks {
 		if u.talks == nil {
 			u.talks = map[string]talk{}
@@ -326,14 +398,15 @@ func (h *Hall) loadUser(v savedUser) {
 func (h *Hall) load(v savedRoom) error {
 	r := newRoom(string(v.Name), v.Created, v.Since)
 	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
-	r.key, r.limit = string(v.Key), v.Limit
+	r.key, r.limit, r.open = string(v.Key), v.Limit, v.Open
+	r.facts = loadFacts(v.Facts)
 	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
 		h.founded[r.founder]++
 	}
 	for who := range v.Invited {
 		r.invited[unkey(who)] = true
 	}
-	for _, letter := range []byte(v.Modes) {
+	for _, letter := range []byte(v.Modes + v.Styles) {
 		r.modes[letter] = true
 	}
 	for letter, list := range v.lists() {

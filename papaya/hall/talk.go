@@ -2,7 +2,9 @@ package hall
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strconv"
 
 	"interleave/papaya/irc"
 )
@@ -38,27 +40,91 @@ func (u *user) talked(nick string, o *out) {
 	}
 }
 
-// talks lists the rooms and conversations of a client whose last message is between two bounds, the
-// oldest first.
-func (h *Hall) talks(c *Client, from, to bound) (all []talk) {
-	add := func(t talk) {
-		if s := (said{at: t.at, time: t.time}); from.before(s) && to.after(s) {
-			all = append(all, t)
-		}
+// A targets is a CHATHISTORY TARGETS: the client's rooms and conversations whose last message is
+// between two times, and the time of that message, the oldest first.
+type targets struct {
+	label    string
+	from, to bound
+	limit    int
+	rooms    []question
+	last     [][]said // of each room: its last message
+	talks    []talk   // conversations
+}
+
+// targets answers CHATHISTORY TARGETS.
+func (h *Hall) targets(c *Client, m *irc.Message) {
+	from, ok1 := parseBound(m.Param(1), last)
+	to, ok2 := parseBound(m.Param(2), last)
+	limit, err := strconv.Atoi(m.Last())
+	if !ok1 || !ok2 || err != nil || !from.byTime || !to.byTime {
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", "TARGETS", "Invalid parameters")
+		return
 	}
+	if from.time > to.time {
+		from, to = to, from
+	}
+	t := &targets{label: m.Tags["label"], from: from, to: to, limit: min(limit, maxHistory)}
 	for _, in := range c.user.rooms {
-		keys, want := h.readable(c, in.room.name)
-		for _, s := range h.backward(keys, first, last, 1,
-			func(s said) bool { return s.spoken() && want(s) }) {
-			add(talk{in.room.name, s.at, s.time})
+		if q, ok := h.question(c, in.room.name); ok {
+			want := q.want
+			q.want = func(s said) bool { return s.spoken() && want(s) }
+			t.rooms = append(t.rooms, q)
 		}
 	}
-	for _, t := range c.user.talks {
-		add(t)
+	for _, talk := range c.user.talks {
+		t.talks = append(t.talks, talk)
 	}
+	c.reading = true
+	h.read(c, t)
+}
+
+// Run reads the last message of each room.
+func (t *targets) Run(ctx context.Context) {
+	for i := range t.rooms {
+		t.last = append(t.last, t.rooms[i].backward(ctx, first, last, 1))
+	}
+}
+
+// list lists what is between the bounds, the oldest first.
+func (t *targets) list(h *Hall, c *Client) (all []talk) {
+	all = t.talks
+	for i := range t.rooms {
+		if q := &t.rooms[i]; h.readableStill(c, q) {
+			for _, s := range h.unremoved(q, t.last[i]) {
+				all = append(all, talk{q.target, s.at, s.time})
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(w talk) bool {
+		s := said{at: w.at, time: w.time}
+		return !t.from.before(s) || !t.to.after(s)
+	})
 	slices.SortFunc(all, func(a, b talk) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.at, b.at),
 			cmp.Compare(a.name, b.name))
 	})
-	return all
+	return all[:max(0, min(len(all), t.limit))]
+}
+
+func (t *targets) answer(h *Hall, c *Client) {
+	c.reading = false
+	h.labelled(c, t.label, func() {
+		if slices.ContainsFunc(t.rooms, func(q question) bool { return q.short }) {
+			h.fail(c, "CHATHISTORY", "MESSAGE_ERROR", "TARGETS", "Targets could not be retrieved")
+			return
+		}
+		name, tag := "", ""
+		if c.caps&inBatch != 0 {
+			name = h.batchName()
+			tag = "@batch=" + name + " "
+			h.say(c, "BATCH +"+name+" draft/chathistory-targets")
+		}
+		for _, w := range t.list(h, c) {
+			c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + w.name + " " +
+				clock(w.time) + "\r\n"))
+		}
+		if name != "" {
+			h.say(c, "BATCH -"+name)
+		}
+	})
 }

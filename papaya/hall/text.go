@@ -24,7 +24,7 @@ const stampLen = len(clockForm) + 1
 
 // maxStored bounds a message in the text, in bytes: its tags, and for each of its lines the time,
 // a tag, and a line of IRC without the text, which is bounded for all of them together.
-const maxStored = irc.MaxClientTags + maxLinesBytes +
+const maxStored = irc.MaxClientTags + len(";"+botTag) + maxLinesBytes +
 	maxLines*(stampLen+len("@"+sameTag+" ")+irc.MaxLine/2) + irc.MaxLine
 
 // said is a message in the text.
@@ -83,9 +83,20 @@ func (s said) nick() string {
 	return irc.Lower(nick)
 }
 
-// shown says whether a client sees the message in histories: what users have said, and if the
-// client knows redactions, what they have removed.
-func (s said) shown(redacts bool) bool { return s.spoken() || redacts && s.command == "REDACT" }
+// shown says whether a client sees the message in histories: what users have said, what they have
+// removed if the client knows redactions, and if it has requested other events, topics and what is
+// said by tags alone.
+func (s said) shown(to caps) bool {
+	switch s.command {
+	case "REDACT":
+		return to&redaction != 0
+	case "TOPIC":
+		return to&eventPlayback != 0
+	case "TAGMSG":
+		return to&(eventPlayback|messageTags) == eventPlayback|messageTags
+	}
+	return s.spoken()
+}
 
 // spoken says whether a user has said the message to others.
 func (s said) spoken() bool { return s.command == "PRIVMSG" || s.command == "NOTICE" }
@@ -104,23 +115,15 @@ func (s said) own() said {
 // out returns the message as it is sent, in a batch if its name is not empty. It changes the
 // message, which must be a copy.
 func (s said) out(batch string) *out {
+	if s.command == "TAGMSG" {
+		s.body = bytes.TrimSuffix(s.body, []byte(" :"))
+	}
 	o := &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true, at: s.at,
 		batch: batch, more: s.more}
 	for i := range o.more {
 		o.more[i].body = append(o.more[i].body, '\r', '\n')
 	}
 	return o
-}
-
-// readAt reads the text, including lines that are not written yet.
-func (h *Hall) readAt(p []byte, at uint64) (int, error) {
-	if written := h.at - uint64(len(h.text)); at >= written {
-		if at >= h.at {
-			return 0, io.EOF
-		}
-		return copy(p, h.text[at-written:]), nil
-	}
-	return h.config.Text.ReadAt(p, at)
 }
 
 // fill reads as much of the text from an offset on as there is and as p holds.
@@ -134,18 +137,6 @@ func fill(read func(p []byte, at uint64) (int, error), p []byte, at uint64) []by
 		}
 	}
 	return p[:have]
-}
-
-// eachIn calls do with every message of a chunk whose offset is from or more.
-func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
-	messagesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(text []byte,
-		at uint64) {
-		if at >= from {
-			if s, ok := parseSaid(text, at); ok {
-				do(s)
-			}
-		}
-	})
 }
 
 // chunkBuffer is in bytes: a chunk, the byte before it, and the end of its last message.
@@ -224,7 +215,7 @@ func (h *Hall) messageAt(at uint64) (s said, size int, ok bool) {
 	if at > begin {
 		from-- // a line begins behind the end of another
 	}
-	p := fill(h.readAt, make([]byte, maxStored+1), from)
+	p := fill(h.whole().ReadAt, make([]byte, maxStored+1), from)
 	if from < at {
 		if len(p) == 0 || p[0] != '\n' {
 			return said{}, 0, false

@@ -24,7 +24,10 @@ type user struct {
 	away    string // as others see it: empty while one session is not away
 	// An invisible user (+i) is found only by those who know its nick or share a room with it.
 	invisible bool
-	source    string // nick!name@host
+	styles    map[byte]bool   // of styleLetters: see style.go
+	accepts   map[string]bool // folded nicks that +R lets through
+	facts     facts           // see metadata.go
+	source    string          // nick!name@host
 	// inbox is the offset of the text up to which the user has received messages to itself.
 	inbox    uint64
 	names    []tenure         // an account's nicks, in the order in which it got them
@@ -129,8 +132,11 @@ func (h *Hall) attach(u *user, s *session) {
 	u.sessions = append(u.sessions, s)
 	if c := s.client; c != nil {
 		c.user, c.session, c.entering = u, s, false
-		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
+		c.nick, c.name, c.real, c.account, c.invitation, c.facts = "", "", "", "", "", nil
 		h.welcome(c)
+		if c.caps&metadata != 0 {
+			h.listFacts(c, u.subject())
+		}
 		h.catchUpInbox(c)
 		h.showRooms(c)
 	}
@@ -162,8 +168,8 @@ func (h *Hall) show(c *Client, in *member) {
 // notConnected is the away message of an account that stays without a session.
 const notConnected = "not connected"
 
-// updateAway tells the neighbours if a user is away now, or is not away any more: it is while all
-// its sessions are. The message is that of the newest one, also when it has ended.
+// updateAway tells the observers of a user if it is away now, or is not away any more: it is while
+// all its sessions are. The message is that of the newest one, also when it has ended.
 func (h *Hall) updateAway(u *user) {
 	away := ""
 	if len(u.sessions) == 0 {
@@ -182,12 +188,7 @@ func (h *Hall) updateAway(u *user) {
 	if away != "" {
 		rest += " :" + away
 	}
-	o := h.newOut(u, rest)
-	h.eachNeighbour(u, func(c *Client) {
-		if c.caps&awayNotify != 0 {
-			o.to(c)
-		}
-	})
+	h.eachObserver(u, awayNotify, h.newOut(u, rest).to)
 }
 
 // hangUp ends a session. Others see it only if it was the last one of its user, and then only that

@@ -82,6 +82,9 @@ func (h *Hall) whoLine(c *Client, room string, u *user, prefix string, x whox) {
 		flags += "*"
 	}
 	flags += prefix
+	if u.styles['B'] {
+		flags += "B"
+	}
 	if x.fields == "" {
 		h.num(c, irc.RPL_WHOREPLY, fmt.Sprintf("%s %s %s %s %s %s :0 %s", room, u.name, u.host,
 			h.config.Name, u.nick, flags, u.real))

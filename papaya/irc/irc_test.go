@@ -60,6 +60,17 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestSplitStatus(t *testing.T) {
+	for _, c := range [][3]string{{"@#tea", "@", "#tea"}, {"+#tea", "+", "#tea"},
+		{"#tea", "", "#tea"}, {"ann", "", "ann"}, {"@ann", "", "@ann"}, {"@", "", "@"},
+		{"", "", ""}, {"@+#tea", "", "@+#tea"}, {"%#tea", "", "%#tea"}} {
+		if status, name := SplitStatus(c[0]); status != c[1] || name != c[2] ||
+			RoomOf(c[0]) != c[2] {
+			t.Errorf("%q: %q, %q; want %q, %q", c[0], status, name, c[1], c[2])
+		}
+	}
+}
+
 func TestFold(t *testing.T) {
 	for _, c := range [][3]string{{"A[~^", ASCII, "a[~^"}, {"A[~^", RFC1459, "a{~~"},
 		{"A[~^", RFC1459Strict, "a{~^"}} {

@@ -73,6 +73,21 @@ func IsRoom(s string) bool {
 	return true
 }
 
+// SplitStatus cuts off the prefix of a message that is only for members of a room with a right: @
+// for operators, and + for those with voice, too (STATUSMSG of RPL_ISUPPORT).
+func SplitStatus(target string) (status, name string) {
+	if len(target) > 1 && (target[0] == '@' || target[0] == '+') && target[1] == '#' {
+		return target[:1], target[1:]
+	}
+	return "", target
+}
+
+// RoomOf returns a target without such a prefix.
+func RoomOf(target string) string {
+	_, name := SplitStatus(target)
+	return name
+}
+
 // SplitMask splits nick!user@host. A missing part is empty.
 func SplitMask(mask string) (nick, user, host string) {
 	nick, host, _ = strings.Cut(mask, "@")

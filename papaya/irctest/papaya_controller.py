@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import Optional, Type
+from typing import Any, Optional, Type
 
 from irctest import patma
 from irctest.basecontrollers import BaseServerController, DirectoryBasedController
@@ -42,7 +42,7 @@ def operator() -> str:
 
 class PapayaController(BaseServerController, DirectoryBasedController):
     software_name = "Papaya"
-    supported_sasl_mechanisms = {"PLAIN"}
+    supported_sasl_mechanisms = {"PLAIN", "SCRAM-SHA-256"}
     supports_sts = False
     # A message is delivered when it is stored; the suite expects it at once.
     sync_sleep_time = 0.02
@@ -54,6 +54,7 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             Capabilities.BATCH,
             Capabilities.ECHO_MESSAGE,
             Capabilities.EXTENDED_JOIN,
+            Capabilities.EXTENDED_MONITOR,
             Capabilities.LABELED_RESPONSE,
             Capabilities.MESSAGE_REDACTION,
             Capabilities.MESSAGE_TAGS,
@@ -68,21 +69,31 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             OptionalBehaviors.BAN_EXCEPTION_MODE,
             OptionalBehaviors.CAP_REQ_MINUS,
             OptionalBehaviors.ELIST_M,
+            OptionalBehaviors.ELIST_N,
+            OptionalBehaviors.ELIST_U,
             OptionalBehaviors.INVITE_EXCEPTION_MODE,
+            OptionalBehaviors.INVITE_LIST,
+            OptionalBehaviors.INVITE_OVERRIDES_LIMIT,
+            OptionalBehaviors.METADATA_BEFORE_CONNECT,
             OptionalBehaviors.MULTI_JOIN,
             OptionalBehaviors.MULTI_KICK,
             OptionalBehaviors.MULTI_PRIVMSG,
+            OptionalBehaviors.NO_CTCP,
         )
     )
+    extban_mute_char = "m"
     isupport = {
+        "BOT": "B",
         "CASEMAPPING": "ascii",
         "CHANTYPES": "#",
-        "ELIST": "M",
+        "ELIST": "MNU",
         "INVEX": "I",
         "MONITOR": "100",
         "MSGREFTYPES": "timestamp,msgid",
         "PREFIX": "(ov)@+",
+        "STATUSMSG": "@+",
         "TARGMAX": patma.ANYSTR,
+        "UTF8ONLY": None,
         "WHOX": None,
     }
 
@@ -115,19 +126,26 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             self.command = [*command, f"{websocket_hostname}:{websocket_port}"]
             self._start()
             return
+        wanted = self.wanted(at)
+        proxied = bool((wanted["server"]["listeners"][at] or {}).get("proxy"))
+        modes = wanted["accounts"].get("default-user-modes", "")
         settings = {
-            "server": {"name": NAME, "data": str(data)},
+            "server": {"name": NAME, "data": str(data), "utf8_only": True},
             "listen": {
-                "plain": [] if ssl else [at],
+                "plain": [] if ssl or proxied else [at],
                 "tls": [at] if ssl else [],
+                "proxied": [at] if proxied else [],
                 "web": [],
             },
             "accounts": {
                 "required": False,
                 "registration": "open",
                 "min_password": 1,
+                "scram": True,
+                "invisible": "i" in modes,
             },
-            "limits": {"lines_burst": 0, "connect_burst": 0},
+            # The suite's client takes a PING for the answer that it waits for.
+            "limits": {"lines_burst": 0, "connect_burst": 0, "confirm": "1h"},
         }
         with self.open_file("papaya.toml") as file:
             for table, keys in settings.items():
@@ -138,6 +156,16 @@ class PapayaController(BaseServerController, DirectoryBasedController):
         shutil.copytree(operator(), data, dirs_exist_ok=True)
         self.command = [PAPAYA, "serve", "--config", str(self.config_path)]
         self._start()
+
+    def wanted(self, at: str) -> dict[str, dict[str, Any]]:
+        """Returns the settings that a test asks for. It says them as changes of Ergo's."""
+        settings: dict[str, dict[str, Any]] = {
+            "accounts": {"multiclient": {}},
+            "server": {"listeners": {at: None}},
+        }
+        if self.test_config.ergo_config:
+            self.test_config.ergo_config(settings)
+        return settings
 
     def _start(self) -> None:
         self.proc = self.execute(self.command)

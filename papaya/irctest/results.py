@@ -15,13 +15,6 @@ EXPECTED = HERE / "expected.txt"
 DIFFERS = HERE / "differs.txt"
 UPDATE = os.environ.get("UPDATE") == "1"
 
-# Papaya asks clients by PING whether messages have arrived. These tests take a PING that comes in
-# between for the answer, so their outcome depends on time: they are run, and not compared.
-VARIES = (
-    "buffering.py::BufferingTestCase::testNoTags",
-    "chathistory.py::ChathistoryTestCase::testChathistoryDMs",
-)
-
 # Outcomes by test. A test has several reports; the worst counts.
 outcomes: dict[str, str] = {}
 ORDER = ("skipped", "passed", "failed")
@@ -72,9 +65,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         return  # a worker of xdist: its reports go to the main process
-    for test, outcome in outcomes.items():
-        if test.startswith(VARIES) and outcome != "skipped":
-            outcomes[test] = "varies"
     if UPDATE:
         lines = sorted(f"{test} {outcome}" for test, outcome in outcomes.items())
         swapped = (line.rsplit(" ", 1) for line in lines)

@@ -221,30 +221,54 @@ func (a *archive) copy(name string, size int64, from io.Reader) {
 	fmt.Fprintf(&a.sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
 }
 
-// tree adds a file, or all files of a folder.
+// tree adds a file, or all files of a folder. It leaves out what is removed meanwhile, and what is
+// not complete yet: its name begins with a dot.
 func (a *archive) tree(folder, name string) {
 	if a.err != nil {
 		return
 	}
 	err := filepath.WalkDir(filepath.Join(folder, name), func(file string, d fs.DirEntry,
 		err error) error {
-		if err != nil || !d.Type().IsRegular() {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
 			return err
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
+		case strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular():
+			return nil
 		}
 		below, err := filepath.Rel(folder, file)
 		if err != nil {
 			return err
 		}
-		a.add(path.Join("files", filepath.ToSlash(below)), data)
-		return a.err
+		return a.file(path.Join("files", filepath.ToSlash(below)), file)
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		a.err = err
 	}
+}
+
+// file adds a file of the disk, unless it is gone.
+func (a *archive) file(name, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	a.copy(name, info.Size(), f)
+	return a.err
 }
 
 func (a *archive) close() error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"interleave/papaya/irc"
 )
 
 // A Filter selects lines. An empty field selects all.
@@ -39,7 +41,7 @@ func (f Filter) match(l Line) bool {
 	switch {
 	case !f.Since.IsZero() && l.Time.Before(f.Since), !f.Until.IsZero() && !l.Time.Before(f.Until):
 		return false
-	case len(f.Rooms) > 0 && !has(f.Rooms, l.To):
+	case len(f.Rooms) > 0 && !has(f.Rooms, irc.RoomOf(l.To)):
 		return false
 	case len(f.People) > 0 && !has(f.People, l.From()) && !has(f.People, l.To):
 		return false

@@ -32,7 +32,7 @@ type Line struct {
 	Tags    string // the tags of the message, as lines of IRC have them; empty for most
 	Source  string // ann!ann@127.0.0.1
 	Command string // PRIVMSG, NOTICE, TOPIC, REDACT
-	To      string // a room or a nick
+	To      string // a room or a nick; a room may have the prefix of irc.SplitStatus
 	Of      string // the msgid of the message that REDACT has removed
 	Body    string
 	Raw     []byte // including LF

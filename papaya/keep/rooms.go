@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"interleave/papaya/irc"
 )
 
 // A Blanker is a Text in which single lines can be removed.
@@ -13,10 +15,10 @@ type Blanker interface {
 }
 
 // RetainRooms removes messages of rooms that are older than the room's limit, and returns their
-// number. Rooms are compared as the server does. It first reads the text, and writes only if there
-// is something to remove.
-func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration,
-	now time.Time) (removed int, err error) {
+// number. Rooms are compared as the server does. It first reads the text and calls before with each
+// line that goes. It writes only if there is something to remove, and nothing after an error.
+func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, now time.Time,
+	before func(Line) error) (removed int, err error) {
 	if len(ages) == 0 {
 		return 0, nil
 	}
@@ -26,8 +28,9 @@ func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration,
 	}
 	gone := map[uint64]bool{}
 	err = read(ctx, t, t.Begin(), t.End(), nil, func(l Line) error {
-		if limit, ok := limits[fold(l.To)]; ok && l.Time.Before(limit) {
+		if limit, ok := limits[fold(irc.RoomOf(l.To))]; ok && l.Time.Before(limit) {
 			gone[l.At] = true
+			return before(l)
 		}
 		return nil
 	}, func(uint64, error) {}) // other lines stay

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
@@ -71,22 +70,5 @@ func (e *embedded) replaced() (bool, error) {
 // left free.
 const reserve = 1 << 20
 
-// checkSpace reports an error if the file system of folder has no room for a batch. If there is no
-// folder it looks at the parent.
-func checkSpace(folder string, batch int) error {
-	var fs syscall.Statfs_t
-	err := syscall.Statfs(folder, &fs)
-	if errors.Is(err, syscall.ENOENT) {
-		return nil // creating it later will report the error
-	}
-	if err != nil {
-		return &os.PathError{Op: "statfs", Path: folder, Err: err}
-	}
-	keep := min(reserve, fs.Blocks*uint64(fs.Bsize)/16) + 2*uint64(batch)
-	// On FreeBSD it is negative when the reserve of root is in use.
-	available := max(int64(fs.Bavail), 0)
-	if uint64(available)*uint64(fs.Bsize) < keep {
-		return &os.PathError{Op: "write", Path: folder, Err: syscall.ENOSPC}
-	}
-	return nil
-}
+// checkSpace reports an error if the file system of folder has no room for a batch.
+func checkSpace(folder string, batch int) error { return Space(folder, reserve, 2*batch) }

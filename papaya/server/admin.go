@@ -131,12 +131,26 @@ func (a *Admin) Room(ctx context.Context, name string) (room hall.Room, ok bool,
 // Messages returns messages of a room.
 func (a *Admin) Messages(ctx context.Context, room string,
 	p hall.Page) (list []hall.Message, err error) {
+	var read func(context.Context) ([]hall.Message, error)
 	var failed error
 	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
-		list, failed = h.Messages(room, p)
+		read, failed = h.Messages(room, p)
 		return hall.Entry{}, false
 	})
-	return list, errors.Join(err, failed)
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	return read(ctx)
+}
+
+// Author returns the account that had a nick at an offset of the text. A program's nick is its own
+// name; a guest is nobody.
+func (a *Admin) Author(ctx context.Context, nick string, at uint64) (who string, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		who = h.Author(nick, at)
+		return hall.Entry{}, false
+	})
+	return who, err
 }
 
 // Post says lines in a room in the name of a program, whose nick has a slash.

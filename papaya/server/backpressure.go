@@ -111,7 +111,7 @@ func reaches(i *item, to map[string]bool) bool {
 	switch m := i.message; m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":
 		for name := range strings.SplitSeq(m.Param(0), ",") {
-			if to[irc.Lower(name)] {
+			if to[irc.Lower(irc.RoomOf(name))] {
 				return true
 			}
 		}

@@ -22,8 +22,10 @@ type Config struct {
 	Network string // the network's name in 005 and 001
 	MOTD    string // the message of the day, of several lines; empty: 422
 	Version string // the program's version
-	Founder bool   // a client without an account may be operator of the room that it makes
-	Ready   func() // called when connections are accepted; may be nil
+	// UTF8Only says whether lines of clients must be UTF-8 (UTF8ONLY of IRCv3).
+	UTF8Only bool
+	Founder  bool   // a client without an account may be operator of the room that it makes
+	Ready    func() // called when connections are accepted; may be nil
 
 	Plain []string // addresses of listeners for plain IRC
 	TLS   []string // addresses of listeners for IRC over TLS, with TLSConfig
@@ -54,14 +56,23 @@ type Config struct {
 	Unique string    // this server's name among them; restarts do not change it
 
 	Accounts Accounts // nil: nobody has an account
+	Scram    Scram    // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own      // nil: accounts do not look after themselves
 	Push     Push     // nil: devices are not notified
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
 	AbsentInNames func() bool
+	// Invisible says whether a user is invisible (+i) until it says MODE -i. nil: no.
+	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
+	// FileHost returns the URL to which clients post files; empty, or nil: there is none.
+	FileHost func() string
+	// Erased is called before a message is removed from the text because a user wants it: with the
+	// account or the program that has said it, and its text. It must not block for long. nil:
+	// nobody wants to know.
+	Erased func(who, text string)
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
 	// Say counts the lines of an account, or of an address without an account. It returns how long
@@ -121,9 +132,12 @@ type Limits struct {
 	Register time.Duration // time to register: 30 s
 	Silent   time.Duration // silence after which a client is sent a PING: 90 s
 	Answer   time.Duration // time to answer that PING: 30 s
-	Unread   int           // unsent bytes of a client that does not read: 1 MiB
-	Rooms    int           // rooms of one client: 100
-	Clients  int           // connections in all; 0: as many as there are file descriptors
+	// Confirm is the time after which a client is asked by PING whether its messages have arrived;
+	// 0: at once, which is within half a second.
+	Confirm time.Duration
+	Unread  int // unsent bytes of a client that does not read: 1 MiB
+	Rooms   int // rooms of one client: 100
+	Clients int // connections in all; 0: as many as there are file descriptors
 }
 
 // Metrics are called by many goroutines when something happens; each may be nil.
@@ -166,4 +180,16 @@ type Accounts interface {
 	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)
 	// Required says whether a client needs an account to register its connection.
 	Required() bool
+}
+
+// Scram checks logins by SASL SCRAM-SHA-256. A call may take long.
+type Scram interface {
+	// Begin takes the client's first message, and returns the server's.
+	Begin(ctx context.Context, message string, from net.Addr) (Exchange, string, error)
+}
+
+// An Exchange is such a login that has begun.
+type Exchange interface {
+	// Finish takes the client's last message, and returns the account and the server's last one.
+	Finish(message string) (Person, string, error)
 }

@@ -47,11 +47,15 @@ type conn struct {
 	// askedAt is when it was sent a PING after a silence, since the server's start; 0: it was not.
 	// The time to answer begins there: while the server stood still, it has asked nobody.
 	askedAt time.Duration
-	left    bool   // it has sent QUIT or NUL, after which no line is obeyed
-	ending  bool   // its further lines are ignored
-	last    bool   // nothing follows what is staged
-	reading bool   // its reader waits for resume
-	held    []line // those that wait for the check of a login
+	// owesSince is when it was sent the first message that it has not confirmed, since the server's
+	// start; 0: it has confirmed all, or was asked.
+	owesSince time.Duration
+	left      bool     // it has sent QUIT or NUL, after which no line is obeyed
+	ending    bool     // its further lines are ignored
+	last      bool     // nothing follows what is staged
+	reading   bool     // its reader waits for resume
+	scram     Exchange // a login that has begun
+	held      []line   // those that wait while it is busy
 
 	mu       sync.Mutex
 	out      *sendQueue
@@ -186,7 +190,7 @@ func (c *conn) wake() {
 // that needs more than 2 KiB of stack. The stacks of ten thousand idle clients therefore do not
 // grow.
 func (c *conn) read() {
-	var split splitter
+	split := splitter{utf8: c.server.config.UTF8Only}
 	r := reader{}
 	err := error(nil)
 	for err == nil {

@@ -133,15 +133,16 @@ func (s *server) handle(e event) {
 
 // goOn lets a client's reader go on when its lines are done.
 func (s *server) goOn(c *conn) {
-	if c.pending == 0 && !c.Signing() {
+	if c.pending == 0 && !c.Busy() {
 		c.wake()
 	}
 }
 
-// release obeys the lines that have waited for the check of a login, so that a client gets its
-// answers in the order of its lines.
+// release obeys the lines that have waited while a login was checked or a history read, so that a
+// client gets its answers in the order of its lines. Its reader waits meanwhile, so that its end
+// does not come before them.
 func (s *server) release(c *conn) {
-	for len(c.held) > 0 && !c.Signing() {
+	for len(c.held) > 0 && !c.Busy() {
 		l := c.held[0]
 		c.held = c.held[1:]
 		s.admit(c, l)
@@ -193,7 +194,7 @@ func (s *server) obey(c *conn, l line) {
 func (s *server) admit(c *conn, l line) {
 	switch {
 	case c.ending:
-	case c.Signing():
+	case c.Busy():
 		c.held = append(c.held, l)
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
 		if !s.doubted(c, hall.Entry{Kind: hall.Said}, &l.Message) {
@@ -215,13 +216,15 @@ func (s *server) doubted(c *conn, e hall.Entry, m *irc.Message) bool {
 
 // do obeys a line that the log does not need.
 func (s *server) do(c *conn, l line) {
-	if c.Signing() {
+	if c.Busy() {
 		c.held = append(c.held, l)
 		return
 	}
 	switch l.fault {
 	case tooLong:
 		s.hall.TooLong(&c.Client, l.Tags["label"])
+	case notUTF8:
+		s.hall.NotUTF8(&c.Client, l.Command, l.Tags["label"])
 	case hasNUL:
 		s.end(c, true, "A line with NUL in it")
 	default:
@@ -273,6 +276,12 @@ const (
 // for a backup that is being made, for which the batches since the last state but one are enough.
 const retainFor = time.Hour
 
+// An unsavedState is the state after a batch, on its way to saveLoop.
+type unsavedState struct {
+	sequence uint64
+	state    hall.Snapshot
+}
+
 // A snapshot is a state that was saved.
 type snapshot struct {
 	sequence uint64
@@ -293,8 +302,11 @@ func (s *server) saveLoop(ctx context.Context) {
 		case <-ticker.C:
 			err = s.config.Text.Sync()
 			rest.afterBurst()
-		case state := <-s.states:
-			err = s.write(state.sequence, state.data)
+		case u := <-s.states:
+			var state []byte
+			if state, err = u.state.Encode(); err == nil {
+				err = s.write(u.sequence, state)
+			}
 		}
 		if err != nil {
 			s.config.Logger.Error("the text or the state could not be saved", "reason", err)
@@ -306,19 +318,11 @@ func (s *server) saveLoop(ctx context.Context) {
 func (s *server) saveSome(now time.Time) {
 	n, since := s.applied-s.saved, now.Sub(s.savedAt)
 	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) &&
-		(n == 0 || since < saveLate) {
+		(n == 0 || since < saveLate) || len(s.states) == cap(s.states) {
 		return
 	}
-	data, err := s.hall.Save()
-	if err != nil {
-		s.config.Logger.Error("the state could not be written", "reason", err)
-		return
-	}
-	select {
-	case s.states <- arrived{s.applied, data}:
-		s.saved, s.savedAt, s.unsaved = s.applied, now, 0
-	default:
-	}
+	s.states <- unsavedState{s.applied, s.hall.Snapshot()} // nobody else sends
+	s.saved, s.savedAt, s.unsaved = s.applied, now, 0
 }
 
 // heartbeat is how often a server that shares the log writes an empty batch. lostAfter is how long
@@ -362,8 +366,25 @@ func (s *server) checkClients(now time.Time) {
 			c.askedAt = now.Sub(s.start)
 			c.Write([]byte("PING :" + s.config.Name + "\r\n"))
 		}
-		s.hall.Ask(&c.Client)
+		s.confirm(c, now)
 		s.mark(c)
+	}
+}
+
+// confirm asks a client by PING whether the messages that it was sent have arrived, when the first
+// of them is Limits.Confirm old. They count from the tick before this one on.
+func (s *server) confirm(c *conn, now time.Time) {
+	if !s.hall.Owes(&c.Client) {
+		c.owesSince = 0
+		return
+	}
+	since := now.Sub(s.start)
+	if c.owesSince == 0 {
+		c.owesSince = max(since-tick, 1)
+	}
+	if since-c.owesSince >= s.config.Limits.Confirm {
+		s.hall.Ask(&c.Client)
+		c.owesSince = 0
 	}
 }
 

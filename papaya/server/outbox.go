@@ -379,9 +379,15 @@ func (s *server) apply(sequence uint64) {
 	s.log.applied = true
 }
 
-// erase removes messages from the text that users have removed.
+// erase removes messages from the text that users have removed. Config.Erased comes first: after a
+// crash in between, the text still has what it needs.
 func (s *server) erase(spans []hall.Span) {
 	for _, p := range spans {
+		if s.config.Erased != nil {
+			if who, text := s.hall.SaidAt(p.At); who != "" {
+				s.config.Erased(who, text)
+			}
+		}
 		if err := s.config.Text.Erase(p.At, p.Size); err != nil {
 			s.config.Logger.Error("a message waits to be removed from the text", "reason", err)
 		}

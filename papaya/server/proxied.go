@@ -79,8 +79,8 @@ func (s *server) serveProxiedWeb(l net.Listener) {
 	}))
 }
 
-// encrypted says whether the browser's connection is encrypted, here or by a reverse proxy.
-func encrypted(r *http.Request) bool {
+// Encrypted says whether the browser's connection is encrypted, here or by a reverse proxy.
+func Encrypted(r *http.Request) bool {
 	client, ok := r.Context().Value(forwardedKey{}).(proxy.Client)
 	return r.TLS != nil || ok && client.Secure
 }

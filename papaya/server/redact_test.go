@@ -95,7 +95,14 @@ func TestRedactionAfterACrash(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "log"), []byte(line+rest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open(t, folder, func(c *Config) { c.Accounts = everybody{} })
+	var told []string
+	open(t, folder, func(c *Config) {
+		c.Accounts = everybody{}
+		c.Erased = func(who, text string) { told = append(told, who+": "+text) }
+	})
+	if len(told) != 1 || told[0] != "ann: a secret\nof two lines" {
+		t.Errorf("told was %q", told)
+	}
 	text := readLog(t, folder)
 	lines := strings.SplitAfter(text, "\n")
 	if len(lines) != 5 || !log.IsBlank([]byte(lines[0])) || !log.IsBlank([]byte(lines[1])) ||

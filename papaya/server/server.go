@@ -32,18 +32,19 @@ type server struct {
 	snapshots []snapshot // owned by saveLoop, and by Run after saveLoop has ended
 	lost      error      // the reason why this server cannot go on
 
-	events  chan event   // from readers, and from goroutines that check a login
-	batches chan arrived // from the log
-	results chan result  // of the append goroutine
-	appends chan []byte  // to the append goroutine
-	states  chan arrived // to saveLoop
+	events  chan event        // from readers, from checks of logins and from readings
+	batches chan arrived      // from the log
+	results chan result       // of the append goroutine
+	appends chan []byte       // to the append goroutine
+	states  chan unsavedState // to saveLoop
 
-	ready    chan *conn    // to the deliver goroutines
-	written  chan struct{} // from the deliver goroutines, when they have nothing left to write
-	searches chan struct{} // bounds the searches that run at the same time
-	savedAt  time.Time
-	readers  sync.WaitGroup
-	writers  sync.WaitGroup
+	ready   chan *conn    // to the deliver goroutines
+	written chan struct{} // from the deliver goroutines, when they have nothing left to write
+	// bound what reads the text at the same time
+	searches, histories chan struct{}
+	savedAt             time.Time
+	readers             sync.WaitGroup
+	writers             sync.WaitGroup
 
 	unwritten atomic.Int32 // clients that the deliver goroutines have not looked at yet
 
@@ -71,7 +72,7 @@ type event struct {
 	do      func() (hall.Entry, bool) // runs on the goroutine that owns the hall
 }
 
-// An arrived batch comes from the log. The same type carries a state to saveLoop.
+// An arrived batch comes from the log.
 type arrived struct {
 	sequence uint64
 	data     []byte
@@ -86,8 +87,9 @@ func Run(ctx context.Context, config Config) error {
 	s := &server{
 		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16),
-		results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
-		searches: make(chan struct{}, searchesAtOnce), ready: make(chan *conn, eventQueue),
+		results: make(chan result, 1), appends: make(chan []byte, 1),
+		states: make(chan unsavedState, 1), searches: make(chan struct{}, searchesAtOnce),
+		histories: make(chan struct{}, historiesAtOnce), ready: make(chan *conn, eventQueue),
 		written: make(chan struct{}, 1),
 	}
 	if err := s.recover(ctx); err != nil {
@@ -250,18 +252,22 @@ func (s *server) hallConfig() hall.Config {
 	}
 	config := hall.Config{
 		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network,
-		Version: s.config.Version, MOTD: motd,
+		Version: s.config.Version, MOTD: motd, UTF8Only: s.config.UTF8Only,
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text,
 		Created: time.Unix(0, s.run), Password: s.password,
 	}
-	config.Search = s.search
+	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
-	config.Redact = s.config.Redact
+	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
+	config.FileHost = s.config.FileHost
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}
 	if s.config.Accounts != nil {
 		config.Sign = (*signer)(s)
+	}
+	if s.config.Scram != nil {
+		config.Scram = (*scrammer)(s)
 	}
 	if s.config.Own != nil {
 		config.Own = (*owner)(s)

@@ -39,27 +39,68 @@ func (g *signer) Required() bool { return g.config.Accounts.Required() }
 // ask checks one login. A client has at most one at a time.
 func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context,
 	*conn) (Person, error)) {
-	o := g.conns[c.ID]
+	(*server)(g).beside(c, func(ctx context.Context, o *conn) func() (hall.Entry, bool) {
+		who, err := question(ctx, o)
+		why := (*server)(g).why(err, registering)
+		return func() (hall.Entry, bool) {
+			return g.hall.Signed(c, who.Account, who.Role, why, registering)
+		}
+	})
+}
+
+// scrammer checks logins by SCRAM-SHA-256 in the same way.
+type scrammer server
+
+func (g *scrammer) First(c *hall.Client, message string) {
+	(*server)(g).beside(c, func(ctx context.Context, o *conn) func() (hall.Entry, bool) {
+		x, answer, err := g.config.Scram.Begin(ctx, message, o.net.RemoteAddr())
+		why := (*server)(g).why(err, false)
+		return func() (hall.Entry, bool) {
+			if err == nil {
+				o.scram = x
+			}
+			g.hall.Challenged(c, answer, "", hall.Member, why)
+			return hall.Entry{}, false
+		}
+	})
+}
+
+func (g *scrammer) Final(c *hall.Client, message string) {
+	(*server)(g).beside(c, func(_ context.Context, o *conn) func() (hall.Entry, bool) {
+		who, answer, err := o.scram.Finish(message)
+		why := (*server)(g).why(err, false)
+		return func() (hall.Entry, bool) {
+			o.scram = nil
+			g.hall.Challenged(c, answer, who.Account, who.Role, why)
+			return hall.Entry{}, false
+		}
+	})
+}
+
+// beside checks a login beside the goroutine that owns the hall, which then runs what is returned.
+func (s *server) beside(c *hall.Client, check func(context.Context,
+	*conn) func() (hall.Entry, bool)) {
+	o := s.conns[c.ID]
 	if o == nil {
 		return
 	}
-	g.readers.Add(1)
+	s.readers.Add(1)
 	go func() {
-		defer g.readers.Done()
+		defer s.readers.Done()
 		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
 		defer cancel()
-		who, err := question(ctx, o)
-		why := ""
-		switch {
-		case err == nil:
-		case errors.Is(err, ErrNotYours) || registering:
-			why = err.Error()
-		default:
-			g.config.Logger.Error("a login could not be checked", "reason", err)
-			why = "Logins cannot be checked at the moment"
-		}
-		g.events <- event{conn: o, do: func() (hall.Entry, bool) {
-			return g.hall.Signed(c, who.Account, who.Role, why, registering)
-		}}
+		s.events <- event{conn: o, do: check(ctx, o)}
 	}()
+}
+
+// why returns what a client is told of an error; nothing if there is none.
+func (s *server) why(err error, registering bool) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrNotYours) || registering:
+		return err.Error()
+	}
+	s.config.Logger.Error("a login could not be checked", "reason", err)
+	return "Logins cannot be checked at the moment"
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"interleave/papaya/irc"
 )
@@ -16,6 +17,7 @@ const (
 	fine fault = iota
 	tooLong
 	hasNUL
+	notUTF8
 )
 
 // A line is one line of a client, parsed once.
@@ -30,6 +32,7 @@ type line struct {
 type splitter struct {
 	rest     []byte
 	skipping bool // the line is too long: the rest of it is dropped
+	utf8     bool // a line must be UTF-8
 }
 
 // maxWhole is in bytes: a line with its tags, without its end.
@@ -54,8 +57,12 @@ func (s *splitter) split(data []byte, lines []line) []line {
 			s.skipping = false
 			continue
 		}
-		if lines = append(lines, line{}); !lines[len(lines)-1].read(one) {
+		lines = append(lines, line{})
+		switch l := &lines[len(lines)-1]; {
+		case !l.read(one):
 			lines = lines[:len(lines)-1]
+		case s.utf8 && l.fault == fine && !utf8.ValidString(one):
+			l.fault = notUTF8
 		}
 	}
 	switch rest := data[end:]; {

@@ -78,7 +78,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		print = fingerprint(*r.TLS)
 	}
-	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, encrypted(r), print)
+	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, Encrypted(r), print)
 }
 
 // wanted returns the subprotocols in the order of the client, whose first choice counts.

@@ -53,6 +53,7 @@ func init() {
 		{"raw", "line", "send a line of IRC as it is", raw},
 		{"search", "words", "find what was said in the room", search},
 		{"searchall", "words", "find what was said in all rooms", searchAll},
+		{"send", "file", "send a file to the room", send},
 		{"topic", "[text]", "see or set the topic of the room", topic},
 		{"whois", "nick", "see who somebody is", whois},
 	}

@@ -25,7 +25,20 @@ type (
 	Focus bool
 	// Tick comes some time after Waits was set.
 	Tick struct{}
+	// Uploaded is the outcome of an upload: the link of the file, or why there is none.
+	Uploaded struct {
+		Upload
+		Link string
+		Err  error
+	}
 )
+
+// An Upload is a file that the user sends to a room.
+type Upload struct {
+	Room *client.Room
+	Path string
+	To   client.FileHost
+}
 
 // A Model has everything that is on the screen. One goroutine owns it.
 type Model struct {
@@ -53,6 +66,8 @@ type Model struct {
 	Steady bool   // the session is established: the next loss is followed by a short pause
 	Drop   bool   // the connection is useless
 	Waits  bool   // a Tick is needed, some seconds from now
+	// Uploads are files to send. Each is answered by Uploaded.
+	Uploads []Upload
 }
 
 // maxDrawn bounds the messages whose drawn lines are kept. Above it all are drawn again.
@@ -90,6 +105,8 @@ func (m *Model) Take(event any) []irc.Message {
 		m.see()
 	case Tick:
 		m.session.SendMarkers()
+	case Uploaded:
+		m.uploaded(e)
 	}
 	for _, e := range m.session.Events() {
 		m.event(e)

@@ -18,12 +18,15 @@ var ErrRefused = errors.New("the server refused")
 // quitWait bounds the time to send QUIT.
 const quitWait = 2 * time.Second
 
+// A Sender sends a file, and returns its link.
+type Sender func(ctx context.Context, to client.FileHost, path string) (link string, err error)
+
 // Run shows a session on a terminal until the user leaves, the context ends or the server refuses.
-func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io.Reader,
-	out io.Writer) error {
+func Run(ctx context.Context, session *client.Session, dial client.Dialer, send Sender,
+	in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	p := &program{model: NewModel(session, time.Local)}
+	p := &program{model: NewModel(session, time.Local), ctx: ctx, send: send}
 	screen := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
 		tea.WithoutSignalHandler())
 	p.conn = &client.Conn{Dial: dial, Tell: func(e any) { screen.Send(e) }}
@@ -59,6 +62,8 @@ const tickWait = 2 * time.Second
 type program struct {
 	model *Model
 	conn  *client.Conn
+	ctx   context.Context // of Run
+	send  Sender
 	ticks bool // a Tick will come
 }
 
@@ -84,11 +89,19 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if p.model.Quit {
 		return p, tea.Quit
 	}
+	var next []tea.Cmd
+	for _, u := range p.model.Uploads {
+		next = append(next, func() tea.Msg {
+			link, err := p.send(p.ctx, u.To, u.Path)
+			return Uploaded{u, link, err}
+		})
+	}
+	p.model.Uploads = nil
 	if p.model.Waits && !p.ticks {
 		p.ticks = true
-		return p, tea.Tick(tickWait, func(time.Time) tea.Msg { return Tick{} })
+		next = append(next, tea.Tick(tickWait, func(time.Time) tea.Msg { return Tick{} }))
 	}
-	return p, nil
+	return p, tea.Batch(next...)
 }
 
 // event converts a message of bubbletea to an event of the model.

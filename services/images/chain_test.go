@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/postgres"
 	"interleave/internal/probe/probetest"
 )
 
@@ -227,17 +228,17 @@ func away(chain []*link) {
 
 // without: while the database of the last service is away, nothing is stored, fetched or deleted.
 // The chain recovers when it is back.
-func without(chain []*link, database *postgres) {
+func without(chain []*link, database *postgres.Server) {
 	first, last := chain[0], chain[len(chain)-1]
 	content := gifOf(first.t, 9, 9)
 	i := first.upload("image/gif", "kept", content)
 	before := first.list()
-	database.stop()
+	database.Stop()
 	// its own limit for a connection is as long as the limit for its answer
 	asksInVain(first, i, content, 503, 504)
 	first.ask("GET", i.Thumbnail, nil, nil, 200) // of its own
 	first.ask("GET", "/healthz", nil, nil, 200)
-	database.start()
+	database.Start()
 	last.recovers()
 	first.back(i)
 	for n, l := range chain {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"interleave/internal/browser"
+	"interleave/internal/postgres"
 	"interleave/internal/probe/probetest"
 )
 
@@ -133,8 +134,8 @@ func TestPostgreSQL(t *testing.T) {
 	if *whole {
 		length = 2
 	}
-	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
-		chain := newChain(t, m, length, database.database(t))
+	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres.Server) {
+		chain := newChain(t, m, length, database.Database(t))
 		last := chain[length-1]
 		last.everything()
 		last.outage(database)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/internal/postgres"
 	"interleave/internal/probe/probetest"
 )
 
@@ -227,11 +228,11 @@ func (c *client) survived(all *acknowledged) {
 }
 
 // outage stops a server's database and starts it again.
-func (c *client) outage(database *postgres) {
+func (c *client) outage(database *postgres.Server) {
 	content := pngOf(c.t, gray(7, 7))
 	i := c.upload("image/png", "o", content)
 	before := c.list()
-	database.stop()
+	database.Stop()
 	for range 3 {
 		for _, asked := range [][2]string{{"GET", "/images"}, {"GET", i.URL}, {"GET", i.Thumbnail},
 			{"DELETE", i.URL}, {"GET", "/healthz"}} {
@@ -241,7 +242,7 @@ func (c *client) outage(database *postgres) {
 			content, 503)
 	}
 	c.ask("GET", "/", nil, nil, 200)
-	database.start()
+	database.Start()
 	c.recovers()
 	c.same(before, "after the database was away")
 	c.upload("image/png", "back", content)

@@ -10,6 +10,7 @@ import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
 import { pushes } from "./push.js";
+import { sender } from "./send.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
 import { $, View } from "./view.js";
@@ -234,6 +235,7 @@ composer(
   () => leave(),
 );
 deletion(() => session);
+sender(() => session);
 const find = finder(() => session);
 
 document.addEventListener("visibilitychange", () => {

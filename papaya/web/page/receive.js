@@ -351,6 +351,10 @@ function support(into, word) {
     case "VAPID":
       into.vapid = value;
       break;
+    case "draft/FILEHOST":
+    case "soju.im/FILEHOST":
+      into.filehost = value;
+      break;
     case "CHATHISTORY":
     case "draft/CHATHISTORY":
       into.history = Number(value) || 0;

@@ -1,6 +1,7 @@
 // The messages of a room as nodes of the page. Each message has one node as long as it is shown. A
 // change moves only nodes that are out of place, so a room may have thousands.
 
+import { attach } from "./files.js";
 import { spoken } from "./redact.js";
 import { clean, nodes } from "./text.js";
 
@@ -26,8 +27,15 @@ const day = new Intl.DateTimeFormat(undefined, {
   year: "numeric",
 });
 
-/** draw makes the list show the messages; unreadFrom is the time after which they are new. */
-export function draw(list, messages, { unreadFrom, quiet, mayDelete }) {
+/**
+ * draw makes the list show the messages; unreadFrom is the time after which they are new, and
+ * filehost the URL to which files are posted, if the server takes some.
+ */
+export function draw(
+  list,
+  messages,
+  { unreadFrom, quiet, mayDelete, filehost },
+) {
   const want = [];
   let before = null;
   let marked = unreadFrom <= 0;
@@ -49,7 +57,7 @@ export function draw(list, messages, { unreadFrom, quiet, mayDelete }) {
       m.kind !== "message" ||
       before.kind !== "message" ||
       m.time - before.time > together;
-    want.push(node(m, alone, mayDelete(m)));
+    want.push(node(m, alone, mayDelete(m), filehost));
     before = m;
   }
   place(list, want);
@@ -87,10 +95,10 @@ export const nodeOf = (m) => made.get(m);
 /** messageOf is the message of a node; undefined if it has none. */
 export const messageOf = (li) => li?.message;
 
-function node(m, alone, deletable) {
+function node(m, alone, deletable, filehost) {
   let li = made.get(m);
   const deleted = m.kind === "deleted" && !li?.classList.contains("deleted");
-  if (!li || deleted) made.set(m, (li = make(m)));
+  if (!li || deleted) made.set(m, (li = make(m, filehost)));
   if (deletable !== Boolean(li.remover)) {
     if (deletable) li.append((li.remover = deleteButton(m)));
     else {
@@ -119,11 +127,12 @@ function node(m, alone, deletable) {
 }
 
 /** fill puts the text of a message in, the beginning of it if it is long and not opened. */
-function fill(text, m) {
+function fill(text, m, filehost) {
   const lines = m.text.split("\n");
   const long = lines.length > foldFrom || m.text.length > 1.5 * foldChars;
   if (!long) {
     text.replaceChildren(...nodes(m.text));
+    attach(text, m, filehost);
     return;
   }
   const head = lines.slice(0, folded).join("\n").slice(0, foldChars);
@@ -136,10 +145,11 @@ function fill(text, m) {
   button.textContent = m.opened ? "Show less" : `Show ${all}`;
   button.addEventListener("click", () => {
     m.opened = !m.opened;
-    fill(text, m);
+    fill(text, m, filehost);
     text.querySelector(".fold").focus();
   });
   text.replaceChildren(...nodes(m.opened ? m.text : head), button);
+  attach(text, m, filehost);
 }
 
 function deleteButton(m) {
@@ -154,7 +164,7 @@ function deleteButton(m) {
   return button;
 }
 
-function make(m) {
+function make(m, filehost) {
   const li = document.createElement("li");
   li.message = m;
   const time = document.createElement("time");
@@ -176,7 +186,7 @@ function make(m) {
   face.setAttribute("aria-hidden", "true");
   face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? "?";
   if (m.kind === "action") text.append(nick, " ", ...nodes(m.text));
-  else fill(text, m);
+  else fill(text, m, filehost);
   li.append(
     ...(m.kind === "action" ? [face, time, text] : [face, nick, time, text]),
   );

@@ -26,7 +26,9 @@ export class View {
       passive: true,
     });
     $("newer").addEventListener("click", () => this.newest());
-    new ResizeObserver(() => this.atEnd && this.toEnd()).observe($("scroll"));
+    const resized = new ResizeObserver(() => this.atEnd && this.toEnd());
+    resized.observe($("scroll"));
+    resized.observe($("messages")); // a file is drawn when the server has told what it is
   }
 
   get seen() {
@@ -61,6 +63,7 @@ export class View {
       unreadFrom: this.from,
       quiet: this.quiet,
       mayDelete: deletable(session, room),
+      filehost: session.support.filehost,
     });
     this.head(session, room);
     this.rooms(session);
@@ -141,6 +144,7 @@ export class View {
       room === session.status
         ? "A command, such as /join #room"
         : `Write to ${title}`;
+    $("send-file").hidden = !session.support.filehost;
     set($("network"), session.support.network || "Papaya");
     set($("me"), session.nick);
     $("me").className = `me-nick ${hue(session.nick)}`;

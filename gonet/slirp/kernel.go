@@ -1,0 +1,82 @@
+package slirp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+)
+
+// Kernel is the network of this process.
+type Kernel struct {
+	// Local4 and Local6 are the addresses from which it connects; invalid: those that the routes
+	// choose. What goes to the loopback does not come from them.
+	Local4, Local6 netip.Addr
+}
+
+// local returns the address from which to connect to another; invalid: any.
+func (k Kernel) local(to netip.Addr) netip.Addr {
+	switch {
+	case to.IsLoopback():
+		return netip.Addr{}
+	case to.Is4():
+		return k.Local4
+	}
+	return k.Local6
+}
+
+// DialContext implements Host.
+func (k Kernel) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	if from := netip.AddrPortFrom(k.local(to.Addr()), 0); from.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(from)
+		if strings.HasPrefix(network, "udp") {
+			d.LocalAddr = net.UDPAddrFromAddrPort(from)
+		}
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// DialFlow implements Host. A port that the kernel chooses is one that no other socket has; only
+// then may others share it.
+func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error) {
+	if port == 0 {
+		c, err := k.DialContext(ctx, "udp", address)
+		if err != nil {
+			return nil, err
+		}
+		if raw, err := c.(*net.UDPConn).SyscallConn(); err == nil {
+			_ = reusePort(raw) // else further flows get other ports
+		}
+		return c, nil
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	from := k.local(to.Addr())
+	if !from.IsValid() {
+		from = netip.IPv4Unspecified()
+		if to.Addr().Is6() {
+			from = netip.IPv6Unspecified()
+		}
+	}
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)),
+		Control: func(_, _ string, c syscall.RawConn) error { return reusePort(c) }}
+	return d.DialContext(ctx, "udp", address)
+}
+
+// Listen implements Host.
+func (Kernel) Listen(network, address string) (net.Listener, error) {
+	return net.Listen(network, address)
+}
+
+// ListenPacket implements Host.
+func (Kernel) ListenPacket(network, address string) (net.PacketConn, error) {
+	return net.ListenPacket(network, address)
+}

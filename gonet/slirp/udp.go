@@ -1,0 +1,98 @@
+package slirp
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"interleave/gonet"
+)
+
+// portDNS is the port of DNS. A flow to it may be idle for idleDNS: resolvers ask again after 5 s,
+// and use another port for each query.
+const (
+	portDNS = 53
+	idleDNS = 10 * time.Second
+)
+
+// maxDatagram is the size of the longest datagram in bytes.
+const maxDatagram = 65535
+
+// flow handles a flow of datagrams. It has a socket of the host that is connected to the
+// destination, so nobody else can send the guest anything, and the kernel tells of ICMP errors.
+func (s *Slirp) flow(w *gonet.UDPFlow) {
+	if !s.flows.enter() {
+		return // the stack bounds the handlers likewise
+	}
+	defer s.flows.leave()
+	defer context.AfterFunc(s.ctx, func() { _ = w.Close() })() // it may have ended
+	to, ok := s.outside(w.Destination().Addr())
+	if !ok {
+		w.Unreachable(gonet.UnreachableProhibited)
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
+	far, err := s.mappings.dial(ctx, s.cfg.Host, w.Source(), hostPort(to, w.Destination().Port()))
+	cancel()
+	if err != nil {
+		s.failFlow(w, err)
+		return
+	}
+	defer s.mappings.release(w.Source())
+	s.counters.flows.Add(1)
+	replied := make(chan struct{})
+	go func() {
+		defer close(replied)
+		s.replies(w, far)
+	}()
+	s.send(w, far)
+	_ = far.Close() // ends replies
+	<-replied
+}
+
+// send sends the datagrams of a flow until it ends.
+func (s *Slirp) send(w *gonet.UDPFlow, far net.Conn) {
+	for {
+		if w.Destination().Port() == portDNS {
+			_ = w.SetReadDeadline(time.Now().Add(idleDNS)) // never fails
+		}
+		b, err := w.Receive()
+		if err != nil {
+			return
+		}
+		if _, err := far.Write(b); err != nil {
+			s.failFlow(w, err)
+			return
+		}
+		s.counters.sent.Add(uint64(len(b)))
+	}
+}
+
+// replies is the goroutine that gives the guest the datagrams of the other end. It ends with the
+// flow, or when the other end refuses datagrams.
+func (s *Slirp) replies(w *gonet.UDPFlow, far net.Conn) {
+	b := make([]byte, maxDatagram)
+	for {
+		n, err := far.Read(b)
+		if err != nil {
+			if _, refused := reason(err); refused {
+				s.failFlow(w, err)
+			}
+			return
+		}
+		if _, err := w.Write(b[:n]); err != nil {
+			return
+		}
+		s.counters.received.Add(uint64(n))
+	}
+}
+
+// failFlow ends a flow with the ICMP error that an error of the host stands for.
+func (s *Slirp) failFlow(w *gonet.UDPFlow, err error) {
+	s.fail("%v to %v: %v", w.Source(), w.Destination(), err)
+	why, refused := reason(err)
+	if refused {
+		why = gonet.UnreachablePort
+	}
+	w.Unreachable(why)
+}

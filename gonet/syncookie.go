@@ -1,0 +1,62 @@
+package gonet
+
+import (
+	"net/netip"
+	"time"
+
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
+
+// A listener whose backlog is full answers SYNs with SYN cookies (RFC 4987 section 3.6), which
+// package tcp makes and reads.
+
+// cookieTime is how long a listener accepts cookies after it has sent one: as long as a cookie is
+// valid.
+const cookieTime = 2 * time.Minute
+
+// sendCookie answers a SYN with a SYN cookie and keeps no state. If the accept queue alone is as
+// long as the backlog, the connection would be refused later, so the SYN is dropped; the peer sends
+// it again. Dealer only.
+func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
+	s.flush() // connections that this batch has established enter the accept queue first
+	if len(l.acceptQueue) >= cap(l.acceptQueue) {
+		s.stats.droppedBacklog.Add(1)
+		return
+	}
+	s.stats.cookies.Add(1)
+	l.cookiesUntil = s.now.Add(cookieTime)
+	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.cookieHash(c.flow, h.Seq), h, s.now), h, s.now)
+	_ = s.sendBare(c, answer) // the peer sends its SYN again
+}
+
+// cookieHash returns the hash for the cookies of a flow and the peer's initial sequence number.
+func (s *Stack) cookieHash(f flow, seq uint32) tcp.Keyed {
+	return func(part uint32) uint32 {
+		return uint32(s.hash(&f, forCookie, uint64(part)<<32|uint64(seq)))
+	}
+}
+
+// acceptCookie makes a connection for a segment that acknowledges a cookie. It returns false if the
+// segment does not. Dealer only.
+func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
+	l := s.listenerAt(local)
+	if l == nil || s.now > l.cookiesUntil {
+		return false
+	}
+	c, err := s.newConn(local, remote)
+	if err != nil {
+		return false
+	}
+	c.machine = tcp.AcceptCookie(&c.cfg, s.cookieHash(c.flow, h.Seq-1), h, s.now)
+	if c.machine == nil {
+		return false
+	}
+	if len(l.acceptQueue) >= cap(l.acceptQueue) {
+		s.stats.droppedBacklog.Add(1)
+		return true // the peer's next segment acknowledges the cookie again
+	}
+	s.addConn(l, c)
+	c.machine.Input(h, body, s.now)
+	return true
+}

@@ -1,0 +1,266 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"interleave/papaya/account"
+	"interleave/papaya/bot"
+	"interleave/papaya/irc"
+	"interleave/papaya/limit"
+)
+
+// Accounts says whose an upload is: the name of an account, or the nick of a program. A wrong name,
+// password or token is account.ErrWrong.
+type Accounts interface {
+	Password(ctx context.Context, name string, password account.Secret,
+		from netip.Addr) (owner string, err error)
+	Token(ctx context.Context, token account.Secret) (owner string, err error)
+}
+
+// Options are what a Server needs.
+type Options struct {
+	Store    *Store
+	Accounts Accounts
+	// Base is the URL of the page, without a slash at its end: "https://chat.example.org".
+	Base string
+	// Origins are the hosts of pages that may upload, beside the server's own host.
+	Origins []string
+	// Encrypted says whether nobody on the way can read a request.
+	Encrypted func(*http.Request) bool
+	Logger    *slog.Logger
+	// Count is told the result of each upload: "stored", "refused" or "failed".
+	Count func(result string)
+	Now   func() time.Time
+}
+
+// Limits of requests. An account may send 30 files at once and then one in 5 s, four of them at a
+// time. An address may name 20 wrong passwords or tokens at once, and then one in a second; the
+// accounts have a limit of their own. All are guesses.
+const (
+	uploadBurst, wrongBurst = 30, 20
+	uploadEvery, wrongEvery = 5 * time.Second, time.Second
+	maxEach, maxAtOnce      = 4, 32 // uploads of an account and of all, at a time
+)
+
+// linkPath stands in a link before its token.
+const linkPath = "/file/"
+
+// A Server takes files at /upload, and serves them below /file/.
+type Server struct {
+	Options
+	uploads, wrong *limit.Rate
+	mu             sync.Mutex
+	running        map[string]int // uploads that are under way, by folded owner
+	all            int
+}
+
+// NewServer returns a Server.
+func NewServer(o Options) *Server {
+	return &Server{Options: o, running: map[string]int{},
+		uploads: limit.NewRate(uploadBurst, uploadEvery, o.Now),
+		wrong:   limit.NewRate(wrongBurst, wrongEvery, o.Now)}
+}
+
+// UploadURL is the URL that files are posted to, which clients get as FILEHOST. It is empty if no
+// files are taken.
+func (s *Server) UploadURL() string {
+	if s.Store.limits().Size == 0 {
+		return ""
+	}
+	return s.Base + "/upload"
+}
+
+// Handler serves both paths.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("OPTIONS /upload", s.options)
+	mux.HandleFunc("POST /upload", s.upload)
+	mux.HandleFunc("GET "+linkPath+"{token}/{name}", s.fetch)
+	return mux
+}
+
+// options says what may be uploaded, to browsers that ask for another page, too (CORS).
+func (s *Server) options(w http.ResponseWriter, r *http.Request) {
+	s.permit(w, r)
+	h := w.Header()
+	h.Set("Allow", "OPTIONS, POST")
+	h.Set("Accept-Post", "*/*")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// permit lets pages of the allowed origins upload, and tells all the limit of a file
+// (draft-ietf-httpbis-resumable-upload, Upload-Limit).
+func (s *Server) permit(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Upload-Limit", "max-size="+strconv.FormatInt(s.Store.limits().Size, 10))
+	h.Add("Vary", "Origin")
+	from := r.Header.Get("Origin")
+	u, err := url.Parse(from)
+	if err != nil || !slices.ContainsFunc(s.Origins,
+		func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", from)
+	h.Set("Access-Control-Allow-Methods", "POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Disposition, Content-Type")
+	h.Set("Access-Control-Expose-Headers", "Location, Upload-Limit")
+}
+
+// An uploaded file is the body of a successful answer.
+type uploaded struct {
+	URL  string `json:"url"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Size int64  `json:"size"`
+}
+
+// A failure is the body of every other answer.
+type failure struct {
+	Error string `json:"error"`
+}
+
+// upload takes a file, and answers with its link.
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
+	s.permit(w, r)
+	i, link, err := s.receive(w, r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	s.Count("stored")
+	s.Logger.Debug("a file was uploaded", "file", i.ID, "owner", i.Owner, "size", i.Size, "type",
+		i.Type)
+	w.Header().Set("Location", link)
+	reply(w, http.StatusCreated, uploaded{link, i.Name, i.Type, i.Size})
+}
+
+// refuse answers an upload that was not stored.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	h := w.Header()
+	answer, result := refusal{http.StatusServiceUnavailable, "that cannot be done at the moment"},
+		"failed"
+	many, tooMany := errors.AsType[limited](err)
+	known, refused := errors.AsType[refusal](err)
+	switch {
+	case tooMany:
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(many.wait.Seconds()))))
+		answer, result = refusal{http.StatusTooManyRequests, many.Error()}, "refused"
+	case refused:
+		answer, result = known, "refused"
+	default:
+		s.Logger.Error("a file could not be stored", "reason", err)
+	}
+	switch answer.status {
+	case http.StatusInsufficientStorage:
+		s.Logger.Warn("a file was not stored", "reason", answer.why)
+	case http.StatusUnauthorized:
+		challenge(h, r)
+	}
+	s.Count(result)
+	reply(w, answer.status, failure{answer.why})
+}
+
+// challenge names the ways to authenticate (RFC 9110, 11.6.1). A browser would ask the user for a
+// password by a window of its own if a script's request got the challenge Basic.
+func challenge(h http.Header, r *http.Request) {
+	if r.Header.Get("Sec-Fetch-Mode") == "" {
+		h.Add("WWW-Authenticate", `Basic realm="papaya", charset="UTF-8"`)
+	}
+	h.Add("WWW-Authenticate", "Bearer")
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client has gone
+}
+
+var (
+	errOff  = refusal{http.StatusForbidden, "this server takes no files"}
+	errOpen = refusal{http.StatusForbidden, "passwords and tokens need an encrypted connection"}
+	errWho  = refusal{http.StatusUnauthorized, "sign in to an account to send files"}
+	errPass = refusal{http.StatusUnauthorized, "the name, the password or the token is wrong"}
+)
+
+// owner returns whose a request is. Wrong passwords and tokens count against the address.
+func (s *Server) owner(r *http.Request) (owner string, err error) {
+	name, password, basic := r.BasicAuth()
+	token := bot.Bearer(r)
+	var address netip.Addr
+	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		address = port.Addr()
+	}
+	switch {
+	case !basic && token == "":
+		return "", errWho
+	case !address.IsLoopback() && !s.Encrypted(r):
+		return "", errOpen
+	}
+	key := limit.Key(address)
+	if wait, ok := s.wrong.Take(key); !ok {
+		return "", limited{wait}
+	}
+	if basic {
+		owner, err = s.Accounts.Password(r.Context(), name, account.NewSecret(password), address)
+	} else {
+		owner, err = s.Accounts.Token(r.Context(), account.NewSecret(token))
+	}
+	if errors.Is(err, account.ErrWrong) {
+		return "", errPass
+	}
+	s.wrong.Back(key)
+	if many, ok := errors.AsType[*account.LimitError](err); ok {
+		return "", limited{many.Wait}
+	}
+	if errors.Is(err, account.ErrBusy) {
+		return "", errBusy
+	}
+	return owner, err
+}
+
+// enter counts an upload that is under way. The caller calls leave at its end.
+func (s *Server) enter(owner string) (leave func(), err error) {
+	owner = irc.Lower(owner)
+	if wait, ok := s.uploads.Take(owner); !ok {
+		return nil, limited{wait}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running[owner] >= maxEach || s.all >= maxAtOnce {
+		s.uploads.Back(owner)
+		return nil, limited{time.Second}
+	}
+	s.running[owner]++
+	s.all++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.running[owner]--; s.running[owner] == 0 {
+			delete(s.running, owner)
+		}
+	}, nil
+}
+
+// isTimeout says whether an error is that of a deadline.
+func isTimeout(err error) bool {
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}

@@ -1,0 +1,118 @@
+package web
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"interleave/internal/browser"
+)
+
+// teapot is a picture of stripes, wider than the page shows one.
+func teapot(t *testing.T) []byte {
+	t.Helper()
+	m := image.NewRGBA(image.Rect(0, 0, 1200, 800))
+	for y := range 800 {
+		for x := range 1200 {
+			m.SetRGBA(x, y, color.RGBA{uint8(x / 5), uint8(y / 4), 120, 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// offer gives files to the page, as a drop or a paste does.
+func (p *person) offer(kind string, names []string, data ...[]byte) {
+	p.t.Helper()
+	list := ""
+	for i, name := range names {
+		list += fmt.Sprintf(`t.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], %q));`,
+			base64.StdEncoding.EncodeToString(data[i]), name)
+	}
+	event := `document.querySelector(".talk").dispatchEvent(new DragEvent("drop", { dataTransfer: t, bubbles: true, cancelable: true }))`
+	if kind == "paste" {
+		event = `document.querySelector("#compose").dispatchEvent(new ClipboardEvent("paste", { clipboardData: t, bubbles: true, cancelable: true }))`
+	}
+	p.Do(chromedp.Evaluate[chromedp.Void](
+		`(() => { const t = new DataTransfer(); ` + list + event + `; })()`))
+}
+
+// linked waits until the box for writing has so many links to files, and nothing is being sent.
+func (p *person) linked(n int) {
+	p.t.Helper()
+	p.Until(fmt.Sprintf("%d links are written", n), fmt.Sprintf(
+		`document.querySelectorAll("#uploads li").length === 0 && [...document.querySelector("#compose").value.matchAll(/https:\S+\/file\/[A-Z2-7]{26}\/\S+/g)].length === %d`, n))
+}
+
+// TestFiles: a user drops and pastes files, sends their links, and another one sees a picture as a
+// thumbnail, and what is no picture as a card, whatever its name is. A page of HTML is offered to
+// be saved only. Deleting the message deletes its files.
+func TestFiles(t *testing.T) {
+	p := newPapaya(t, false)
+	p.adminWith("the kettle is on\n", "account", "add", "ann")
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 390, 780)
+	ann.open(p.url())
+	ann.Do(setValue("#nick", "ann"), setValue("#password", "the kettle is on"),
+		setValue("#join", "#tea"))
+	ann.press()
+	ann.Until("ann is in", `document.querySelector("#room-name").textContent === "#tea"`)
+	bob.signIn(p.url(), "bob", "#tea")
+
+	bob.offer("drop", []string{"a.txt"}, []byte("x"))
+	bob.Until("a guest is told", `document.querySelector("#told").textContent === "Sign in to an account to send files."`)
+	ann.offer("paste", []string{"huge.bin"}, make([]byte, 70_000))
+	ann.Until("too large a file is told", `document.querySelector("#told").textContent === "huge.bin was not sent: it has 68 KiB, and the limit is 64 KiB."`)
+
+	page := []byte("<!doctype html><script>opener.caught = window.caught = 1</script><h1>tea</h1>")
+	ann.offer("drop", []string{"tea pot.png", "page.png"}, teapot(t), page)
+	ann.linked(2)
+	ann.Picture("files-written")
+	ann.Do(chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
+	const shown = `document.querySelectorAll("#messages .file").length === 2 && document.querySelector("#messages .picture img")?.naturalWidth > 0 && document.querySelectorAll("#messages .file .hint").length === 1`
+	for _, who := range []*person{ann, bob} {
+		who.Until("both files are shown", shown)
+		if got := browser.Eval[string](who.Page, `(() => { const i = document.querySelector("#messages img"); return [i.alt, i.naturalWidth, i.naturalHeight, i.width <= 320, i.height <= 240].join() })()`); got !=
+			"tea pot.png,640,427,true,true" {
+			t.Errorf("the thumbnail is %s", got)
+		}
+		if got := browser.Eval[string](who.Page,
+			`document.querySelector("#messages .file:not(.picture)").innerText.replace(/\s+/g, " ")`); got !=
+			fmt.Sprintf("page.png %d bytes", len(page)) {
+			t.Errorf("the card says %q", got)
+		}
+		if browser.Eval[bool](who.Page, overflow) {
+			t.Error("something is wider than the screen")
+		}
+	}
+	for _, theme := range []string{"light", "dark"} {
+		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
+			who.click("input[value=" + theme + "]")
+			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
+				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
+			}
+			who.Picture("files-" + theme + "-" + name)
+		}
+	}
+	// The browser itself says what it would do with each link.
+	const headers = `Promise.all([...document.querySelectorAll("#messages .file")].map((a) => fetch(a.href).then((r) => r.headers.get("Content-Type") + " " + r.headers.get("Content-Disposition").split(";")[0])))`
+	if got := browser.Eval[[]string](bob.Page, headers); len(got) != 2 ||
+		got[0] != "image/png inline" || got[1] != "application/octet-stream attachment" {
+		t.Errorf("the files are served as %q", got)
+	}
+	ann.write("/delete")
+	for _, who := range []*person{ann, bob} {
+		who.Until("the message is gone", `document.querySelectorAll("#messages .file").length === 0 && document.querySelectorAll("#messages .deleted").length === 1`)
+	}
+	if list := p.admin("file", "list"); list != "" {
+		t.Errorf("files are left: %s", list)
+	}
+}
