@@ -33,6 +33,7 @@ import (
 	"interleave/papaya/log"
 	"interleave/papaya/metrics"
 	"interleave/papaya/proxy"
+	"interleave/papaya/push"
 	"interleave/papaya/server"
 	"interleave/papaya/web"
 )
@@ -48,6 +49,7 @@ type daemon struct {
 	book     *account.Book
 	tokens   *bot.Tokens
 	keys     account.Store
+	push     *push.Service // nil: devices are not notified
 	files    *file.Store
 	source   *certificate.Source
 	open     *limit.Connections
@@ -56,6 +58,7 @@ type daemon struct {
 	admin    server.Admin
 	metrics  metrics.Set
 	logins   *metrics.Counters
+	pushes   *metrics.Counters
 	uploads  *metrics.Counters
 
 	ready    chan struct{} // closed when clients are accepted
@@ -144,6 +147,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
+	if d.push, err = d.openPush(ctx, c); err != nil {
+		return err
+	}
 	if err := d.openFiles(c); err != nil {
 		return err
 	}
@@ -171,6 +177,10 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 // server makes the configuration of package server.
 func (d *daemon) server(c *config.Config, member string, ready func()) server.Config {
 	proxies, _ := proxy.ParseNetworks(c.Trusted) // package config has checked them
+	var devices server.Push
+	if d.push != nil {
+		devices = notifier{d.push}
+	}
 	files := d.fileServer(c)
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
@@ -185,7 +195,8 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
 		FileHost:      fileHost(c, files), Erased: d.erased,
-		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Enter: d.enter,
+		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
+		Enter: d.enter,
 		Say:   d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
@@ -261,6 +272,9 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 		case <-ctx.Done():
 		}
 	})
+	if d.push != nil {
+		all.Go(func() { d.push.Run(ctx) })
+	}
 	all.Go(func() { d.reloadOnHangup(ctx) })
 	all.Go(func() { d.forgetOld(ctx) })
 	all.Go(func() { d.retain(ctx) })

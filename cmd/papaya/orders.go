@@ -23,6 +23,9 @@ func (d *daemon) forget(ctx context.Context) error {
 	names, err := d.book.Removed(ctx)
 	for _, name := range names {
 		one := d.admin.Order(ctx, hall.Forget, name, "The account was removed")
+		if one == nil && d.push != nil {
+			one = d.push.Forget(ctx, name)
+		}
 		if one == nil {
 			one = d.files.Rename(name, "") // a later account of that name does not get them
 		}

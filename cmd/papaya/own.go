@@ -70,6 +70,9 @@ func (d *daemon) rename(ctx context.Context) error {
 	list, err := d.book.Renames(ctx)
 	for _, n := range list {
 		one := d.admin.Order(ctx, hall.RenameAccount, n.Old, n.New)
+		if one == nil && d.push != nil {
+			one = d.push.Rename(ctx, n.Old, n.New)
+		}
 		if one == nil {
 			one = d.files.Rename(n.Old, n.New)
 		}

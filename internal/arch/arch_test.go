@@ -75,7 +75,8 @@ var gonetRooms = []string{
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
 	"irc", "proxy", "log", "hall", "server",
-	"limit", "metrics", "account", "bot", "file", "certificate", "config", "keep", "control",
+	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
+	"control",
 	"client", "web", "terminal",
 }
 

@@ -66,6 +66,11 @@ type Config struct {
 	KeepRooms []string
 	Redact    time.Duration // 0: at any age
 
+	Push         bool
+	PushContent  string
+	PushContact  string
+	PushNetworks []string
+
 	FilesSize    int // bytes; 0: no files are taken
 	FilesAccount int
 	FilesTotal   int

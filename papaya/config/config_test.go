@@ -54,6 +54,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		"server.utf8_only": "true",
 		"accounts.expire":  `"90d"`,
 		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`,
+		"push.enabled": "false", "push.content": `"nothing"`, "push.contact": `"https://a.org"`,
+		"push.networks":  `["10.0.0.0/8"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
 		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`,
@@ -95,7 +97,7 @@ func TestWrongFiles(t *testing.T) {
 		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
 		{"[sever]\n",
 			"papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, " +
-				"accounts, limits, history, files, cluster, log"},
+				"accounts, limits, history, push, files, cluster, log"},
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +

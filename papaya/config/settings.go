@@ -14,6 +14,7 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/proxy"
+	"interleave/papaya/push"
 )
 
 // A setting is one key of the file.
@@ -45,6 +46,8 @@ var tables = []struct{ name, help string }{
 	{"accounts", "Accounts and how to get one."},
 	{"limits", "What one client, one address and all clients together may use."},
 	{"history", "How long messages are kept."},
+	{"push", "Notifications for devices (Web Push): of mentions and private messages that an " +
+		"account misses."},
 	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
 	{"cluster", "Several servers as one."},
 	{"log", "The server's own log, on standard error."},
@@ -189,6 +192,23 @@ var settings = []setting{
 		within(0, 100*365*day), true,
 		"The age up to which users may remove their own messages: \"1d\", \"forever\". " +
 			"Operators of a room may remove its messages at any age."},
+
+	{"push", "enabled", true, func(c *Config) any { return &c.Push }, plain, nil, false,
+		"Whether accounts may have devices notified, by push services that these name."},
+	{"push", "content", string(push.Everything), func(c *Config) any {
+		return &c.PushContent
+	}, plain, oneOf(push.Contents...), true,
+		"What a notification says: \"everything\", \"who\" (from whom it is and where) or " +
+			"\"nothing\" (that there is a message). Only the device can read it."},
+	{"push", "contact", "", func(c *Config) any { return &c.PushContact }, plain, contact, false,
+		"Where push services may reach you: an address as ann@example.org, or a URL with " +
+			"https. Empty is the URL of the page."},
+	{"push", "networks", []any{}, func(c *Config) any {
+		return &c.PushNetworks
+	}, plain, networks, false,
+		"Networks of your own in which push services may be, such as an ntfy at " +
+			"\"192.168.1.2\". Notifications are kept out of all others that are not of the " +
+			"Internet."},
 
 	{"files", "size", "25 MiB", func(c *Config) any { return &c.FilesSize }, bytes,
 		between(0, maxFiles), true, "The largest file; 0 is no files at all."},
@@ -384,6 +404,13 @@ func email(v any) error {
 		return fmt.Errorf("expected an address as ann@example.org, got %q", s)
 	}
 	return nil
+}
+
+func contact(v any) error {
+	if strings.HasPrefix(*v.(*string), "https:") {
+		return https(v)
+	}
+	return email(v)
 }
 
 func https(v any) error {

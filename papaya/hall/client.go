@@ -122,6 +122,8 @@ const (
 	userhostInNames
 	readMarker
 	redaction
+	webPush
+	sojuWebPush // the same by its former name
 	extendedMonitor
 	eventPlayback
 	metadata
@@ -140,12 +142,14 @@ var capNames = []struct {
 	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
 	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},
 	{"draft/multiline", multiline},
-	{"draft/read-marker", readMarker}, {"echo-message", echoMessage},
+	{"draft/read-marker", readMarker}, {"draft/webpush", webPush},
+	{"echo-message", echoMessage},
 	{"extended-join", extendedJoin},
 	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
 	{"multi-prefix", multiPrefix}, {"sasl", sasl},
-	{"server-time", serverTime}, {"setname", setname}, {"userhost-in-names", userhostInNames},
+	{"server-time", serverTime}, {"setname", setname}, {"soju.im/webpush", sojuWebPush},
+	{"userhost-in-names", userhostInNames},
 }
 
 // write sends a line, or keeps it while the replies to a label are collected.

@@ -82,6 +82,7 @@ func init() {
 		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},
 		"SEARCH":      {words: 2, ask: (*Hall).search},
 		"REDACT":      {words: 2, ask: (*Hall).redact},
+		"WEBPUSH":     {ask: (*Hall).webPush},
 		"CS":          {ask: (*Hall).chanServ},
 		"CHANSERV":    {ask: (*Hall).chanServ},
 	}

@@ -56,6 +56,7 @@ type Config struct {
 	Sign     Sign                  // nil: there are no accounts
 	Scram    Scram                 // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own                   // nil: accounts do not look after themselves
+	Push     Push                  // nil: devices are not notified
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
 	FileHost func() string

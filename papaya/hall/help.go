@@ -58,6 +58,8 @@ var helps = map[string][]string{
 	"CHATHISTORY": {"CHATHISTORY LATEST TARGET * 50 - shows earlier messages"},
 	"SEARCH":      {"SEARCH TARGET WORD ... - finds messages with all words"},
 	"REDACT":      {"REDACT TARGET MSGID :REASON - removes a message"},
+	"WEBPUSH": {"WEBPUSH REGISTER URL KEYS - has a device notified",
+		"WEBPUSH UNREGISTER URL - ends that"},
 }
 
 // otherHelps are subjects that are another word for one of helps.

@@ -67,6 +67,7 @@ func (h *Hall) refused(u *user, c *Client, to *user, it speech) bool {
 // messageTo sends a message to one target. c gets the errors; it is nil if nobody does.
 func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	u := s.user
+	s.acted = h.now
 	if status, name := irc.SplitStatus(target); name[0] == '#' && (status == "" || !h.few) {
 		r := h.writable(u, c, name)
 		switch {
@@ -74,7 +75,11 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 		case r.modes['C'] && it.hasCTCP():
 			h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel: no CTCP here (+C)")
 		case h.fits(u, c, status+r.name, it):
+			h.seen(u, r.name, h.now)
 			o := h.tell(u, status+r.name, it)
+			if status == "" {
+				h.notifyRoom(r, u, it, o)
+			}
 			h.toPart(r, u, o, status, 0)
 			h.toOwn(s, o, r, 0)
 		}
@@ -98,10 +103,12 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	if u.styles['R'] {
 		u.accept(target, true) // the other may answer
 	}
+	h.seen(u, target, h.now)
 	o := h.tell(u, target, it)
 	u.talked(target, o)
 	if to != nil {
 		to.talked(u.nick, o)
+		h.notify(to, target, u, it, o)
 		to.eachClient(func(c *Client) {
 			if !c.waitsFor(nil) {
 				o.apart(c)
@@ -253,6 +260,7 @@ func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	if tags == "" {
 		return
 	}
+	s.acted = h.now
 	for i, target := range strings.Split(m.Params[0], ",") {
 		if i == maxTargets || target == "" {
 			return

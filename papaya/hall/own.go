@@ -47,6 +47,7 @@ func init() {
 		{"CERT", "LIST|ADD [SHA256]|DEL SHA256", "your certificates; ADD alone adds the one that " +
 			"you use", 1, false, (*Hall).ownCertificate},
 		{"RENAME", "NAME", "gives your account another name", 1, false, (*Hall).ownRename},
+		{"PUSH", "LIST|DEL ID", "your devices that are notified", 1, false, (*Hall).ownPush},
 	}
 }
 

@@ -29,7 +29,10 @@ func (h *Hall) post(room, from string, lines []string) {
 	}
 	for _, l := range lines {
 		if l != "" {
-			h.toRoom(r, program, h.tell(program, r.name, speech{command: "PRIVMSG", text: l}), 0)
+			it := speech{command: "PRIVMSG", text: l}
+			o := h.tell(program, r.name, it)
+			h.toRoom(r, program, o, 0)
+			h.notifyRoom(r, program, it, o)
 		}
 	}
 }

@@ -61,6 +61,8 @@ func (h *Hall) setMarker(s *session, m *irc.Message) {
 		u.read = map[string]int64{}
 	}
 	u.read[folded] = ms
+	s.acted = h.now
+	h.seen(u, folded, ms)
 	u.eachClient(func(c *Client) {
 		if c == s.client || c.caps&readMarker != 0 {
 			h.tellMarker(c, target)

@@ -144,6 +144,9 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	}
 	h.removed = append(h.removed, span)
 	h.removals++
+	if h.config.Push != nil {
+		h.config.Push.Removed(span.At)
+	}
 	rest := "REDACT " + target + " " + it.id
 	if why != "" {
 		rest += " :" + why

@@ -87,6 +87,7 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 		if c.user != nil && fresh&metadata != 0 {
 			h.listFacts(c, c.user.subject())
 		}
+		h.tellKey(c, fresh)
 	case "END":
 		c.negotiating = false
 		return h.register(c)
@@ -106,7 +107,7 @@ func (h *Hall) withheld(c *Client) (not caps) {
 	if !h.full() {
 		not |= redaction | metadata
 	}
-	return not
+	return not | h.withoutPush()
 }
 
 // maxOffers is in bytes: how long a line of CAP LS may be without its head.
@@ -412,6 +413,7 @@ func (h *Hall) welcome(c *Client) {
 			only))
 	}
 	h.fileHost(c)
+	h.tellKey(c, c.caps)
 	h.motd(c)
 }
 

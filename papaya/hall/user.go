@@ -55,6 +55,7 @@ type session struct {
 	since  int64
 	away   string
 	client *Client // nil if the client is on another server
+	acted  int64   // when its user has last said or read something: see attention. It is not saved
 }
 
 // key names a user in the tables of rooms: an account by its name, a guest by its nick, which has

@@ -58,6 +58,7 @@ type Config struct {
 	Accounts Accounts // nil: nobody has an account
 	Scram    Scram    // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own      // nil: accounts do not look after themselves
+	Push     Push     // nil: devices are not notified
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool

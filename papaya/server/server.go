@@ -272,6 +272,9 @@ func (s *server) hallConfig() hall.Config {
 	if s.config.Own != nil {
 		config.Own = (*owner)(s)
 	}
+	if s.config.Push != nil {
+		config.Push = (*pusher)(s)
+	}
 	return config
 }
 

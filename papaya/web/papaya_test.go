@@ -42,8 +42,8 @@ type papaya struct {
 	said                     bytes.Buffer
 }
 
-// newPapaya starts a server, with or without required accounts.
-func newPapaya(t *testing.T, accounts bool) *papaya {
+// newPapaya starts a server, with or without required accounts, and with further settings.
+func newPapaya(t *testing.T, accounts bool, more ...string) *papaya {
 	t.Helper()
 	browser.Needed(t) // without a browser the program is not needed
 	program, err := build()
@@ -53,7 +53,8 @@ func newPapaya(t *testing.T, accounts bool) *papaya {
 	p := &papaya{t: t, program: program, dir: t.TempDir(), web: free(t), plain: free(t)}
 	conf := fmt.Sprintf("[listen]\nplain = [%q]\ntls = []\nweb = [%q]\n[tls]\ndomains = "+
 		"[\"127.0.0.1\"]\n[accounts]\nrequired = %v\n[limits]\nregister = \"5m\"\n"+
-		"answer = \"5m\"\n[files]\nsize = \"64 KiB\"\n", p.plain, p.web, accounts)
+		"answer = \"5m\"\n[files]\nsize = \"64 KiB\"\n", p.plain, p.web, accounts) +
+		strings.Join(more, "")
 	if err := os.WriteFile(filepath.Join(p.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 // What users do with their own account, in the settings: its password, its name, its sessions and
 // its certificates. The page asks NickServ, as users of other clients do, and reads the answers.
 
+import { isThisDevice } from "./push.js";
 import { clean } from "./text.js";
 import { $ } from "./view.js";
 
@@ -39,6 +40,19 @@ function session(text, ask) {
   );
 }
 
+/** device makes a row of "push 0a1b… to=push.example since=…". */
+function device(text, ask) {
+  const [, id = "", to = "", since = ""] = text.split(" ");
+  const when = new Date(since.replace(/^since=/, ""));
+  const day = Number.isNaN(when.getTime()) ? "" : when.toLocaleDateString();
+  const here = isThisDevice(id);
+  return row(
+    `${to.replace(/^to=/, "by ")}, since ${day}${here ? ", this one" : ""}`,
+    "End",
+    here ? null : () => ask(`PUSH DEL ${id}`),
+  );
+}
+
 /**
  * account connects the settings' part with the current session, and returns what hears NickServ.
  */
@@ -53,8 +67,10 @@ export function account(current) {
   function list() {
     $("sessions").replaceChildren();
     $("certificates").replaceChildren();
+    $("pushes").replaceChildren();
     ask("SESSIONS");
     ask("CERT LIST");
+    if (current()?.has("draft/webpush")) ask("PUSH LIST");
   }
 
   function change(words) {
@@ -98,7 +114,8 @@ export function account(current) {
           change(`CERT DEL ${print}`),
         ),
       );
-    else if (!/^\d+ certificates\.$/.test(text))
+    else if (kind === "push") $("pushes").append(device(text, change));
+    else if (!/^\d+ (certificates|devices)\.$/.test(text))
       $("account-said").textContent = clean(text);
     if (text === "The password is changed.") {
       current().settings.password = wanted; // for the next connection

@@ -9,6 +9,7 @@ import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
+import { pushes } from "./push.js";
 import { sender } from "./send.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
@@ -33,6 +34,7 @@ function mark() {
 }
 
 const heard = account(() => session);
+const device = pushes(() => session);
 
 const socketURL = () =>
   new URL("socket", location.href.replace(/^http/, "ws").replace(/[?#].*$/, ""))
@@ -147,6 +149,8 @@ function start(given) {
     shown: (room, m) => view.show(room, m),
     caughtUp: (room) => view.caughtUp(room),
     served: heard,
+    pushed: (verb, endpoint, why) => device.answered(verb, endpoint, why),
+    renamed: (name) => device.renamed(name),
     joined: (room) => {
       if (
         session.active === session.status ||
@@ -167,6 +171,7 @@ function start(given) {
       for (const id of ["password", "invitation", "pass"]) $(id).value = "";
       view.draw();
       remember();
+      device.ready();
     },
     retry: (why) => {
       session.why = why;

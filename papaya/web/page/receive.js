@@ -43,7 +43,9 @@ export const handlers = {
   },
   900(s, { params }) {
     // after a rename of the account, the next connection needs the new name
-    if (s.settings.account && params[2]) s.settings.account = params[2];
+    if (!s.settings.account || !params[2]) return;
+    s.hooks.renamed?.(params[2]);
+    s.settings.account = params[2];
   },
   903(s) {
     s.authenticated = true;
@@ -87,6 +89,7 @@ export const handlers = {
   NOTICE: spoken,
   REDACT: redacted,
   MARKREAD: marker,
+  WEBPUSH: (s, { params }) => s.hooks.pushed?.(params[0], params[1], ""),
 
   JOIN(s, { source, params, time }) {
     const nick = nickOf(source);
@@ -256,6 +259,11 @@ export const handlers = {
       return;
     }
     if (about === "MARKREAD") return; // other devices will not know what was read here
+    if (about === "WEBPUSH") {
+      const [, , verb, endpoint] = line.params;
+      s.hooks.pushed?.(verb, endpoint, line.params.at(-1));
+      return;
+    }
     if (about === "SEARCH") {
       found(s, []);
       // one of many rooms that may not be searched, such as a guest's conversations
@@ -339,6 +347,9 @@ function support(into, word) {
       break;
     case "SEARCH":
       into.search = true;
+      break;
+    case "VAPID":
+      into.vapid = value;
       break;
     case "draft/FILEHOST":
     case "soju.im/FILEHOST":

@@ -36,6 +36,7 @@ const wanted = [
   "invite-notify",
   "setname",
   "draft/account-registration",
+  "draft/webpush",
   "draft/search",
   "soju.im/search",
 ];
