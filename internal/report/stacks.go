@@ -55,7 +55,7 @@ var steps = []struct {
 	{"Begin a reassembly",
 		"GoNet starts a goroutine with a channel for each datagram; the stacks in C put a " +
 			"structure on a global list.",
-		map[string]passage{"GoNet": {"fragment.go", []string{"inputFragment"}},
+		map[string]passage{"GoNet": {"reassembly.go", []string{"inputFragment"}},
 			"lwIP":  {"ip4_frag.c", []string{"ip_reass_enqueue_new_datagram"}},
 			"tapip": {"ip/ip_frag.c", []string{"new_frag"}}}},
 	{"Add a fragment",
@@ -68,13 +68,13 @@ var steps = []struct {
 	{"Deal with a whole datagram",
 		"GoNet's goroutine waits for fragments and hands the datagram back; the stacks in C find " +
 			"the structure, add to it and look whether it is whole, in one call.",
-		map[string]passage{"GoNet": {"fragment.go", []string{"assemble"}},
+		map[string]passage{"GoNet": {"reassembly.go", []string{"reassemble"}},
 			"lwIP":  {"ip4_frag.c", []string{"ip4_reass"}},
 			"tapip": {"ip/ip_frag.c", []string{"ip_reass", "reass_frag", "complete_frag"}}}},
 	{"Clean up",
 		"Memory in C is freed by hand; a goroutine that ends leaves it to the collector, but has " +
 			"to be ended.",
-		map[string]passage{"GoNet": {"fragment.go", []string{"endReassembly", "evictOldest",
+		map[string]passage{"GoNet": {"reassembly.go", []string{"endReassembly", "evictOldest",
 			"drainFragments"}},
 			"lwIP": {"ip4_frag.c", []string{"ip_reass_tmr", "ip_reass_free_complete_datagram",
 				"ip_reass_remove_oldest_datagram", "ip_reass_dequeue_datagram"}},
