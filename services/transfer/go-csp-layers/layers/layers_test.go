@@ -69,6 +69,7 @@ func TestPing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, p := host(t)
 		p.in <- says(theirs)
+		synctest.Wait() // else the ping may come to its layer first, and ARP asks who has sent it
 		data := bytesOf(3000)
 		request := ping(4711, 3, data)
 		// in fragments, the last first
