@@ -186,8 +186,8 @@ func TestDescriptor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithTimeout(ctx, testTimeout)
-		if _, err := guest.Ping(ctx, network.Gateway, 10); err != nil {
+		limited, stop := context.WithTimeout(ctx, testTimeout)
+		if _, err := guest.Ping(limited, network.Gateway, 10); err != nil {
 			t.Errorf("socket type %d: %v", kind, err)
 		}
 		stop()
