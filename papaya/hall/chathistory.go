@@ -86,7 +86,7 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	if m.Param(2) == "*" {
 		from = first
 	}
-	q, ok := h.question(c, target)
+	q, ok := h.question(c, h.frozen(), target)
 	switch {
 	case !ok:
 		h.failHistory(c, "INVALID_TARGET", verb, target)

@@ -82,7 +82,7 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		*end.bound = bound{at: at}
 	}
 	since := r.since
-	q := h.about(folded, h.chunksOf([]string{folded}),
+	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
 		func(s said) bool { return s.at >= since && s.target == folded && s.spoken() })
 	read := q.backward
 	if p.After != "" {

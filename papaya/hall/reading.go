@@ -43,7 +43,7 @@ func (h *Hall) Answer(c *Client, r Reading) {
 // A question asks for messages of a room, or of a conversation.
 type question struct {
 	target string
-	pages  pages
+	pages  *pages   // which the questions of one reading share
 	chunks []uint32 // those of the text that may have such messages
 	want   func(said) bool
 	since  uint64 // see Hall.since
@@ -53,22 +53,26 @@ type question struct {
 }
 
 // question returns a question about a target; false if the client may not read it.
-func (h *Hall) question(c *Client, target string) (question, bool) {
+func (h *Hall) question(c *Client, p *pages, target string) (question, bool) {
 	want := h.readable(c, target, c.caps)
 	if want == nil {
 		return question{}, false
 	}
-	q := h.about(target, h.chunksFor(c.user, irc.Lower(target)), want)
+	q := h.about(p, target, h.chunksFor(c.user, irc.Lower(target)), want)
 	q.since = h.since(c, target)
 	return q, true
 }
 
-// about returns a question about the text as it is now.
-func (h *Hall) about(target string, chunks []uint32, want func(said) bool) question {
+// about returns a question about messages of some chunks.
+func (h *Hall) about(p *pages, target string, chunks []uint32, want func(said) bool) question {
+	return question{target: target, pages: p, chunks: chunks, want: want, removals: h.removals}
+}
+
+// frozen returns the pages of the text as it is now.
+func (h *Hall) frozen() *pages {
 	text := h.whole()
 	text.lines = bytes.Clone(text.lines)
-	return question{target: target, pages: pages{text: text}, chunks: chunks, want: want,
-		removals: h.removals}
+	return &pages{text: text}
 }
 
 // chunksFor returns the chunks that may have messages of a folded room, or of a user's conversation

@@ -31,7 +31,7 @@ func gossip(t *testing.T) *node {
 // conversationOf reads a conversation of ann as CHATHISTORY LATEST does.
 func conversationOf(t *testing.T, h *Hall, with string) (q question, texts []string) {
 	t.Helper()
-	q, ok := h.question(&Client{user: h.accounts["ann"]}, with)
+	q, ok := h.question(&Client{user: h.accounts["ann"]}, h.frozen(), with)
 	if !ok {
 		t.Fatalf("ann may not read what she has said with %s", with)
 	}
@@ -99,7 +99,7 @@ func TestReadingOfAFrozenText(t *testing.T) {
 	cut := strings.LastIndexByte(string(s.text.lines[:end-1]), '\n') + 1
 	h.text = append(h.text[:0], s.text.lines[cut:]...) // as in a batch that is being applied
 	s.text.lines = s.text.lines[:cut]
-	q, ok := h.question(&Client{user: h.accounts["ann"]}, "bob")
+	q, ok := h.question(&Client{user: h.accounts["ann"]}, h.frozen(), "bob")
 	s.text.lines = append(s.text.lines, h.text...)
 	s.text.lines = append(s.text.lines, h.text...)
 	clear(h.text) // the next batch

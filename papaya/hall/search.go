@@ -28,7 +28,7 @@ type Search struct {
 // search starts a search in a room of the client, or in its conversation with a nick.
 func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	target, words := m.Params[0], strings.Fields(strings.ToLower(strings.Join(m.Params[1:], " ")))
-	q, ok := h.question(c, target)
+	q, ok := h.question(c, h.frozen(), target)
 	switch {
 	case h.config.Read == nil:
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "This server has no search")

@@ -64,8 +64,9 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 		from, to = to, from
 	}
 	t := &targets{label: m.Tags["label"], from: from, to: to, limit: min(limit, maxHistory)}
+	pages := h.frozen()
 	for _, in := range c.user.rooms {
-		if q, ok := h.question(c, in.room.name); ok {
+		if q, ok := h.question(c, pages, in.room.name); ok {
 			want := q.want
 			q.want = func(s said) bool { return s.spoken() && want(s) }
 			t.rooms = append(t.rooms, q)
