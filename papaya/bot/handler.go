@@ -94,14 +94,14 @@ func (s *Server) answer(do func(*http.Request) (int, any, error)) http.HandlerFu
 			s.refuse(w, err)
 			return
 		}
-		reply(w, status, body)
+		Reply(w, status, body)
 	}
 }
 
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	if l, ok := errors.AsType[limited](err); ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(l.wait.Seconds()))))
-		reply(w, http.StatusTooManyRequests, failure{"too many requests"})
+		RetryAfter(w.Header(), l.wait)
+		Reply(w, http.StatusTooManyRequests, failure{"too many requests"})
 		return
 	}
 	status, why := refused(err)
@@ -111,16 +111,31 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	reply(w, status, failure{why})
+	Reply(w, status, failure{why})
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
+// Reply answers a request with JSON, which nobody caches.
+func Reply(w http.ResponseWriter, status int, body any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // the client has gone
+}
+
+// RetryAfter says after how long a request may come again, in whole seconds (RFC 9110, 10.2.3).
+func RetryAfter(h http.Header, wait time.Duration) {
+	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+// Address returns the address that a request comes from, the zero one if it is not known.
+func Address(r *http.Request) netip.Addr {
+	port, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return port.Addr()
 }
 
 // limited is the error of a request too many.
@@ -138,11 +153,7 @@ var (
 // find returns the token of a request. Wrong ones count against the address, before they are looked
 // up, so that they cost nothing in a flood.
 func (s *Server) find(r *http.Request, secret string, kind Kind, unknown error) (Token, error) {
-	var address netip.Addr
-	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		address = port.Addr()
-	}
-	key := limit.Key(address)
+	key := limit.Key(Address(r))
 	if wait, ok := s.wrong.Take(key); !ok {
 		return Token{}, limited{wait}
 	}

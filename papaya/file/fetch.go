@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"interleave/papaya/bot"
 )
 
 // policy keeps a file from doing anything in the origin of the page: it runs no script, loads
@@ -42,7 +44,7 @@ func (s *Server) fetch(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
 	i, ok := s.Store.Find(token)
 	if ok && r.URL.RawQuery == wantFacts {
-		reply(w, http.StatusOK, facts{i.Name, i.Type, i.Size, i.Width, i.Height})
+		bot.Reply(w, http.StatusOK, facts{i.Name, i.Type, i.Size, i.Width, i.Height})
 		return
 	}
 	part, kind, how := dataName, i.Type, "attachment"

@@ -2,10 +2,8 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -145,7 +143,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	s.Logger.Debug("a file was uploaded", "file", i.ID, "owner", i.Owner, "size", i.Size, "type",
 		i.Type)
 	w.Header().Set("Location", link)
-	reply(w, http.StatusCreated, uploaded{link, i.Name, i.Type, i.Size})
+	bot.Reply(w, http.StatusCreated, uploaded{link, i.Name, i.Type, i.Size})
 }
 
 // refuse answers an upload that was not stored.
@@ -157,7 +155,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	known, refused := errors.AsType[refusal](err)
 	switch {
 	case tooMany:
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(many.wait.Seconds()))))
+		bot.RetryAfter(h, many.wait)
 		answer, result = refusal{http.StatusTooManyRequests, many.Error()}, "refused"
 	case refused:
 		answer, result = known, "refused"
@@ -171,7 +169,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		challenge(h, r)
 	}
 	s.Count(result)
-	reply(w, answer.status, failure{answer.why})
+	bot.Reply(w, answer.status, failure{answer.why})
 }
 
 // challenge names the ways to authenticate (RFC 9110, 11.6.1). A browser would ask the user for a
@@ -181,15 +179,6 @@ func challenge(h http.Header, r *http.Request) {
 		h.Add("WWW-Authenticate", `Basic realm="papaya", charset="UTF-8"`)
 	}
 	h.Add("WWW-Authenticate", "Bearer")
-}
-
-func reply(w http.ResponseWriter, status int, body any) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone
 }
 
 var (
@@ -203,10 +192,7 @@ var (
 func (s *Server) owner(r *http.Request) (owner string, err error) {
 	name, password, basic := r.BasicAuth()
 	token := bot.Bearer(r)
-	var address netip.Addr
-	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		address = port.Addr()
-	}
+	address := bot.Address(r)
 	switch {
 	case !basic && token == "":
 		return "", errWho
