@@ -68,11 +68,10 @@ main: () void:
 func TestClock(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "clocks.eve", withEnd(clocks))
-	for _, reactor := range []string{"epoll", "uring"} {
+	eachReactor(t, func(t *testing.T, reactor string) {
 		for _, workers := range []string{"1", "2"} {
-			t.Run(reactor+" "+workers, func(t *testing.T) {
+			t.Run(workers, func(t *testing.T) {
 				t.Parallel()
-				needReactor(t, reactor)
 				p := startServer(t, exe, reactor, "EVE_WORKERS="+workers)
 				port := p.port()
 				a, b := p.dial(port), p.dial(port)
@@ -95,34 +94,30 @@ func TestClock(t *testing.T) {
 				p.mustEndClean()
 			})
 		}
-	}
+	})
 }
 
 // A socket that nothing but its clock uses stays open, and its last tick is before its end.
 func TestClockAlone(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "clocks.eve", withEnd(clocks))
-	for _, reactor := range []string{"epoll", "uring"} {
-		t.Run(reactor, func(t *testing.T) {
-			t.Parallel()
-			needReactor(t, reactor)
-			p := startWith(t, []string{exe, "alone"}, "EVE_IO="+reactor, "EVE_WORKERS=2",
-				"ASAN_OPTIONS=atexit=1")
-			port := p.port()
-			for range 20 {
-				client := p.dial(port)
-				for last := 0; last < 3; {
-					line := readLine(client)
-					was := last
-					if _, err := fmt.Sscanf(line, "tick %d", &last); err != nil || last <= was {
-						t.Fatalf("heard %q behind tick %d", line, was)
-					}
+	eachReactor(t, func(t *testing.T, reactor string) {
+		p := startWith(t, []string{exe, "alone"}, "EVE_IO="+reactor, "EVE_WORKERS=2",
+			"ASAN_OPTIONS=atexit=1")
+		port := p.port()
+		for range 20 {
+			client := p.dial(port)
+			for last := 0; last < 3; {
+				line := readLine(client)
+				was := last
+				if _, err := fmt.Sscanf(line, "tick %d", &last); err != nil || last <= was {
+					t.Fatalf("heard %q behind tick %d", line, was)
 				}
-				client.mustEnd()
 			}
-			p.mustEndClean()
-		})
-	}
+			client.mustEnd()
+		}
+		p.mustEndClean()
+	})
 }
 
 // The handler of `ended` runs when all input was handled, and the socket is open to answer then.
@@ -130,32 +125,28 @@ func TestClockAlone(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "clocks.eve", withEnd(clocks))
-	for _, reactor := range []string{"epoll", "uring"} {
-		t.Run(reactor, func(t *testing.T) {
-			t.Parallel()
-			needReactor(t, reactor)
-			p := startServer(t, exe, reactor)
-			port := p.port()
-			for range 20 {
-				client := p.dial(port)
-				client.say("one\ntwo")
-				client.CloseWrite()
-				client.mustHear("one\ntwo\nended\nat last\n")
-				client.mustEnd()
-				without := p.dial(port)
-				without.say("bye\n")
-				without.CloseWrite()
-				without.mustHear("bye\n")
-				without.mustEnd()
-			}
-			gone := p.dial(port)
-			gone.say("one\n")
-			gone.mustHear("one\n")
-			idle := p.dial(port)
-			idle.say("two\n")
-			idle.mustHear("two\n")
-			gone.CloseWrite()
-			p.mustEndClean()
-		})
-	}
+	eachReactor(t, func(t *testing.T, reactor string) {
+		p := startServer(t, exe, reactor)
+		port := p.port()
+		for range 20 {
+			client := p.dial(port)
+			client.say("one\ntwo")
+			client.CloseWrite()
+			client.mustHear("one\ntwo\nended\nat last\n")
+			client.mustEnd()
+			without := p.dial(port)
+			without.say("bye\n")
+			without.CloseWrite()
+			without.mustHear("bye\n")
+			without.mustEnd()
+		}
+		gone := p.dial(port)
+		gone.say("one\n")
+		gone.mustHear("one\n")
+		idle := p.dial(port)
+		idle.say("two\n")
+		idle.mustHear("two\n")
+		gone.CloseWrite()
+		p.mustEndClean()
+	})
 }
