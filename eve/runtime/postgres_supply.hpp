@@ -3,11 +3,12 @@
 // operation that finds none waits in line, and gets one in its turn.
 #include "lock.hpp"
 #include "postgres_session.hpp"
+#include "waiting.hpp"
 
 namespace eve::db::postgres {
 
 // An operation that waits. It lives until `served` has been called, or it has left the line.
-class waiter {
+class waiter : public in_line<waiter> {
 public:
     waiter() noexcept {}
     waiter(const waiter&) = delete;
@@ -22,10 +23,6 @@ public:
 
 protected:
     ~waiter() = default;
-
-private:
-    friend class supply;
-    waiter* next_ = nullptr; // under the guard of the supply
 };
 
 // Any thread, all methods.
@@ -48,9 +45,7 @@ public:
             open_++;
             w.turn = waiter::got::room;
         } else {
-            w.next_ = nullptr;
-            *end_ = &w;
-            end_ = &w.next_;
+            line_.join(w);
             return false;
         }
         return true;
@@ -64,7 +59,7 @@ public:
                 s->next_idle = idle_;
                 idle_ = s;
                 s = nullptr;
-                next = pop();
+                next = line_.pop();
                 if (next != nullptr) hand_over(*next);
             }
         }
@@ -76,7 +71,7 @@ public:
         waiter* next;
         {
             locked l(guard_);
-            next = ended_ ? nullptr : pop();
+            next = ended_ ? nullptr : line_.pop();
             if (next != nullptr) next->turn = waiter::got::room;
             else open_--;
         }
@@ -92,36 +87,26 @@ public:
     // Takes a waiter out of the line. False: it does not wait any more.
     bool give_up(waiter& w) noexcept {
         locked l(guard_);
-        for (waiter** at = &first_; *at != nullptr; at = &(*at)->next_) {
-            if (*at != &w) continue;
-            *at = w.next_;
-            if (*at == nullptr) end_ = at;
-            return true;
-        }
-        return false;
+        return line_.remove(w);
     }
     // Nobody gets a session any more. False: it had ended before.
     bool end() noexcept {
         session* gone;
-        waiter* left;
+        waiting_line<waiter> left;
         {
             locked l(guard_);
             if (ended_) return false;
             ended_ = true;
             gone = idle_;
-            left = first_;
             idle_ = nullptr;
-            first_ = nullptr;
-            end_ = &first_;
+            left.take(line_);
         }
         while (gone != nullptr) {
             session* s = gone;
             gone = s->next_idle;
             destroy(s);
         }
-        while (left != nullptr) {
-            waiter* w = left;
-            left = w->next_;
+        while (waiter* w = left.pop()) {
             w->turn = waiter::got::nothing;
             w->served();
         }
@@ -129,13 +114,6 @@ public:
     }
 
 private:
-    waiter* pop() noexcept {
-        waiter* w = first_;
-        if (w == nullptr) return nullptr;
-        first_ = w->next_;
-        if (first_ == nullptr) end_ = &first_;
-        return w;
-    }
     void hand_over(waiter& w) noexcept {
         w.turn = waiter::got::session;
         w.own = idle_;
@@ -147,8 +125,7 @@ private:
     bool ended_ = false;      // under the guard, as all below
     i64 open_ = 0;            // sessions that are idle or taken, and those that are being opened
     session* idle_ = nullptr; // the one used last comes first
-    waiter* first_ = nullptr;
-    waiter** end_ = &first_;
+    waiting_line<waiter> line_;
 };
 
 } // namespace eve::db::postgres

@@ -3,10 +3,11 @@
 // A turn runs on a thread of the pool.
 #include "lock.hpp"
 #include "pool.hpp"
+#include "waiting.hpp"
 
 namespace eve::db::sqlite {
 
-class turn : public blocking_call {
+class turn : public blocking_call, public in_line<turn> {
 public:
     turn() noexcept {}
     turn(const turn&) = delete;
@@ -14,10 +15,6 @@ public:
 
 protected:
     ~turn() = default;
-
-private:
-    friend class turns;
-    turn* next_turn_ = nullptr; // under the guard of the turns
 };
 
 // Any thread, all methods.
@@ -32,9 +29,7 @@ public:
         {
             locked l(guard_);
             if (taken_) {
-                t.next_turn_ = nullptr;
-                *end_ = &t;
-                end_ = &t.next_turn_;
+                line_.join(t);
                 return false;
             }
             taken_ = true;
@@ -47,30 +42,21 @@ public:
         turn* next;
         {
             locked l(guard_);
-            next = first_;
+            next = line_.pop();
             taken_ = next != nullptr;
-            if (next != nullptr) first_ = next->next_turn_;
-            if (first_ == nullptr) end_ = &first_;
         }
         if (next != nullptr) run_blocking(*next);
     }
     // Takes a turn that waits out of the list. False: it does not wait any more.
     bool give_up(turn& t) noexcept {
         locked l(guard_);
-        for (turn** at = &first_; *at != nullptr; at = &(*at)->next_turn_) {
-            if (*at != &t) continue;
-            *at = t.next_turn_;
-            if (*at == nullptr) end_ = at;
-            return true;
-        }
-        return false;
+        return line_.remove(t);
     }
 
 private:
     spin_lock guard_;
     bool taken_ = false; // under the guard, as all below
-    turn* first_ = nullptr;
-    turn** end_ = &first_;
+    waiting_line<turn> line_;
 };
 
 } // namespace eve::db::sqlite
