@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"interleave/papaya/hall"
-	"interleave/papaya/log"
 )
 
 // Own does what the owner of an account asks for itself. The account is the one that the client is
@@ -74,16 +73,8 @@ var oneLine = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
 // ask does one request. A client has at most one at a time.
 func (g *owner) ask(c *hall.Client, question func(ctx context.Context, account string,
 	from net.Addr) ([]string, error)) {
-	o := g.conns[c.ID]
-	if o == nil {
-		return
-	}
-	account := c.Account()
-	g.readers.Add(1)
-	go func() {
-		defer g.readers.Done()
-		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
-		defer cancel()
+	o, account := g.conns[c.ID], c.Account()
+	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
 		lines, err := question(ctx, account, o.net.RemoteAddr())
 		switch {
 		case err == nil:
@@ -94,9 +85,9 @@ func (g *owner) ask(c *hall.Client, question func(ctx context.Context, account s
 				"reason", err)
 			lines = []string{"That cannot be done at the moment."}
 		}
-		g.events <- event{conn: o, do: func() (hall.Entry, bool) {
+		return func() (hall.Entry, bool) {
 			g.hall.Served(c, lines)
 			return hall.Entry{}, false
-		}}
-	}()
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 
 	"interleave/papaya/hall"
-	"interleave/papaya/log"
 )
 
 // Push keeps the devices of accounts, and notifies them of what their account misses. The methods
@@ -58,16 +57,8 @@ func (p *pusher) Removed(at uint64) {
 }
 
 func (p *pusher) Request(c *hall.Client, r *hall.PushRequest) {
-	o := p.conns[c.ID]
-	if o == nil {
-		return
-	}
-	account := c.Account()
-	p.readers.Add(1)
-	go func() {
-		defer p.readers.Done()
-		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
-		defer cancel()
+	o, account := p.conns[c.ID], c.Account()
+	(*server)(p).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
 		var err error
 		if r.Verb == "REGISTER" {
 			err = p.config.Push.Register(ctx, account, r.Endpoint, r.Keys)
@@ -75,11 +66,11 @@ func (p *pusher) Request(c *hall.Client, r *hall.PushRequest) {
 			err = p.config.Push.Unregister(ctx, account, r.Endpoint)
 		}
 		code, why := p.failure(account, err)
-		p.events <- event{conn: o, do: func() (hall.Entry, bool) {
+		return func() (hall.Entry, bool) {
 			p.hall.Pushed(c, r, code, why)
 			return hall.Entry{}, false
-		}}
-	}()
+		}
+	})
 }
 
 // failure returns the code and the text of FAIL WEBPUSH; both are empty if there is no error.

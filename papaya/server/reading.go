@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
-	"interleave/papaya/log"
 )
 
 // readTime bounds one reading of the text, including the wait for its turn. searchesAtOnce and
@@ -20,16 +19,12 @@ const (
 // read reads the text beside the goroutine that owns the hall, and returns the result to it. A
 // client has at most one search at a time, and one history.
 func (s *server) read(c *hall.Client, r hall.Reading) {
-	o := c.Sink().(*conn)
 	turn := s.histories
 	if _, searches := r.(*hall.Search); searches {
 		turn = s.searches
 	}
-	s.readers.Add(1)
-	go func() {
-		defer s.readers.Done()
-		ctx, cancel := log.WithRunningTime(context.Background(), readTime)
-		defer cancel()
+	// The connection may have been ended already, behind this line.
+	s.beside(c.Sink().(*conn), readTime, func(ctx context.Context) func() (hall.Entry, bool) {
 		select {
 		case turn <- struct{}{}:
 			r.Run(ctx)
@@ -37,7 +32,9 @@ func (s *server) read(c *hall.Client, r hall.Reading) {
 		case <-ctx.Done():
 			r.Run(ctx) // it reports that nothing was read
 		}
-		s.events <- event{conn: o,
-			do: func() (hall.Entry, bool) { s.hall.Answer(c, r); return hall.Entry{}, false }}
-	}()
+		return func() (hall.Entry, bool) {
+			s.hall.Answer(c, r)
+			return hall.Entry{}, false
+		}
+	})
 }

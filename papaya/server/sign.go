@@ -39,7 +39,8 @@ func (g *signer) Required() bool { return g.config.Accounts.Required() }
 // ask checks one login. A client has at most one at a time.
 func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context,
 	*conn) (Person, error)) {
-	(*server)(g).beside(c, func(ctx context.Context, o *conn) func() (hall.Entry, bool) {
+	o := g.conns[c.ID]
+	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
 		who, err := question(ctx, o)
 		why := (*server)(g).why(err, registering)
 		return func() (hall.Entry, bool) {
@@ -52,7 +53,8 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 type scrammer server
 
 func (g *scrammer) First(c *hall.Client, message string) {
-	(*server)(g).beside(c, func(ctx context.Context, o *conn) func() (hall.Entry, bool) {
+	o := g.conns[c.ID]
+	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
 		x, answer, err := g.config.Scram.Begin(ctx, message, o.net.RemoteAddr())
 		why := (*server)(g).why(err, false)
 		return func() (hall.Entry, bool) {
@@ -66,7 +68,8 @@ func (g *scrammer) First(c *hall.Client, message string) {
 }
 
 func (g *scrammer) Final(c *hall.Client, message string) {
-	(*server)(g).beside(c, func(_ context.Context, o *conn) func() (hall.Entry, bool) {
+	o := g.conns[c.ID]
+	(*server)(g).beside(o, signTimeout, func(context.Context) func() (hall.Entry, bool) {
 		who, answer, err := o.scram.Finish(message)
 		why := (*server)(g).why(err, false)
 		return func() (hall.Entry, bool) {
@@ -77,19 +80,19 @@ func (g *scrammer) Final(c *hall.Client, message string) {
 	})
 }
 
-// beside checks a login beside the goroutine that owns the hall, which then runs what is returned.
-func (s *server) beside(c *hall.Client, check func(context.Context,
-	*conn) func() (hall.Entry, bool)) {
-	o := s.conns[c.ID]
+// beside does something for a client beside the goroutine that owns the hall, which then runs what
+// is returned. It does nothing for a client that has gone (nil).
+func (s *server) beside(o *conn, limit time.Duration,
+	work func(context.Context) func() (hall.Entry, bool)) {
 	if o == nil {
 		return
 	}
 	s.readers.Add(1)
 	go func() {
 		defer s.readers.Done()
-		ctx, cancel := log.WithRunningTime(context.Background(), signTimeout)
+		ctx, cancel := log.WithRunningTime(context.Background(), limit)
 		defer cancel()
-		s.events <- event{conn: o, do: check(ctx, o)}
+		s.events <- event{conn: o, do: work(ctx)}
 	}()
 }
 
