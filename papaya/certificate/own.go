@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"interleave/papaya/log"
 )
 
 // A self-signed certificate is valid for 825 days, the most that Apple's systems accept, and is
@@ -132,17 +134,5 @@ func readPEM(file, kind string) ([]byte, error) {
 
 // writePEM writes a file atomically, also if a crash comes.
 func writePEM(file, kind string, der []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // after the rename it is gone
-	defer f.Close()
-	if err := pem.Encode(f, &pem.Block{Type: kind, Bytes: der}); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return log.Replace(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }

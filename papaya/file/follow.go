@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"interleave/papaya/irc"
+	"interleave/papaya/log"
 )
 
 // Files follow what they belong to: the message with their link, and the account that has sent
@@ -79,20 +79,7 @@ func replaceInfo(folder string, i Info) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(folder, ".info-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(folder, infoName))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	return syncFolder(folder)
+	return log.Replace(filepath.Join(folder, infoName), data)
 }
 
 // HasLink says whether a text may have a link to a file.

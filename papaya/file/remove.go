@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"interleave/papaya/log"
 )
 
 // ErrNone is returned for an ID of no file.
@@ -55,7 +57,7 @@ func (s *Store) remove(name string) error {
 	delete(s.files, name)
 	s.count(i.Owner, -i.stored())
 	s.removing.Go(func() {
-		if err := errors.Join(os.RemoveAll(gone), syncFolder(s.folder)); err != nil {
+		if err := errors.Join(os.RemoveAll(gone), log.SyncFolder(s.folder)); err != nil {
 			s.logger.Warn("a removed file is on the disk until the next start", "file", i.ID,
 				"reason", err)
 		}

@@ -234,12 +234,3 @@ func (s *Store) List() []Info {
 
 // Close waits until removed files are gone from the disk.
 func (s *Store) Close() { s.removing.Wait() }
-
-// syncFolder makes the names in a folder permanent.
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}

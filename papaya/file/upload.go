@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"interleave/papaya/log"
 )
 
 // An Upload is a file that is on its way. One goroutine uses it, and calls Abort once, at its end.
@@ -96,14 +98,14 @@ func (u *Upload) Commit(ctx context.Context, name string) (i Info, token string,
 	if err != nil {
 		return i, "", err
 	}
-	err = errors.Join(u.write(infoName, text), u.data.Sync(), syncFolder(u.folder))
+	err = errors.Join(u.write(infoName, text), u.data.Sync(), log.SyncFolder(u.folder))
 	if err != nil {
 		return i, "", noRoom(err)
 	}
 	path := filepath.Join(s.folder, final)
 	if err = os.Rename(u.folder, path); err == nil {
 		u.folder = path // Abort removes it, unless it is known to be on the disk
-		err = syncFolder(s.folder)
+		err = log.SyncFolder(s.folder)
 	}
 	if err != nil {
 		return i, "", noRoom(err)

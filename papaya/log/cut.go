@@ -81,7 +81,7 @@ func (t *Text) finishCut() error {
 	if err := os.Rename(t.path()+".new", t.path()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := syncFolder(t.folder); err != nil {
+	if err := SyncFolder(t.folder); err != nil {
 		return err
 	}
 	t.testStep("renamed")
@@ -92,7 +92,7 @@ func (t *Text) finishCut() error {
 	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil {
 		return err
 	}
-	return syncFolder(t.folder)
+	return SyncFolder(t.folder)
 }
 
 // testStep calls the step of a test, which may end the process.
@@ -119,7 +119,8 @@ func (t *Text) leaveGap(end, at uint64) error {
 	return t.setBegin(at)
 }
 
-// writeNumber replaces a small file atomically, and syncs it.
+// writeNumber replaces a small file atomically, and syncs it. The new one has a name that does not
+// change, so that a process which is killed leaves one at most.
 func (t *Text) writeNumber(name string, n uint64) error {
 	path := filepath.Join(t.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -136,7 +137,7 @@ func (t *Text) writeNumber(name string, n uint64) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	return syncFolder(t.folder)
+	return SyncFolder(t.folder)
 }
 
 func readNumber(folder, name string) (uint64, error) {
@@ -164,13 +165,4 @@ func ReadBegin(folder string) (uint64, error) {
 		return 0, nil
 	}
 	return begin, err
-}
-
-// syncFolder puts the names in a folder on the disk.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
