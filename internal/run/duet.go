@@ -35,6 +35,8 @@ type player struct {
 	engine *load.Engine
 	stints *sample.Stints
 	clock  clocks
+	since  time.Time     // its server has rested, as far as that is not counted yet
+	works  bool          // its server has worked on after a stint
 	wrong  *spoilt       // what has ended its part
 	used   time.Duration // CPU until then
 	// it has no more turns: its server or its load has met an error, or its engine has ended
@@ -63,6 +65,7 @@ func (l *Local) Round(ctx context.Context, specs []*Spec, seed uint64,
 			cell:  &record.Cell{Load: s.Point.Load, Status: record.Measured, Duet: true},
 			facts: l.facts(s)}
 		d.players = append(d.players, p)
+		d.longest = max(d.longest, s.WarmUp)
 	}
 	defer func() {
 		for _, p := range d.players {
@@ -86,6 +89,8 @@ type duet struct {
 	ctx     context.Context
 	seed    uint64
 	limit   time.Duration // of each engine
+	waited  time.Duration // in the window, for servers that worked on after a stint
+	longest time.Duration // warm-up of the models
 	players []*player
 }
 
@@ -250,38 +255,6 @@ func (d *duet) warm() error {
 	return nil
 }
 
-// settle waits for servers that work on after their warm-up, as JVMs compile: until all rest while
-// nobody asks them anything, or for as long as the longest warm-up. In between each is asked for a
-// moment, so that no connection rests for too long.
-func (d *duet) settle() error {
-	longest := time.Duration(0)
-	for _, p := range d.players {
-		longest = max(longest, p.spec.WarmUp)
-	}
-	for end := time.Now().Add(longest); time.Now().Before(end); {
-		began, used := time.Now(), d.cpu()
-		select {
-		case <-time.After(settleLook):
-		case <-d.ctx.Done():
-			return d.ctx.Err()
-		}
-		cores := time.Duration(runtime.NumCPU())
-		if float64(d.cpu()-used) < maxResting/2*float64(time.Since(began)*cores) {
-			return nil
-		}
-		if err := d.each(func(p *player) error {
-			if p.out {
-				return nil
-			}
-			_, err := p.run(leadTime, false)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // cpu is what all servers and loads have used so far.
 func (d *duet) cpu() (total time.Duration) {
 	for _, p := range d.players {
@@ -292,7 +265,11 @@ func (d *duet) cpu() (total time.Duration) {
 
 // measure has all models run in turn until each has had its window.
 func (d *duet) measure(window func(open bool)) error {
-	if err := d.each(func(p *player) error { p.stints.Open(); return nil }); err != nil {
+	if err := d.each(func(p *player) error {
+		p.stints.Open()
+		p.since = time.Now()
+		return nil
+	}); err != nil {
 		return err
 	}
 	window(true)
@@ -306,6 +283,9 @@ func (d *duet) measure(window func(open bool)) error {
 				continue
 			}
 			if err := d.one(p, func(p *player) error { return p.turn(each) }); err != nil {
+				return err
+			}
+			if err := d.calm(p, cycle == 0); err != nil {
 				return err
 			}
 		}
@@ -326,7 +306,9 @@ func (p *player) turn(each time.Duration) error {
 	if err := p.chain.Check(); err != nil {
 		return cause("died", err)
 	}
-	p.stints.Rested()
+	if err := p.rested(); err != nil {
+		return err
+	}
 	if _, err := p.run(leadTime, false); err != nil || p.out {
 		return err
 	}
@@ -335,6 +317,7 @@ func (p *player) turn(each time.Duration) error {
 	if err == nil && event.At == load.Rested {
 		p.stints.End(event.Window)
 	}
+	p.since = time.Now()
 	return err
 }
 
@@ -469,7 +452,8 @@ func (d *duet) judgeMachine(m machineSpan) {
 		}
 	}
 	for _, p := range d.players {
-		f := &DuetFacts{Wall: m.wall, Steal: m.steal, Foreign: max(0, m.busy-m.ours)}
+		f := &DuetFacts{Wall: m.wall, Waited: d.waited, Steal: m.steal,
+			Foreign: max(0, m.busy-m.ours)}
 		if m.seen {
 			f.Foreign, f.Seen = m.others, true
 		}

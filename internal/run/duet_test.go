@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 
 // duetServer is an echo server that does something besides: "good" nothing, "slow" computes .2 ms
 // for each request, "mortal" ends when it has rested for a moment, "restless" computes while it
-// rests, "compiles" so for .15 s of CPU after 150 requests, "dumb" stops answering after a while,
+// rests, "compiles" so for .15 s of CPU after 150 requests, "lingers" computes for 30 ms after each
+// twentieth, beside what it is asked then, "dumb" stops answering after a while,
 // "rude" ignores that it is told to end.
 func duetServer(kind, port string) int {
 	l, err := net.Listen("tcp4", "127.0.0.1:"+port)
@@ -72,7 +73,7 @@ func duetServer(kind, port string) int {
 				spin(time.Millisecond)
 				left--
 			default:
-				time.Sleep(time.Millisecond)
+				time.Sleep(5 * time.Millisecond)
 			}
 		}
 	}()
@@ -102,7 +103,9 @@ func duetClient(c net.Conn, kind string, began time.Time, last, served *atomic.I
 		if _, err := c.Write(buf[:n]); err != nil {
 			return
 		}
-		served.Add(1)
+		if served.Add(1)%20 == 0 && kind == "lingers" {
+			go spin(30 * time.Millisecond)
+		}
 		last.Store(int64(time.Since(began)))
 	}
 }
@@ -268,6 +271,26 @@ func TestSettle(t *testing.T) {
 		reasons = append(reasons, cells["good"].Reasons...)
 	}
 	t.Errorf("the gates say of the server beside one that compiles: %v", reasons)
+}
+
+// TestCalm: a server that works on after each of its stints is waited for, and takes no time from
+// the one beside it.
+func TestCalm(t *testing.T) {
+	var reasons []record.Reason
+	for range 8 {
+		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Open, Connections: 2, Rate: 500},
+			"good", "lingers")
+		for _, s := range specs {
+			s.WarmUp, s.Window = 600*time.Millisecond, 400*time.Millisecond
+		}
+		cells := playDuet(t, bench, specs)
+		if !slices.ContainsFunc(cells["good"].Reasons,
+			func(r record.Reason) bool { return r.Gate == "rest-cpu" }) {
+			return
+		}
+		reasons = append(reasons, cells["good"].Reasons...)
+	}
+	t.Errorf("the gates say of the server beside one that lingers: %v", reasons)
 }
 
 // TestDeathInADuet: servers that die at rest, or stop answering, or do not end as they should, lose

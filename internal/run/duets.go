@@ -29,6 +29,8 @@ const (
 	warmTime = 250 * time.Millisecond
 	// settleLook is how long a duet looks at its servers at a time to see whether all rest.
 	settleLook = 50 * time.Millisecond
+	// calmLook is how long it looks at a server that may work on after its stint.
+	calmLook = 10 * time.Millisecond
 	// mostTogether is how many clients of an image service may wait for it at once: a response
 	// takes a millisecond of a core or more, and a stint must hold several of each client.
 	mostTogether = 8
@@ -148,12 +150,12 @@ func (w warmUp) next(i int) time.Duration {
 func (w warmUp) over() bool { return slices.Max(w) <= 0 }
 
 // together bounds how long the engine of one model of a duet lives: all models warm up and run, and
-// each may keep the others waiting when it answers nothing.
+// each may keep the others waiting when it answers nothing, or works on after its stints.
 func together(specs []*Spec) time.Duration {
 	limit := slack
 	for _, s := range specs {
 		patience := max(time.Second, load.FamilyOf(s.Point.Load).Interval(s.Point.Load))
-		limit += slack + 2*s.WarmUp + 3*s.Window + 10*patience
+		limit += slack + 3*s.WarmUp + 3*s.Window + 10*patience
 	}
 	return limit
 }

@@ -72,13 +72,14 @@ type Facts struct {
 
 // DuetFacts are the times of a whole duet, for /proc counts the machine's in ticks of 10 ms.
 type DuetFacts struct {
-	Wall  time.Duration // from the first stint to the last
-	Steal time.Duration // by the hypervisor
+	Wall   time.Duration // from the first stint to the last
+	Waited time.Duration // of that, for servers that worked on after a stint
+	Steal  time.Duration // by the hypervisor
 	// CPU of what is neither server, load nor laboratory: what the other processes are charged
 	// with, if Seen, or what is not excused as the cost of waking
 	Foreign time.Duration
 	Seen    bool
-	Resting time.Duration // CPU of the other models' servers while they rested
+	Resting time.Duration // CPU of the other models' servers while they rested, but for Waited
 	Stints  time.Duration // of this model, by the clock
 }
 
@@ -151,6 +152,13 @@ func (d *DuetFacts) share(t time.Duration, f Facts) float64 {
 		return 0
 	}
 	return float64(t) / float64(d.Wall) / float64(f.Cores)
+}
+
+// less is the duet without a part of its time.
+func (d *DuetFacts) less(t time.Duration) *DuetFacts {
+	rest := *d
+	rest.Wall -= t
+	return &rest
 }
 
 func void(gate string, value, limit float64, format string, args ...any) *record.Reason {
@@ -375,7 +383,7 @@ func resting(_ *record.Cell, f Facts) *record.Reason {
 	if f.Duet == nil {
 		return nil
 	}
-	share := f.Duet.share(f.Duet.Resting, f)
+	share := f.Duet.less(f.Duet.Waited).share(f.Duet.Resting, f)
 	if share <= maxResting {
 		return nil
 	}

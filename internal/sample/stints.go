@@ -35,13 +35,24 @@ func (s *Stints) Open() {
 	s.begun, s.opened = s.sum, s.sum.At
 }
 
-// Rested reads what the server has used since it last ran: it is to run again.
-func (s *Stints) Rested() {
+// Rested reads what the server has used since it last ran, or since it was last asked.
+func (s *Stints) Rested() time.Duration {
 	if s.sampler.group.Look(&s.sampler.usage) != nil {
-		return
+		return 0
 	}
 	u := &s.sampler.usage
-	s.resting += max(0, u.User+u.System-s.begun.User-s.begun.System)
+	used := max(0, u.User+u.System-s.begun.User-s.begun.System)
+	s.resting += used
+	s.begun.User, s.begun.System = u.User, u.System
+	return used
+}
+
+// Calm reads the server's counters: what it has used since the last reading has disturbed nobody.
+// It is of no stint, and was not used at rest.
+func (s *Stints) Calm() {
+	if now, ok := s.sampler.take("", false, true); ok {
+		s.begun = now
+	}
 }
 
 // Begin reads the server's counters: a stint that counts begins.
