@@ -17,6 +17,7 @@ import (
 )
 
 func claimOf(source string, v verdict.Verdict) Claim {
+	v = v.Told()
 	c := v.Claim
 	out := Claim{Source: source, Experiment: v.Experiment, ID: c.ID, Kind: c.Kind, Ours: c.Ours,
 		Says: c.Sentence, Where: c.Where, Transfer: c.Transfer, Margin: c.Margin, Word: v.Word,
@@ -33,7 +34,6 @@ func claimOf(source string, v verdict.Verdict) Claim {
 	}
 	out.decides(v.Finding)
 	out.Cautions = shown(v.Cautions, v.Finding.Parts, out.Parts)
-	out.counted()
 	return out
 }
 
@@ -121,23 +121,4 @@ func shown(cautions []string, all []stats.Part, parts []Part) []string {
 			quantity.Many(hidden, "caution")))
 	}
 	return out
-}
-
-// counted makes a claim of which no round counts one that was not measured: there is nothing that
-// an interval could be inconclusive about.
-func (c *Claim) counted() {
-	if c.Word != stats.Inconclusive || len(c.Parts) == 0 {
-		return
-	}
-	void := 0
-	for _, p := range c.Parts {
-		if p.Rounds > 0 || p.Void == 0 {
-			return
-		}
-		void = max(void, p.Void)
-	}
-	c.Word = stats.NotMeasured
-	c.Reason = fmt.Sprintf("it was tried in %s, and nothing of that counts: the machine was not "+
-		"quiet, or a gate voided the cells", quantity.Many(void, "round"))
-	c.Sentence = "Not measured: " + c.Reason + "."
 }

@@ -46,16 +46,11 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// compared is a finding of a ratio.
-func compared(word stats.Word, rounds, void int) stats.Finding {
-	iv := stats.Interval{Estimate: .9, Lower: .8, Upper: 1, Level: .95, Attained: .95}
-	f := stats.Finding{Word: word, Rounds: rounds, Voided: void, Estimate: .9, Interval95: iv,
-		Accept: [2]float64{.8, 1.25}}
-	if rounds == 0 {
-		f.Estimate, f.Interval95 = math.NaN(), stats.Interval{Estimate: math.NaN(),
-			Lower: math.Inf(-1), Upper: inf}
-	}
-	return f
+// compared is a finding of a ratio that is open after six rounds and so many void ones.
+func compared(void int) stats.Finding {
+	return stats.Finding{Word: stats.Inconclusive, Rounds: 6, Voided: void, Estimate: .9,
+		Interval95: stats.Interval{Estimate: .9, Lower: .8, Upper: 1, Level: .95, Attained: .95},
+		Accept:     [2]float64{.8, 1.25}}
 }
 
 // TestTheDecidingRowIsThere: a flat curve is shown against its first point, and decided by a pair
@@ -65,16 +60,16 @@ func TestTheDecidingRowIsThere(t *testing.T) {
 		Word: stats.Inconclusive, Sentence: "Inconclusive.",
 		Cautions: []string{"2 against 1: resembles", "3 against 2: resembles",
 			"3 against 1: resembles", "the machine was busy: twice"}}
-	v.Finding = compared(stats.Inconclusive, 6, 0)
+	v.Finding = compared(0)
 	v.Finding.Weakest = "3 against 2"
 	for _, name := range []string{"2 against 1", "3 against 1", "3 against 2", "4 against 3"} {
 		v.Finding.Parts = append(v.Finding.Parts,
-			stats.Part{Name: name, Finding: compared(stats.Inconclusive, 6, 1)})
+			stats.Part{Name: name, Finding: compared(1)})
 	}
 	v.Cautions = append(v.Cautions, "4 against 3: resembles", "4 against 3: decided early")
 	for _, name := range []string{"2 against 1", "3 against 1"} {
 		v.Parts = append(v.Parts, verdict.Part{Name: name, Unit: "ratio", Void: 1,
-			Finding: compared(stats.Inconclusive, 6, 1)})
+			Finding: compared(1)})
 	}
 	c := claimOf("eve", v)
 	last := c.Parts[len(c.Parts)-1]
@@ -89,34 +84,6 @@ func TestTheDecidingRowIsThere(t *testing.T) {
 	}
 	if here, _, _ := headline(c); here != "0.90 (0.80–1.00)" {
 		t.Errorf("the claim stands at %s", here)
-	}
-}
-
-// TestNothingCounts: a claim of which no round counts is not measured. One with a round is open.
-func TestNothingCounts(t *testing.T) {
-	for _, c := range []struct {
-		parts  []stats.Finding
-		want   stats.Word
-		reason string
-	}{
-		{[]stats.Finding{compared(stats.Inconclusive, 0, 3), compared(stats.Inconclusive, 0, 1)},
-			stats.NotMeasured, "it was tried in 3 rounds, and nothing of that counts"},
-		{[]stats.Finding{compared(stats.Inconclusive, 0, 1)}, stats.NotMeasured, "in 1 round,"},
-		{[]stats.Finding{compared(stats.Inconclusive, 0, 3), compared(stats.Inconclusive, 1, 0)},
-			stats.Inconclusive, "wide"},
-		{[]stats.Finding{compared(stats.Inconclusive, 0, 0)}, stats.Inconclusive, "wide"},
-		{nil, stats.Inconclusive, "wide"},
-	} {
-		v := verdict.Verdict{Word: stats.Inconclusive, Reason: "wide", Sentence: "Inconclusive."}
-		for _, f := range c.parts {
-			v.Parts = append(v.Parts, verdict.Part{Name: "x", Unit: "ratio", Void: f.Voided,
-				Finding: f})
-		}
-		got := claimOf("eve", v)
-		if got.Word != c.want || !strings.Contains(got.Reason, c.reason) ||
-			c.want == stats.NotMeasured && got.Sentence != "Not measured: "+got.Reason+"." {
-			t.Errorf("%d parts: got %s, %q, %q", len(c.parts), got.Word, got.Reason, got.Sentence)
-		}
 	}
 }
 

@@ -22,7 +22,7 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 		Hosts: h.Hosts, Calibrated: len(h.Calibration) > 0, Machine: h.Machine,
 		Gates: []Gate{}, Labels: []Label{}, Skipped: []record.Skip{}, Sources: []Source{},
 		Claims: []Claim{}, Choices: []Choice{}, Tables: []Table{}}
-	for _, s := range h.Skipped {
+	for _, s := range record.Servers(h.Skipped) {
 		f.Skipped = append(f.Skipped, record.Skip{Service: s.Service, Model: s.Model,
 			Reason: s.Reason})
 	}

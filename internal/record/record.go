@@ -4,6 +4,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"interleave/internal/load"
@@ -119,6 +120,18 @@ type Skip struct {
 	Model   string `json:"model"`
 	Reason  string `json:"reason"` // "needs erl: apt-get install erlang-base"; "conformance: ..."
 	Detail  string `json:"detail,omitempty"`
+}
+
+// NoModel is the reason why a service is not measured with a model of an experiment that only other
+// services of it have.
+const NoModel = "the service has no model of that name"
+
+// Servers are the skips of servers that exist. Records before November 2026 have other words for
+// NoModel.
+func Servers(skips []Skip) []Skip {
+	return slices.DeleteFunc(slices.Clone(skips), func(s Skip) bool {
+		return s.Reason == NoModel || s.Reason == "not in this laboratory yet"
+	})
 }
 
 // A Build is one row of a matrix: a program, compiled for a system.

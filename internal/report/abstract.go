@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"interleave/internal/quantity"
+	"interleave/internal/record"
 	"interleave/internal/stats"
 )
 
@@ -39,7 +40,7 @@ func (s *study) abstract() []string {
 		out = append(out,
 			"Not calibrated: the instrument was not held against known truths before this run.")
 	}
-	if n := len(s.Header.Skipped); n > 0 {
+	if n := len(record.Servers(s.Header.Skipped)); n > 0 {
 		out = append(out, capital(quantity.Many(n, "server"))+" "+wasWere(n)+
 			" skipped, with the reason given below.")
 	}
@@ -110,7 +111,11 @@ var counted = map[stats.Word]func(int) string{
 }
 
 func (s *study) effortSentence() string {
-	took := "in " + quantity.Duration(s.took().Round(time.Second))
+	d, sittings := s.took()
+	took := "in " + quantity.Duration(d.Round(time.Second))
+	if sittings > 1 {
+		took += fmt.Sprintf(" over %s sittings", number(sittings))
+	}
 	return fmt.Sprintf("Measured on %s on %s %s: %s, %s, %s, %s.",
 		s.machine(), date(s.Header.Started), took,
 		quantity.Many(len(s.experiments), "experiment"),
@@ -147,18 +152,29 @@ func (s *study) lossSentence() string {
 	return fmt.Sprintf("Of the cells, %s (%s); no figure rests on them.", list(parts), share)
 }
 
-// took is from the start to the end; of a run without an end, to the end of its last cell.
-func (s *study) took() time.Duration {
-	if s.Header.Finished != nil {
-		return s.Header.Finished.Sub(s.Header.Started)
-	}
-	last := s.Header.Started
-	for _, c := range s.Cells {
+// pause is a time without cells that is none of building and calibration: a run was left, and
+// resumed later.
+const pause = 20 * time.Minute
+
+// took is from the start to the end, without pauses; of a run without an end, to the end of its
+// last cell. A run has one sitting more than pauses.
+func (s *study) took() (d time.Duration, sittings int) {
+	cells := slices.SortedFunc(slices.Values(s.Cells), func(a, b record.Cell) int {
+		return a.Started.Compare(b.Started)
+	})
+	last, paused := s.Header.Started, time.Duration(0)
+	for _, c := range cells {
+		if gap := c.Started.Sub(last); gap > pause {
+			paused, sittings = paused+gap, sittings+1
+		}
 		if end := c.Started.Add(c.Took); end.After(last) {
 			last = end
 		}
 	}
-	return last.Sub(s.Header.Started)
+	if s.Header.Finished != nil && s.Header.Finished.After(last) {
+		last = *s.Header.Finished
+	}
+	return last.Sub(s.Header.Started) - paused, sittings + 1
 }
 
 // machine is the machine in a phrase.

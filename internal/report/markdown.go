@@ -12,6 +12,7 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/quantity"
+	"interleave/internal/record"
 )
 
 // Markdown writes the run for an issue or a wiki.
@@ -135,10 +136,11 @@ func (t table) markdown(b *bufio.Writer) {
 }
 
 func (s *study) markdownLosses(b *bufio.Writer) {
-	if len(s.Header.Skipped) > 0 {
+	skipped := record.Servers(s.Header.Skipped)
+	if len(skipped) > 0 {
 		fmt.Fprintf(b, "\n### Skipped\n\n")
 	}
-	for _, skip := range s.Header.Skipped {
+	for _, skip := range skipped {
 		fmt.Fprintf(b, "- `%s/%s`: %s\n", skip.Service, skip.Model, cell(skip.Reason))
 	}
 	gates := s.gates()

@@ -139,7 +139,7 @@ func newPage(s *study) (*page, error) {
 	p := &page{
 		ID: h.ID, Title: "What this machine says",
 		Started:    h.Started.UTC().Format("2 January 2006, 15:04") + " UTC",
-		Unfinished: h.Finished == nil, Abstract: s.abstract(), Skipped: h.Skipped,
+		Unfinished: h.Finished == nil, Abstract: s.abstract(), Skipped: record.Servers(h.Skipped),
 		Losses:  s.losses(),
 		Command: command(h.Command), Depth: h.Depth, Seed: fmt.Sprint(h.Seed),
 		Sources: s.allSources(), PlotScript: template.JS(plotScript),

@@ -151,8 +151,10 @@ func (s *study) experiment(e *manifest.Experiment, cells []record.Cell) *experim
 		return cmp.Compare(place(words(depth.Conditions), string(a)), place(words(depth.Conditions),
 			string(b)))
 	})
-	x.verdicts = verdict.Judge(e, cells,
-		verdict.Models{Lines: s.lines, Missing: verdict.Missing(s.Header.Skipped)})
+	for _, v := range verdict.Judge(e, cells,
+		verdict.Models{Lines: s.lines, Missing: verdict.Missing(s.Header.Skipped)}) {
+		x.verdicts = append(x.verdicts, v.Told())
+	}
 	if len(e.Builds) > 0 {
 		x.builds = slices.DeleteFunc(slices.Clone(s.Header.Builds),
 			func(b record.Build) bool { return b.Experiment != e.Name })

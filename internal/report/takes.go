@@ -28,7 +28,7 @@ func takes(h *record.Header, e *experiment, v verdict.Verdict) string {
 			return needs
 		}
 		return v.Reason
-	case v.Word == stats.NotMeasured:
+	case v.Word == stats.NotMeasured && f.Voided == 0:
 		return wider(h, v) + ": " + v.Reason
 	case strings.Contains(v.Reason, "on a quieter machine"):
 		return "a quieter machine: " + v.Reason

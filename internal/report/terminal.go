@@ -15,6 +15,7 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/quantity"
+	"interleave/internal/record"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -401,7 +402,7 @@ func (s *screen) bar(share float64, width int) string {
 
 // losses are told in one line for each gate; the record and the page have them all.
 func (s *screen) losses(run *study) {
-	for _, skip := range run.Header.Skipped {
+	for _, skip := range record.Servers(run.Header.Skipped) {
 		s.line("")
 		s.wrap("  ", fmt.Sprintf("Skipped: %s/%s: %s", skip.Service, skip.Model, skip.Reason))
 	}

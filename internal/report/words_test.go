@@ -198,3 +198,36 @@ func TestAbstractOfOneAndNone(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestPausesAreNotMeasuring: a run that was left and resumed took as long as its sittings.
+func TestPausesAreNotMeasuring(t *testing.T) {
+	began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	cell := func(minutes int) record.Cell {
+		return record.Cell{Started: at(minutes), Took: time.Minute}
+	}
+	for _, c := range []struct {
+		cells    []record.Cell
+		finished int // minutes; 0: not at all
+		minutes  int
+		sittings int
+	}{
+		{nil, 0, 0, 1},
+		{[]record.Cell{cell(3), cell(4)}, 0, 5, 1},
+		{[]record.Cell{cell(3), cell(4)}, 6, 6, 1},
+		{[]record.Cell{cell(4), cell(3), cell(20)}, 22, 22, 1}, // a long build
+		{[]record.Cell{cell(3), cell(4), cell(105)}, 107, 7, 2},
+		{[]record.Cell{cell(3), cell(104), cell(205)}, 0, 6, 3},
+	} {
+		s := &study{Run: Run{Header: record.Header{Started: began}, Cells: c.cells}}
+		if c.finished > 0 {
+			end := at(c.finished)
+			s.Header.Finished = &end
+		}
+		took, sittings := s.took()
+		if took != time.Duration(c.minutes)*time.Minute || sittings != c.sittings {
+			t.Errorf("%d cells: got %v over %d sittings, want %d min over %d", len(c.cells), took,
+				sittings, c.minutes, c.sittings)
+		}
+	}
+}

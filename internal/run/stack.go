@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
 
 // OnStacks prepares a tree and its experiments for a run on these stacks: each model of theirs is
@@ -83,5 +84,5 @@ func whyMissing(s *manifest.Service, name string) string {
 		return fmt.Sprintf("%s opens its sockets at the kernel, and cannot run on %s", base,
 			manifest.GoNet)
 	}
-	return "not in this laboratory yet"
+	return record.NoModel
 }

@@ -5,9 +5,11 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 
 	"interleave/internal/manifest"
+	"interleave/internal/quantity"
 	"interleave/internal/stats"
 )
 
@@ -60,6 +62,27 @@ func (v *Verdict) Open() []Series {
 // Silent says whether the verdict tells nothing of this machine.
 func (v *Verdict) Silent() bool {
 	return v.Word == stats.NotComparable || v.Word == stats.NotMeasured
+}
+
+// Told is the verdict as readers are told it: a claim of which no round counts was not measured,
+// for there is nothing that an interval could be inconclusive about. Whoever plans further rounds
+// has to know what was tried in vain, and asks the verdict itself.
+func (v Verdict) Told() Verdict {
+	if v.Word != stats.Inconclusive || len(v.Parts) == 0 {
+		return v
+	}
+	void := 0
+	for _, p := range v.Parts {
+		if p.Finding.Rounds > 0 || p.Void == 0 {
+			return v
+		}
+		void = max(void, p.Void)
+	}
+	v.Word = stats.NotMeasured
+	v.Reason = fmt.Sprintf("it was tried in %s, and nothing of that counts: the machine was not "+
+		"quiet, or a gate voided the cells", quantity.Many(void, "round"))
+	v.Sentence = sentence(v.Word, v.Reason)
+	return v
 }
 
 // A Part is one comparison: a ratio of two cells of a round at a point, a slope over the sweep, or
