@@ -34,6 +34,7 @@ import (
 	"interleave/papaya/metrics"
 	"interleave/papaya/proxy"
 	"interleave/papaya/push"
+	"interleave/papaya/search"
 	"interleave/papaya/server"
 	"interleave/papaya/web"
 )
@@ -45,6 +46,7 @@ type daemon struct {
 	level    slog.LevelVar
 	logger   *slog.Logger
 	text     *log.Text
+	index    *search.Index // nil: there is none
 	log      log.Log
 	book     *account.Book
 	tokens   *bot.Tokens
@@ -153,6 +155,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := d.openFiles(c); err != nil {
 		return err
 	}
+	if err := d.openIndex(c); err != nil {
+		return err
+	}
 	defer d.files.Close()
 	if d.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
 		Domains:     c.Domains,
@@ -189,7 +194,8 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		WebHandler: d.pages(files.Handler()), Listen: listen, Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
-		Data:        c.Data, Text: d.text, Log: d.log, Shared: len(c.NATS) > 0, Unique: member,
+		Data:        c.Data, Text: d.text, Index: d.index, Log: d.log,
+		Shared: len(c.NATS) > 0, Unique: member,
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Invisible:     func() bool { return d.settings.Load().Invisible },
@@ -376,8 +382,7 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 	n, err := keep.Retain(ctx, d.text, c.Keep, now)
 	lines := 0
 	if err == nil {
-		lines, err = keep.RetainRooms(ctx, d.text, roomAges(c.KeepRooms), now,
-			d.eraseFilesOf(ctx))
+		lines, err = d.retainRooms(ctx, roomAges(c.KeepRooms), now)
 	}
 	d.keeping.Unlock()
 	if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {
@@ -469,6 +474,7 @@ func (d *daemon) measure() server.Metrics {
 	refused := f.Counter("papaya_log_refused_total", "Batches that the log did not take.")
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
 	d.measureFiles()
+	d.measureIndex()
 	d.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok",
 		"wrong", "limited", "trouble")
 	return server.Metrics{

@@ -14,7 +14,6 @@ import (
 	"interleave/papaya/config"
 	"interleave/papaya/control"
 	"interleave/papaya/hall"
-	"interleave/papaya/keep"
 	"interleave/papaya/server"
 )
 
@@ -72,8 +71,7 @@ func (d *daemon) forgetOld(ctx context.Context) {
 func (d *daemon) erase(ctx context.Context, room string) (int, error) {
 	d.keeping.Lock()
 	defer d.keeping.Unlock()
-	return keep.RetainRooms(ctx, d.text, map[string]time.Duration{room: 0}, time.Now(),
-		d.eraseFilesOf(ctx))
+	return d.retainRooms(ctx, map[string]time.Duration{room: 0}, time.Now())
 }
 
 // roomAges parses a setting that package config has checked.

@@ -74,7 +74,7 @@ var gonetRooms = []string{
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
-	"irc", "proxy", "log", "hall", "server",
+	"irc", "proxy", "log", "search", "hall", "server",
 	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
 	"control",
 	"client", "web", "terminal",

@@ -65,6 +65,7 @@ type Config struct {
 	Keep      time.Duration
 	KeepRooms []string
 	Redact    time.Duration // 0: at any age
+	Index     bool
 
 	Push         bool
 	PushContent  string

@@ -53,7 +53,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"accounts.scram":   "true",
 		"server.utf8_only": "true",
 		"accounts.expire":  `"90d"`,
-		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`,
+		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`, "history.index": "false",
 		"push.enabled": "false", "push.content": `"nothing"`, "push.contact": `"https://a.org"`,
 		"push.networks":  `["10.0.0.0/8"]`,
 		"cluster.nats":   `["nats://a:4222"]`,

@@ -192,6 +192,9 @@ var settings = []setting{
 		within(0, 100*365*day), true,
 		"The age up to which users may remove their own messages: \"1d\", \"forever\". " +
 			"Operators of a room may remove its messages at any age."},
+	{"history", "index", true, func(c *Config) any { return &c.Index }, plain, nil, false,
+		"Whether an index makes searches and histories fast. It is made from the messages, takes " +
+			"about a third of their size, and false removes it."},
 
 	{"push", "enabled", true, func(c *Config) any { return &c.Push }, plain, nil, false,
 		"Whether accounts may have devices notified, by push services that these name."},

@@ -107,6 +107,7 @@ func (h *Hall) failHistory(c *Client, code, verb, target string) {
 
 // Run reads the messages.
 func (q *history) Run(ctx context.Context) {
+	defer q.pages.open()()
 	switch q.verb {
 	case "LATEST":
 		q.lines = q.backward(ctx, q.from, last, q.limit)

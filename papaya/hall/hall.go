@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"interleave/papaya/irc"
+	"interleave/papaya/search"
 )
 
 // Limits of names and texts in bytes, and of lists in entries. TOPICLEN is the protocol's; the
@@ -52,6 +53,7 @@ type Config struct {
 	Redact func() time.Duration
 
 	Text     Text                  // the log as people read it: messages are read back from it
+	Index    *search.Index         // of the text; nil: there is none
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
 	Scram    Scram                 // nil: SASL SCRAM-SHA-256 is not offered

@@ -5,12 +5,14 @@ import (
 	"sort"
 
 	"interleave/papaya/irc"
+	"interleave/papaya/search"
 )
 
-// chunkBits is the size of a chunk as a power of two. The index knows which 64 KiB of the text have
-// messages to a name. A guess.
+// chunkBits is the size of a chunk as a power of two. The state knows which 64 KiB of the text have
+// messages to a name. The index of the text (package search) knows more, but may lack any of it. A
+// guess.
 const (
-	chunkBits = 16
+	chunkBits = search.ChunkBits
 	chunkSize = 1 << chunkBits
 )
 

@@ -82,13 +82,15 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		*end.bound = bound{at: at}
 	}
 	since := r.since
-	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
-		func(s said) bool { return s.at >= since && s.target == folded && s.spoken() })
+	names := []string{folded}
+	q := question{target: folded, pages: h.frozen(), chunks: h.chunksOf(names), names: names,
+		want: func(s said) bool { return s.at >= since && s.target == folded && s.spoken() }}
 	read := q.backward
 	if p.After != "" {
 		read = q.forward
 	}
 	return func(ctx context.Context) ([]Message, error) {
+		defer q.pages.open()()
 		out := []Message{}
 		for _, s := range read(ctx, from, to, min(p.Limit, maxHistory)) {
 			out = append(out, s.message())

@@ -3,12 +3,12 @@ package hall
 import (
 	"bytes"
 	"context"
-	"io"
 	"math"
 	"slices"
 	"sort"
 
 	"interleave/papaya/irc"
+	"interleave/papaya/search"
 )
 
 // Histories and searches read the text in another goroutine than that which owns the hall, so that
@@ -45,6 +45,7 @@ type question struct {
 	target string
 	pages  *pages   // which the questions of one reading share
 	chunks []uint32 // those of the text that may have such messages
+	names  []string // those that such messages may have in the index
 	want   func(said) bool
 	since  uint64 // see Hall.since
 	short  bool   // ctx ended before everything was read
@@ -58,21 +59,17 @@ func (h *Hall) question(c *Client, p *pages, target string) (question, bool) {
 	if want == nil {
 		return question{}, false
 	}
-	q := h.about(p, target, h.chunksFor(c.user, irc.Lower(target)), want)
-	q.since = h.since(c, target)
-	return q, true
-}
-
-// about returns a question about messages of some chunks.
-func (h *Hall) about(p *pages, target string, chunks []uint32, want func(said) bool) question {
-	return question{target: target, pages: p, chunks: chunks, want: want, removals: h.removals}
+	folded := irc.Lower(target)
+	return question{target: target, pages: p, chunks: h.chunksFor(c.user, folded),
+		names: indexNames(c.user, folded, c.caps), want: want, since: h.since(c, target),
+		removals: h.removals}, true
 }
 
 // frozen returns the pages of the text as it is now.
 func (h *Hall) frozen() *pages {
 	text := h.whole()
 	text.lines = bytes.Clone(text.lines)
-	return &pages{text: text}
+	return &pages{text: text, index: h.config.Index}
 }
 
 // chunksFor returns the chunks that may have messages of a folded room, or of a user's conversation
@@ -154,25 +151,46 @@ func (h *Hall) unremoved(q *question, lines []said) []said {
 }
 
 // find returns the first of the chunks that may have messages after a bound. For a time it reads
-// some of them. Times rise with offsets, except where a clock was set back.
+// some of those that the index lacks. Times rise with offsets, except where a clock was set back.
 func (q *question) find(b bound) int {
 	return sort.Search(len(q.chunks), func(i int) bool {
+		n := q.chunks[i]
 		if !b.byTime {
-			return (uint64(q.chunks[i])+1)<<chunkBits > b.at
+			return (uint64(n)+1)<<chunkBits > b.at
+		}
+		if part, there := q.pages.view.Part(n); there {
+			return part.Newest(n) >= b.time
 		}
 		newest := int64(math.MinInt64)
-		q.pages.each(q.chunks[i], 0, func(s said) { newest = max(newest, s.time) })
+		q.pages.each(n, 0, func(s said) { newest = max(newest, s.time) })
 		return newest >= b.time
 	})
 }
 
+// within returns the first and the last of the chunks that may have messages between two bounds.
+func (q *question) within(from, to bound) (lo, hi int) {
+	hi = len(q.chunks) - 1
+	if from != first {
+		lo = q.find(from)
+	}
+	if to != last {
+		hi = min(hi, q.find(to))
+	}
+	return lo, hi
+}
+
 // forward returns the first messages between two bounds.
 func (q *question) forward(ctx context.Context, from, to bound, limit int) (out []said) {
-	i := 0
-	if from != first {
-		i = q.find(from)
-	}
-	for n := 0; i < len(q.chunks) && n < maxChunks && len(out) < limit && q.goesOn(ctx); n++ {
+	i, hi := q.within(from, to)
+	for n := 0; i <= hi && n < maxChunks && len(out) < limit && q.goesOn(ctx); n++ {
+		if part, there := q.pages.view.Part(q.chunks[i]); there {
+			span := q.spanOf(part, q.chunks[i], q.chunks[hi], from, to)
+			if here, ok := q.read(ctx, span, limit-len(out), false); ok {
+				out = append(out, here...)
+				i, _ = slices.BinarySearch(q.chunks, part.To)
+				continue
+			}
+		}
 		q.pages.each(q.chunks[i], 0, func(s said) {
 			if len(out) < limit && q.want(s) && from.before(s) && to.after(s) {
 				out = append(out, s.own())
@@ -185,11 +203,16 @@ func (q *question) forward(ctx context.Context, from, to bound, limit int) (out 
 
 // backward returns the last messages between two bounds, the oldest first.
 func (q *question) backward(ctx context.Context, from, to bound, limit int) (out []said) {
-	i := len(q.chunks) - 1
-	if to != last {
-		i = min(i, q.find(to))
-	}
-	for n := 0; i >= 0 && n < maxChunks && len(out) < limit && q.goesOn(ctx); n++ {
+	lo, i := q.within(from, to)
+	for n := 0; i >= lo && n < maxChunks && len(out) < limit && q.goesOn(ctx); n++ {
+		if part, there := q.pages.view.Part(q.chunks[i]); there {
+			span := q.spanOf(part, q.chunks[lo], q.chunks[i], from, to)
+			if here, ok := q.read(ctx, span, limit-len(out), true); ok {
+				out = append(here, out...)
+				i = q.before(part)
+				continue
+			}
+		}
 		var here []said
 		q.pages.each(q.chunks[i], 0, func(s said) {
 			if q.want(s) && from.before(s) && to.after(s) {
@@ -202,52 +225,70 @@ func (q *question) backward(ctx context.Context, from, to bound, limit int) (out
 	return out[max(0, len(out)-limit):]
 }
 
+// before returns the last of the chunks before a part of the index.
+func (q *question) before(part search.Part) int {
+	i, _ := slices.BinarySearch(q.chunks, part.From)
+	return i - 1
+}
+
+// A span is a part of the text whose messages the index knows, and the bounds of those that are
+// wanted.
+type span struct {
+	part     search.Part
+	at, end  uint64
+	from, to bound
+}
+
+// spanOf returns what lies in a part of the index, from one chunk to another and between bounds.
+func (q *question) spanOf(part search.Part, lo, hi uint32, from, to bound) span {
+	s := span{part: part, from: from, to: to,
+		at:  max(uint64(max(part.From, lo))<<chunkBits, q.since),
+		end: min(uint64(min(part.To, hi+1))<<chunkBits, q.pages.text.end)}
+	if !from.byTime {
+		s.at = max(s.at, from.at+1)
+	}
+	if !to.byTime {
+		s.end = min(s.end, to.at)
+	}
+	return s
+}
+
+// minOffsets is how many messages of the index are looked at together, at least: some of them may
+// not be for the client. A guess.
+const minOffsets = 32
+
+// read returns the first or the last messages of a span, in ascending order. After a failure of the
+// index the text must be read.
+func (q *question) read(ctx context.Context, s span, limit int, newest bool) (out []said, ok bool) {
+	for n := 0; n < maxChunks && s.at < s.end && len(out) < limit && q.goesOn(ctx); n++ {
+		offsets, err := s.part.Offsets(q.names, s.at, s.end, limit+minOffsets, newest)
+		if err != nil {
+			return nil, false
+		}
+		if len(offsets) == 0 {
+			break
+		}
+		if newest {
+			s.end = offsets[0]
+			slices.Reverse(offsets)
+		} else {
+			s.at = offsets[len(offsets)-1] + 1
+		}
+		for _, at := range offsets {
+			if m, there := q.pages.message(at); there && q.want(m) && s.from.before(m) &&
+				s.to.after(m) && len(out) < limit {
+				out = append(out, m.own())
+			}
+		}
+	}
+	if newest {
+		slices.Reverse(out)
+	}
+	return out, true
+}
+
 // goesOn says whether there is still time.
 func (q *question) goesOn(ctx context.Context) bool {
 	q.short = q.short || ctx.Err() != nil
 	return !q.short
-}
-
-// A whole is the text with the lines behind it that are not written yet.
-type whole struct {
-	Text
-	lines     []byte
-	from, end uint64 // of the lines
-}
-
-// whole returns the text as it is now. Its lines are valid until the next entry.
-func (h *Hall) whole() whole {
-	return whole{h.config.Text, h.text, h.at - uint64(len(h.text)), h.at}
-}
-
-// ReadAt is that of Text. It ends where the text did, though that goes on.
-func (w whole) ReadAt(p []byte, at uint64) (int, error) {
-	switch {
-	case at >= w.end:
-		return 0, io.EOF
-	case at >= w.from:
-		return copy(p, w.lines[at-w.from:]), nil
-	}
-	return w.Text.ReadAt(p[:min(uint64(len(p)), w.from-at)], at)
-}
-
-// pages reads the chunks of a text, one at a time.
-type pages struct {
-	text   Text
-	buffer []byte
-}
-
-// each calls do with every message of a chunk whose offset is from or more. The message is valid
-// until do returns.
-func (p *pages) each(n uint32, from uint64, do func(said)) {
-	if p.buffer == nil {
-		p.buffer = make([]byte, chunkBuffer)
-	}
-	messagesIn(p.text.ReadAt, p.text.Begin(), n, p.buffer, func(text []byte, at uint64) {
-		if at >= from {
-			if s, ok := parseSaid(text, at); ok {
-				do(s)
-			}
-		}
-	})
 }

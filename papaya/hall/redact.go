@@ -32,7 +32,15 @@ func (h *Hall) Removed() []Span {
 // line has no LF.
 func Redacted(line []byte) (at uint64, ok bool) {
 	s, ok := parseSaid(line, 0)
-	if !ok || s.command != "REDACT" {
+	if !ok {
+		return 0, false
+	}
+	return s.removes()
+}
+
+// removes returns the offset of the message that this one has removed.
+func (s said) removes() (at uint64, ok bool) {
+	if s.command != "REDACT" {
 		return 0, false
 	}
 	words := strings.Fields(string(s.body))

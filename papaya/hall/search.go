@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"interleave/papaya/irc"
+	"interleave/papaya/search"
 )
 
 // Limits of one search: messages in its answer, and words in its question. Both are guesses.
@@ -40,6 +41,7 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
 		c.searching = true
+		q.names = indexNames(c.user, irc.Lower(target), 0) // without events
 		h.read(c, &Search{question: q, label: m.Tags["label"], words: words})
 	}
 	return Entry{}
@@ -47,22 +49,69 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 
 // Run searches the text, the newest messages first, until ctx ends.
 func (q *Search) Run(ctx context.Context) {
-	text, buffer, maybe := q.pages.text, make([]byte, chunkBuffer), prefilter(q.words)
-	for i := len(q.chunks) - 1; i >= 0 && len(q.hits) <= maxHits && q.goesOn(ctx); i-- {
+	defer q.pages.open()()
+	maybe := prefilter(q.words)
+	for i := len(q.chunks) - 1; i >= 0 && len(q.hits) <= maxHits && q.goesOn(ctx); {
+		n := q.chunks[i]
+		if part, there := q.pages.view.Part(n); there && q.runIn(ctx, part, n, maybe) {
+			i = q.before(part)
+			continue
+		}
 		var here []said
-		messagesIn(text.ReadAt, text.Begin(), q.chunks[i], buffer, func(raw []byte, at uint64) {
-			if at < q.since || !maybe(raw) {
-				return
-			}
-			if s, ok := parseSaid(raw, at); ok && s.spoken() && q.want(s) && q.match(s) {
+		q.pages.eachRaw(n, q.since, func(raw []byte, at uint64) {
+			if s, ok := q.hit(raw, at, maybe); ok {
 				here = append(here, s.own())
 			}
 		})
 		q.hits = append(here, q.hits...)
+		i--
 	}
 	if n := len(q.hits) - maxHits; n > 0 {
 		q.hits, q.more = q.hits[n:], true
 	}
+}
+
+// runIn searches a part of the index up to a chunk. After a failure of the index it returns false,
+// and the text must be read.
+func (q *Search) runIn(ctx context.Context, part search.Part, until uint32,
+	maybe func([]byte) bool) bool {
+	end := min((uint64(until)+1)<<chunkBits, q.pages.text.end)
+	query, err := part.Query(q.names, q.words, q.since, end)
+	if err != nil {
+		return false
+	}
+	var found []said // the newest first
+	enough := func() bool { return len(q.hits)+len(found) > maxHits }
+	for more := true; more && !enough() && q.goesOn(ctx); {
+		var offsets []uint64
+		if offsets, more, err = part.Next(query); err != nil {
+			return false
+		}
+		for i, at := range slices.Backward(offsets) {
+			if enough() || i%64 == 0 && !q.goesOn(ctx) {
+				break
+			}
+			raw, there := q.pages.raw(at)
+			if !there {
+				continue
+			}
+			if s, ok := q.hit(raw, at, maybe); ok {
+				found = append(found, s.own())
+			}
+		}
+	}
+	slices.Reverse(found)
+	q.hits = append(found, q.hits...)
+	return true
+}
+
+// hit returns a message of the text if it is what was searched for.
+func (q *Search) hit(raw []byte, at uint64, maybe func([]byte) bool) (said, bool) {
+	if !maybe(raw) {
+		return said{}, false
+	}
+	s, ok := parseSaid(raw, at)
+	return s, ok && s.spoken() && q.want(s) && q.match(s)
 }
 
 // match says whether a message contains all words.

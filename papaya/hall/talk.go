@@ -81,6 +81,9 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 
 // Run reads the last message of each room.
 func (t *targets) Run(ctx context.Context) {
+	if len(t.rooms) > 0 {
+		defer t.rooms[0].pages.open()() // they share the pages
+	}
 	for i := range t.rooms {
 		t.last = append(t.last, t.rooms[i].backward(ctx, first, last, 1))
 	}

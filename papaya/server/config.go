@@ -14,6 +14,7 @@ import (
 	"interleave/papaya/hall"
 	"interleave/papaya/log"
 	"interleave/papaya/proxy"
+	"interleave/papaya/search"
 )
 
 // A Config says how a server runs. A field that is zero gets its value from defaults.
@@ -54,6 +55,8 @@ type Config struct {
 	Log    log.Log   // opened by the caller, who closes both after Run
 	Shared bool      // other servers use the same log
 	Unique string    // this server's name among them; restarts do not change it
+	// Index is the index of Text, which Run keeps. nil: searches and histories read the text.
+	Index *search.Index
 
 	Accounts Accounts // nil: nobody has an account
 	Scram    Scram    // nil: SASL SCRAM-SHA-256 is not offered

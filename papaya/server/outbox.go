@@ -370,8 +370,7 @@ func (s *server) apply(sequence uint64) {
 			s.unpend(i.conn)
 		}
 	}
-	at, lines := s.hall.Lines()
-	if err := s.config.Text.Write(at, lines); err != nil {
+	if err := s.writeText(); err != nil {
 		s.config.Logger.Error("lines of the log wait to be written to the text", "reason", err)
 	}
 	s.erase(s.hall.Removed())
@@ -391,6 +390,7 @@ func (s *server) erase(spans []hall.Span) {
 		if err := s.config.Text.Erase(p.At, p.Size); err != nil {
 			s.config.Logger.Error("a message waits to be removed from the text", "reason", err)
 		}
+		s.config.Index.Removed(p.At)
 	}
 }
 

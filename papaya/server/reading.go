@@ -8,8 +8,9 @@ import (
 )
 
 // readTime bounds one reading of the text, including the wait for its turn. searchesAtOnce and
-// historiesAtOnce bound those that read at the same time: a search may read the whole text, 40 MB
-// in a second (docs/decisions/0010), and a history waits for none. All are guesses.
+// historiesAtOnce bound those that read at the same time: without the index a search may read the
+// whole text, 40 MB in a second (docs/decisions/0010), and a history waits for none. All are
+// guesses.
 const (
 	readTime        = 10 * time.Second
 	searchesAtOnce  = 2

@@ -115,6 +115,9 @@ func Run(ctx context.Context, config Config) error {
 			}
 		})
 	}
+	if config.Index != nil {
+		all.Go(func() { config.Index.Run(inner) })
+	}
 	all.Go(func() { s.append(inner) })
 	all.Go(func() { s.saveLoop(inner) })
 	for range min(runtime.GOMAXPROCS(0), maxWriters) {
@@ -239,9 +242,16 @@ func (s *server) replay(sequence uint64, data []byte) error {
 		}
 		s.hall.Apply(e, nil, "")
 	}
-	at, lines := s.hall.Lines()
-	err = s.config.Text.Write(at, lines)
+	err = s.writeText()
 	s.erase(s.hall.Removed())
+	return err
+}
+
+// writeText writes the lines of the entries that were applied.
+func (s *server) writeText() error {
+	at, lines := s.hall.Lines()
+	err := s.config.Text.Write(at, lines)
+	s.config.Index.Grown(at, at+uint64(len(lines)))
 	return err
 }
 
@@ -254,7 +264,7 @@ func (s *server) hallConfig() hall.Config {
 		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network,
 		Version: s.config.Version, MOTD: motd, UTF8Only: s.config.UTF8Only,
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text,
-		Created: time.Unix(0, s.run), Password: s.password,
+		Index: s.config.Index, Created: time.Unix(0, s.run), Password: s.password,
 	}
 	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames

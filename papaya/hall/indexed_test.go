@@ -1,0 +1,266 @@
+package hall
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/papaya/irc"
+	"interleave/papaya/search"
+)
+
+// End implements GrowingText.
+func (m *memory) End() uint64 { return uint64(len(m.lines)) }
+
+// A chatter fills a text with what people say.
+type chatter struct {
+	hall   *Hall
+	text   *memory
+	random *rand.Rand
+	number uint64
+	now    int64
+	said   []uint64 // the offsets of messages
+}
+
+func newChatter(seed uint64) *chatter {
+	text := &memory{}
+	return &chatter{hall: New(Config{Text: text}, 0), text: text, now: 1e12,
+		random: rand.New(rand.NewPCG(seed, 1))}
+}
+
+var talkers = []string{"ann", "bob", "Eve"}
+
+var topics = strings.Fields("kettle Tea cup the is on now :-) http://tea.example/x?y=z İstanbul " +
+	"GRÜN grün お茶の時間 👍 ſecret \x01ACTION internationalization-of-everything ....")
+
+func (c *chatter) some(list []string) string { return list[c.random.IntN(len(list))] }
+
+func (c *chatter) words(n int) string {
+	var out []string
+	for range n {
+		out = append(out, c.some(topics))
+	}
+	return strings.Join(out, " ")
+}
+
+// batch says something.
+func (c *chatter) batch() {
+	c.number++
+	c.now += c.random.Int64N(2000)
+	c.hall.Begin(Batch{Server: "a", Run: 1, Number: c.number, Time: c.now})
+	nick := c.some(talkers)
+	u := &user{nick: nick, source: nick + "!" + nick + "@host"}
+	target := c.some([]string{"#tea", "#Cup", "@#tea", "ann", "bob", "eve"})
+	at := c.hall.at
+	switch c.random.IntN(12) {
+	case 0:
+		c.hall.recordOf(u, irc.Lower(irc.RoomOf(target)), "+draft/react=x",
+			appendBody(nil, u.source, "TAGMSG", target, ""))
+	case 1:
+		c.hall.recordOf(u, irc.Lower(irc.RoomOf(target)), "",
+			appendBody(nil, u.source, "TOPIC", target, c.words(2)))
+	case 2:
+		c.redact(u)
+	case 3:
+		it := speech{"PRIVMSG", c.words(3), "", nil}
+		for range 1 + c.random.IntN(4) {
+			it.more = append(it.more, spoken{c.words(2), c.random.IntN(2) == 0})
+		}
+		c.hall.tell(u, target, it)
+		c.said = append(c.said, at)
+	default:
+		text := c.words(1+c.random.IntN(9)) + strings.Repeat(" filling", c.random.IntN(50))
+		c.hall.tell(u, target, speech{"PRIVMSG", text, "", nil})
+		c.said = append(c.said, at)
+	}
+	_, lines := c.hall.Lines()
+	c.text.lines = append(c.text.lines, lines...)
+}
+
+// redact removes a message, and says so.
+func (c *chatter) redact(u *user) {
+	if len(c.said) == 0 {
+		return
+	}
+	at := c.said[c.random.IntN(len(c.said))]
+	s, size, ok := c.hall.messageAt(at)
+	if !ok {
+		return // it was removed before
+	}
+	c.text.erase(Span{at, size})
+	c.hall.recordOf(u, s.target, "", fmt.Appendf(nil, ":%s REDACT %s %s", u.source, s.target,
+		appendMsgid(nil, at)))
+}
+
+// indexed returns an index that has all full chunks of the text.
+func (c *chatter) indexed(t *testing.T) *search.Index {
+	x := search.New(t.TempDir(), Source(c.text), slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		x.Run(ctx)
+		close(done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	for {
+		if _, _, lacks := x.Usage(); lacks < chunkSize {
+			return x
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// question returns a question about a room or a conversation of ann.
+func (c *chatter) question(target string, x *search.Index, has caps) question {
+	ann := &user{nick: "ann"}
+	q := question{target: target, names: indexNames(ann, target, has),
+		pages: &pages{text: c.hall.whole(), index: x}}
+	q.chunks = c.hall.chunksOf([]string{target})
+	if !irc.IsRoom(target) {
+		q.chunks = c.hall.chunksOf([]string{conversation("ann", target)})
+	}
+	q.want = func(s said) bool {
+		status, name := irc.SplitStatus(s.target)
+		return s.shown(has) && (irc.IsRoom(target) && status == "" && name == target ||
+			s.target == target && s.nick() == "ann" || s.target == "ann" && s.nick() == target)
+	}
+	return q
+}
+
+// bound returns a bound at or beside a message.
+func (c *chatter) bound() bound {
+	at := c.said[c.random.IntN(len(c.said))] + uint64(c.random.IntN(2))
+	if c.random.IntN(2) == 0 {
+		return bound{at: at}
+	}
+	return bound{time: 1e12 + c.random.Int64N(c.now-1e12+1), byTime: true}
+}
+
+// compare reads with the index and without it.
+func (c *chatter) compare(t *testing.T, x *search.Index) {
+	t.Helper()
+	target := c.some([]string{"#tea", "#cup", "bob", "eve"})
+	has := []caps{0, redaction, eventPlayback,
+		redaction | eventPlayback | messageTags}[c.random.IntN(4)]
+	from, to := c.bound(), c.bound()
+	if from.byTime != to.byTime {
+		to = last
+	}
+	verb := c.some([]string{"LATEST", "BEFORE", "AFTER", "BETWEEN", "AROUND"})
+	if verb == "LATEST" && c.random.IntN(2) == 0 {
+		from = first
+	}
+	limit := 1 + c.random.IntN(maxHistory)
+	words := strings.Fields(strings.ToLower(c.words(1 + c.random.IntN(2))))
+	if w := []rune(words[0]); c.random.IntN(2) == 0 {
+		words[0] = string(w[c.random.IntN(len(w)):])
+	}
+	var lines [2][]said
+	var hits [2][]said
+	var more [2]bool
+	for i, index := range []*search.Index{nil, x} {
+		h := &history{question: c.question(target, index, has), verb: verb, from: from, to: to,
+			limit: limit}
+		h.Run(t.Context())
+		lines[i] = h.lines
+		s := &Search{question: c.question(target, index, has), words: words}
+		s.Run(t.Context())
+		hits[i], more[i] = s.hits, s.more
+	}
+	if got, want := offsetsOf(lines[1]), offsetsOf(lines[0]); !slices.Equal(got, want) {
+		t.Fatalf("%s of %s from %v to %v, %d at most, is %v with the index, and %v without",
+			verb, target, from, to, limit, got, want)
+	}
+	if got, want := offsetsOf(hits[1]), offsetsOf(hits[0]); !slices.Equal(got, want) ||
+		more[0] != more[1] {
+		t.Fatalf("%q in %s is found at %v with the index (more: %v), and at %v without (%v)",
+			words, target, got, more[1], want, more[0])
+	}
+}
+
+func offsetsOf(messages []said) (out []uint64) {
+	for _, s := range messages {
+		out = append(out, s.at)
+	}
+	return out
+}
+
+// TestIndexAnswersAsTheText compares histories and searches with an index and without one, in a
+// text of more than a file of the index.
+func TestIndexAnswersAsTheText(t *testing.T) {
+	c := newChatter(1)
+	for len(c.text.lines) < 18*chunkSize {
+		c.batch()
+	}
+	x := c.indexed(t)
+	if files, _, _ := x.Usage(); files == 0 {
+		t.Error("the index has no file")
+	}
+	for range 40 {
+		c.compare(t, x)
+	}
+	// Behind the index's back, as between a removal and the next step of the index.
+	for _, at := range c.said[:200] {
+		if _, size, ok := c.hall.messageAt(at); ok {
+			c.text.erase(Span{at, size})
+		}
+	}
+	for range 10 {
+		c.compare(t, x)
+	}
+}
+
+// FuzzIndexAnswersAsTheText is the same with other texts.
+func FuzzIndexAnswersAsTheText(f *testing.F) {
+	f.Add(uint64(2), uint(3*chunkSize))
+	f.Add(uint64(3), uint(1))
+	f.Fuzz(func(t *testing.T, seed uint64, size uint) {
+		c := newChatter(seed)
+		for len(c.said) == 0 || len(c.text.lines) < int(size%(4*chunkSize)) {
+			c.batch()
+		}
+		x := c.indexed(t)
+		for range 20 {
+			c.compare(t, x)
+		}
+	})
+}
+
+// TestSingleMessages: single messages are read as those of a chunk are, wherever a window
+// begins.
+func TestSingleMessages(t *testing.T) {
+	c := newChatter(4)
+	for len(c.text.lines) < 2*chunkSize {
+		c.batch()
+	}
+	want := map[uint64]string{}
+	var order []uint64
+	p := &pages{text: c.hall.whole()}
+	for n := range uint32(3) {
+		p.eachRaw(n, 0, func(raw []byte, at uint64) {
+			want[at] = string(raw)
+			order = append(order, at)
+		})
+	}
+	slices.Reverse(order)
+	shuffled := slices.Clone(order)
+	c.random.Shuffle(len(order), func(i, k int) {
+		shuffled[i], shuffled[k] = shuffled[k], shuffled[i]
+	})
+	for _, at := range append(order, shuffled...) {
+		if raw, ok := p.raw(at); !ok || string(raw) != want[at] {
+			t.Fatalf("at %d stands %q, %v, want %q", at, raw, ok, want[at])
+		}
+	}
+	if raw, ok := p.raw(c.hall.at); ok {
+		t.Errorf("behind the end stands %q", raw)
+	}
+}
