@@ -24,7 +24,7 @@ var patient = Limits{Register: patience, Answer: patience}
 
 // An instance is a server in this process. The kernel chooses the ports.
 type instance struct {
-	t       *testing.T
+	t       testing.TB
 	said    lockedBuffer // its log
 	mu      sync.Mutex
 	at      []string // addresses: plain, TLS, web
@@ -51,7 +51,7 @@ func (b *lockedBuffer) String() string {
 }
 
 // open starts a server on a folder. change may change its configuration.
-func open(t *testing.T, folder string, change func(*Config)) *instance {
+func open(t testing.TB, folder string, change func(*Config)) *instance {
 	t.Helper()
 	text, err := log.OpenText(folder)
 	if err != nil {
