@@ -28,6 +28,7 @@ import (
 	"interleave/papaya/config"
 	"interleave/papaya/control"
 	"interleave/papaya/file"
+	"interleave/papaya/hall"
 	"interleave/papaya/keep"
 	"interleave/papaya/limit"
 	"interleave/papaya/log"
@@ -382,7 +383,10 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 	n, err := keep.Retain(ctx, d.text, c.Keep, now)
 	lines := 0
 	if err == nil {
-		lines, err = d.retainRooms(ctx, roomAges(c.KeepRooms), now)
+		var rooms []hall.Room
+		if rooms, err = d.admin.Rooms(ctx); err == nil {
+			lines, err = d.retainRooms(ctx, roomAges(c.KeepRooms, rooms), now)
+		}
 	}
 	d.keeping.Unlock()
 	if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"testing"
 	"time"
 
 	"interleave/papaya/config"
+	"interleave/papaya/hall"
 )
 
 func TestFileAge(t *testing.T) {
@@ -60,5 +62,21 @@ func TestOldFilesAreRemoved(t *testing.T) {
 	}
 	if d.expireFiles(i.Made.Add(24*time.Hour + 1)); left() != 0 {
 		t.Error("it is old, and there")
+	}
+}
+
+// TestRoomAges: the age that messages of a room have in the settings holds for the room under its
+// other name, too, unless that has an age of its own or another room has the first name.
+func TestRoomAges(t *testing.T) {
+	const day = 24 * time.Hour
+	ages := roomAges([]string{"#Tea 7d", "#den 3d", "#loo 1d", "#nook 2d", "#attic 5d"},
+		[]hall.Room{{Name: "#Chai", Former: []string{"#tea"}},
+			{Name: "#bath", Former: []string{"#loo"}}, {Name: "#Loo"},
+			{Name: "#den", Former: []string{"#nook"}},
+			{Name: "#roof", Former: []string{"#attic", "#tea", "#none"}}})
+	want := map[string]time.Duration{"#tea": 7 * day, "#chai": 7 * day, "#den": 3 * day,
+		"#loo": day, "#nook": 2 * day, "#attic": 5 * day, "#roof": 5 * day}
+	if !maps.Equal(ages, want) {
+		t.Errorf("got %v, want %v", ages, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"interleave/papaya/config"
 	"interleave/papaya/control"
 	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 	"interleave/papaya/server"
 )
 
@@ -74,12 +75,28 @@ func (d *daemon) erase(ctx context.Context, room string) (int, error) {
 	return d.retainRooms(ctx, map[string]time.Duration{room: 0}, time.Now())
 }
 
-// roomAges parses a setting that package config has checked.
-func roomAges(list []string) map[string]time.Duration {
-	ages := map[string]time.Duration{}
+// roomAges parses a setting that package config has checked, and returns the ages by folded name. A
+// room that has got another name keeps its age, unless the setting has one for the new name, or
+// another room has the old one.
+func roomAges(list []string, rooms []hall.Room) map[string]time.Duration {
+	ages, there := map[string]time.Duration{}, map[string]bool{}
 	for _, s := range list {
 		if room, age, err := config.RoomAge(s); err == nil {
-			ages[room] = age
+			ages[irc.Lower(room)] = age
+		}
+	}
+	for _, r := range rooms {
+		there[irc.Lower(r.Name)] = true
+	}
+	for _, r := range rooms {
+		name := irc.Lower(r.Name)
+		_, own := ages[name]
+		for _, former := range r.Former {
+			age, set := ages[former]
+			before, has := ages[name]
+			if set && !own && !there[former] && (!has || age < before) {
+				ages[name] = age
+			}
 		}
 	}
 	return ages

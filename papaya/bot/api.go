@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,20 +75,33 @@ func (s *Server) rooms(r *http.Request) (int, any, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if ok {
-			list = append(list, shownRoom{room.Name, room.Topic, room.Here, room.Away, room.Since})
+		one := shownRoom{room.Name, room.Topic, room.Here, room.Away, room.Since}
+		if ok && !slices.Contains(list, one) { // the token may know two names of it
+			list = append(list, one)
 		}
 	}
 	return http.StatusOK, map[string]any{"rooms": list}, nil
 }
 
-// room returns the name of the room of a request, which has it without its first #.
-func room(r *http.Request, t Token) (string, error) {
+// room returns the name of the room of a request, which has it without its first #. The token may
+// know the room by a name that it had before.
+func (s *Server) room(r *http.Request, t Token) (string, error) {
 	name := "#" + r.PathValue("room")
-	if !t.Knows(name) {
-		return "", errForbidden
+	if t.Knows(name) {
+		return name, nil
 	}
-	return name, nil
+	asked, there, err := s.chat.Room(r.Context(), name)
+	for i := 0; there && err == nil && i < len(t.Rooms); i++ {
+		var own hall.Room
+		var ok bool
+		if own, ok, err = s.chat.Room(r.Context(), t.Rooms[i]); ok && own.Name == asked.Name {
+			return name, nil
+		}
+	}
+	if err == nil {
+		err = errForbidden
+	}
+	return "", err
 }
 
 // messages returns a page of a room, for which it may wait.
@@ -99,7 +113,7 @@ func (s *Server) messages(r *http.Request) (int, any, error) {
 	if wait, ok := s.reads.Take(t.ID); !ok {
 		return 0, nil, limited{wait}
 	}
-	name, err := room(r, t)
+	name, err := s.room(r, t)
 	if err == nil && !t.Read {
 		err = errForbidden
 	}
@@ -168,7 +182,7 @@ func (s *Server) send(r *http.Request) (int, any, error) {
 	if wait, ok := s.posts.Take(t.ID); !ok {
 		return 0, nil, limited{wait}
 	}
-	name, err := room(r, t)
+	name, err := s.room(r, t)
 	if err == nil && !t.Send {
 		err = errForbidden
 	}

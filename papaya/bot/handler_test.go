@@ -25,6 +25,7 @@ type chat struct {
 	page hall.Page
 	err  error
 
+	brewed bool          // #tea was renamed to #brew
 	silent bool          // nothing has been said in #dev
 	news   chan struct{} // nil: nobody has asked for it
 	asked  chan struct{} // receives each time that somebody asks for news; nil: it does not
@@ -52,8 +53,12 @@ func (c *chat) tell(err error) {
 }
 
 func (c *chat) Room(_ context.Context, name string) (hall.Room, bool, error) {
-	there := strings.EqualFold(name, "#dev") || strings.EqualFold(name, "#tea")
-	return hall.Room{Name: strings.ToLower(name), Topic: "Leaves", Here: 2, Founder: "ann",
+	name = strings.ToLower(name)
+	if c.brewed && name == "#tea" {
+		name = "#brew"
+	}
+	there := name == "#dev" || name == "#tea" || c.brewed && name == "#brew"
+	return hall.Room{Name: name, Topic: "Leaves", Here: 2, Founder: "ann",
 		Since: time.Unix(1_800_000_000, 0).UTC()}, there, c.err
 }
 
@@ -352,5 +357,30 @@ func TestAPI(t *testing.T) {
 	if status, _, _ := p.ask("POST", messages, strings.NewReader("text=x"), "Content-Type", asForm,
 		"Authorization", "Bearer "+both); status != 415 {
 		t.Errorf("a form: %d", status)
+	}
+}
+
+// TestAPIOfARoomThatWasRenamed: a token is for its room under each name of that, and the room is
+// listed once.
+func TestAPIOfARoomThatWasRenamed(t *testing.T) {
+	p := newPlace(t)
+	p.chat.brewed = true
+	token := p.token(Token{Kind: Bot, Name: "b", Rooms: []string{"#tea", "#brew"}, Read: true})
+	if status, body, _ := p.ask("GET", "/api/rooms", nil, "Authorization",
+		"Bearer "+token); status != 200 || strings.Count(body, `"name"`) != 1 {
+		t.Errorf("the rooms: %d %s", status, body)
+	}
+	sends := p.token(Token{Kind: Bot, Name: "s", Rooms: []string{"#dev", "#tea"}, Send: true})
+	for room, want := range map[string]int{"brew": 201, "tea": 201, "dev": 201, "none": 403} {
+		if status, body, _ := p.ask("POST", "/api/rooms/"+room+"/messages",
+			strings.NewReader(`{"text": "x"}`), "Authorization", "Bearer "+sends,
+			"Content-Type", "application/json"); status != want {
+			t.Errorf("to #%s: %d %s, want %d", room, status, body, want)
+		}
+	}
+	p.chat.err = hall.ErrNoMessage
+	if status, _, _ := p.ask("POST", "/api/rooms/none/messages", strings.NewReader(`{"text": "x"}`),
+		"Authorization", "Bearer "+sends, "Content-Type", "application/json"); status != 503 {
+		t.Errorf("while the chat fails: %d", status)
 	}
 }

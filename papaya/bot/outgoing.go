@@ -21,6 +21,7 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 )
 
 // Limits of outgoing webhooks. All are guesses.
@@ -258,7 +259,15 @@ type delivery struct {
 // deliver posts messages to the URL of a webhook, and says in the room what it answers.
 func (o *Outgoing) deliver(ctx context.Context, t account.Stored[Token],
 	said []hall.Message) error {
-	body, err := json.Marshal(delivery{t.Record.Name, t.Record.Rooms[0], said})
+	room := t.Record.Rooms[0]
+	now, there, err := o.Chat.Room(ctx, room)
+	if err != nil {
+		return err
+	}
+	if there && irc.Lower(now.Name) != irc.Lower(room) { // it has got another name
+		room = now.Name
+	}
+	body, err := json.Marshal(delivery{t.Record.Name, room, said})
 	if err != nil {
 		return err
 	}

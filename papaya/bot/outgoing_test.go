@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,12 +27,15 @@ type talk struct {
 	news chan struct{}
 	said []string // by programs
 	gone bool     // there is no room
+	name string   // that #dev has now; empty: it is #dev
 	// the message after which somebody has asked for others, when there were none
 	waits string
 }
 
 func (c *talk) Room(context.Context, string) (hall.Room, bool, error) {
-	return hall.Room{}, true, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return hall.Room{Name: cmp.Or(c.name, "#dev")}, true, nil
 }
 
 func (c *talk) Messages(_ context.Context, room string, p hall.Page) ([]hall.Message, error) {
@@ -372,6 +376,27 @@ func TestOutgoingClaim(t *testing.T) {
 	}
 	if !claims(a) {
 		t.Error("the first has lost it")
+	}
+}
+
+// TestOutgoingOfARoomThatWasRenamed: what is posted has the name that the room has now.
+func TestOutgoingOfARoomThatWasRenamed(t *testing.T) {
+	for name, want := range map[string]string{"#Brew": "#Brew", "#Dev": "#dev"} {
+		got := ""
+		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var d delivery
+			if err := json.NewDecoder(r.Body).Decode(&d); err != nil {
+				t.Error(err)
+			}
+			got = d.Room
+		}))
+		o := Outgoing{Chat: &talk{name: name}, Logger: slog.New(slog.DiscardHandler)}
+		err := o.deliver(t.Context(), account.Stored[Token]{Record: Token{Kind: Out, Name: "ci",
+			Rooms: []string{"#dev"}, URL: s.URL}}, []hall.Message{{ID: "1", From: "ann"}})
+		s.Close()
+		if err != nil || got != want {
+			t.Errorf("of #dev, which is %s: %q, %v; want %s", name, got, err, want)
+		}
 	}
 }
 

@@ -81,6 +81,7 @@ func init() {
 		"KICK": func(s *Session, l line) {
 			s.leave(l.Param(0), l.Param(1), "was removed by "+l.nick()+because(l.Param(2)), l.time)
 		},
+		"RENAME":             (*Session).onRename,
 		"QUIT":               (*Session).onQuit,
 		"NICK":               (*Session).onNick,
 		"TOPIC":              (*Session).onTopic,
@@ -261,11 +262,7 @@ func (s *Session) leave(name, nick, what string, at time.Time) {
 	}
 	r.Joined = false
 	clear(r.Members)
-	for w := range s.wants {
-		if s.Fold(w) == s.Fold(name) {
-			delete(s.wants, w)
-		}
-	}
+	s.unwant(name)
 	if after, ok := strings.CutPrefix(what, "was"); ok {
 		what = "were" + after
 	}
@@ -405,6 +402,10 @@ func (s *Session) onFail(l line) {
 	}
 	if !s.registered {
 		s.tell(Event{Kind: Refused, Why: l.Last()})
+		return
+	}
+	if l.Param(0) == "JOIN" && l.Param(1) == "CHANNEL_RENAMED" {
+		s.onRenamed(l)
 		return
 	}
 	switch l.Param(0) {

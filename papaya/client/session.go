@@ -18,7 +18,7 @@ import (
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
 	"chathistory", "draft/message-redaction", multilineCap,
-	markerCap,
+	markerCap, "draft/channel-rename",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
@@ -57,12 +57,14 @@ const (
 	CaughtUp                       // messages that we have missed have come
 	Found                          // a search has ended
 	Shown                          // the message that Seek was called for is there
+	Moved                          // the room Why, which we join, has the name Target
 )
 
 // An Event is an EventKind with its room and reason.
 type Event struct {
 	Kind    EventKind
 	Why     string
+	Target  string
 	Room    *Room
 	Message *Message
 	Hits    []Hit

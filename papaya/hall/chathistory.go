@@ -167,7 +167,11 @@ func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 		name = h.batchName()
 		h.say(c, "BATCH +"+name+" "+kind+" "+middle(target))
 	}
+	r := h.rooms[irc.Lower(target)]
 	for _, s := range lines {
+		if r != nil {
+			s = r.under(s)
+		}
 		s.out(name).to(c)
 	}
 	if name != "" {

@@ -127,6 +127,7 @@ const (
 	extendedMonitor
 	eventPlayback
 	metadata
+	channelRename
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -139,6 +140,7 @@ var capNames = []struct {
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
 	{"cap-notify", capNotify}, {"draft/account-registration", registration},
+	{"draft/channel-rename", channelRename},
 	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
 	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},
 	{"draft/multiline", multiline},

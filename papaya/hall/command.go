@@ -10,11 +10,14 @@ type cmd struct {
 	ask          func(h *Hall, c *Client, m *irc.Message) Entry
 	apply        func(h *Hall, s *session, m *irc.Message)
 	// asks says whether a line is only a question. It is for commands that have both ask and apply.
-	asks func(h *Hall, m *irc.Message) bool
+	// asksOf is for those where it depends on the client.
+	asks   func(h *Hall, m *irc.Message) bool
+	asksOf func(h *Hall, c *Client, m *irc.Message) bool
 }
 
-func (c *cmd) asking(h *Hall, m *irc.Message) bool {
-	return c.ask != nil && (c.apply == nil || c.asks != nil && c.asks(h, m))
+func (d *cmd) asking(h *Hall, c *Client, m *irc.Message) bool {
+	return d.ask != nil && (d.apply == nil || d.asks != nil && d.asks(h, m) ||
+		d.asksOf != nil && d.asksOf(h, c, m))
 }
 
 func command(word string) *cmd { return commands[word] }
@@ -38,8 +41,10 @@ func init() {
 		"PONG": {unregistered: true, ask: (*Hall).pong},
 		"QUIT": {unregistered: true, ask: (*Hall).quit},
 
-		"JOIN":    {words: 1, apply: (*Hall).join},
+		"JOIN": {words: 1, ask: (*Hall).joinRenamed, apply: (*Hall).join,
+			asksOf: (*Hall).asksRenamed},
 		"PART":    {words: 1, apply: (*Hall).part},
+		"RENAME":  {words: 2, apply: (*Hall).rename},
 		"PRIVMSG": {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"NOTICE":  {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"TAGMSG":  {words: 1, apply: (*Hall).tagmsg},

@@ -53,7 +53,7 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	format      = 4
+	format      = 5 // 4 is read as 5 is: it has no RENAME, which is all that is new
 )
 
 // The errors of ReadBatch.

@@ -43,7 +43,7 @@ func FuzzReadBatch(f *testing.F) {
 	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, 0}), Entry{Client: 4, Kind: Said,
 		Data: []byte("PING")}))
 	// two connections of one account, and a guest
-	for _, old := range []byte{0, fewFormat, bareFormat, apartFormat} {
+	for _, old := range []byte{0, 4, fewFormat, bareFormat, apartFormat} {
 		data := AppendBatch(nil, Batch{"a", 1, 2, 3, old})
 		add := func(id uint64, kind byte, words string) {
 			data = AppendEntry(data, Entry{Client: id, Kind: kind, Data: []byte(words)})

@@ -21,7 +21,7 @@ const maxFounded = 100
 const chanServNick = "ChanServ"
 
 func newRoom(name string, now int64, since uint64) *room {
-	return &room{name: name, created: now, since: since, modes: map[byte]bool{},
+	return &room{name: name, created: now, since: since, named: since, modes: map[byte]bool{},
 		lists: map[byte][]ban{}, rights: map[string]byte{}, invited: map[string]bool{},
 		absent: map[string]uint64{}}
 }

@@ -105,6 +105,8 @@ type Hall struct {
 	removals uint64
 	servers  map[string]*peer
 	rooms    map[string]*room // by folded name
+	// formers are the rooms that had a folded name: see roomname.go.
+	formers map[string][]*room
 
 	sessions map[origin]map[uint64]*session
 	nicks    map[string]*user // the users that are here, by folded nick
@@ -157,7 +159,10 @@ type room struct {
 	created int64
 	// since is the offset of the room's beginning. Older messages belong to another room of that
 	// name.
-	since   uint64
+	since uint64
+	// named is the offset from which on the room has its name. former are the names before it.
+	named   uint64
+	former  []tenure
 	topic   string
 	founder string // the folded account that made the room, and is always operator
 	setBy   string
@@ -197,7 +202,8 @@ func New(config Config, at uint64) *Hall {
 		servers: map[string]*peer{}, sessions: map[origin]map[uint64]*session{},
 		nicks: map[string]*user{}, accounts: map[string]*user{}, held: map[string]*user{},
 		known: map[string]uint64{},
-		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{},
+		rooms: map[string]*room{}, formers: map[string][]*room{},
+		index: map[string][]uint32{}, clients: map[uint64]*Client{},
 		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
 		founded: map[string]int{},
 	}

@@ -24,6 +24,7 @@ var helps = map[string][]string{
 	"PRIVMSG":      {"PRIVMSG TARGET,... :TEXT - says something to rooms and nicks"},
 	"NOTICE":       {"NOTICE TARGET,... :TEXT - as PRIVMSG, and never answered by programs"},
 	"TAGMSG":       {"TAGMSG TARGET,... - sends tags without a text: typing, reactions"},
+	"RENAME":       {"RENAME #ROOM #NAME :REASON - gives a room another name, as its founder"},
 	"TOPIC":        {"TOPIC #ROOM - shows the topic. TOPIC #ROOM :TEXT changes it"},
 	"KICK":         {"KICK #ROOM NICK,... :REASON - removes members, as an operator of the room"},
 	"MARKREAD":     {"MARKREAD TARGET timestamp=TIME - notes up to when you have read"},

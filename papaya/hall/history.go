@@ -142,7 +142,11 @@ func (h *Hall) step(c *Client) {
 	text := pages{text: h.whole()}
 	text.each(list[i], k.cursor, func(s said) {
 		if k.wants(c, s) {
-			s.own().out("").to(c)
+			s = s.own()
+			if k.room != nil {
+				s = k.room.under(s)
+			}
+			s.out("").to(c)
 			c.sent = h.at
 		}
 	})
@@ -163,7 +167,8 @@ func (k *backlog) wants(c *Client, s said) bool {
 		return u.isOwn(s.target, s.at)
 	}
 	status, name := irc.SplitStatus(s.target)
-	return name == k.name && (status == "" || u.in(k.room).standing().hears(status))
+	return k.room.called(name, s.at) &&
+		(status == "" || u.in(k.room).standing().hears(status))
 }
 
 // stopCatchUp stops sending missed messages: of a room that the client has left, or of the inbox

@@ -121,7 +121,7 @@ func (c *chatter) indexed(t *testing.T) *search.Index {
 // question returns a question about a room or a conversation of ann.
 func (c *chatter) question(target string, x *search.Index, has caps) question {
 	ann := &user{nick: "ann"}
-	q := question{target: target, names: indexNames(ann, target, has),
+	q := question{target: target, names: c.hall.indexNames(ann, target, has),
 		pages: &pages{text: c.hall.whole(), index: x}}
 	q.chunks = c.hall.chunksOf([]string{target})
 	if !irc.IsRoom(target) {
@@ -262,5 +262,25 @@ func TestSingleMessages(t *testing.T) {
 	}
 	if raw, ok := p.raw(c.hall.at); ok {
 		t.Errorf("behind the end stands %q", raw)
+	}
+}
+
+// TestIndexNamesOfARenamedRoom: what was said under a former name is looked for under it, and a name
+// that the room had twice is there once.
+func TestIndexNamesOfARenamedRoom(t *testing.T) {
+	h := New(Config{Text: &memory{}}, 0)
+	r := newRoom("#Chai", 0, 90)
+	r.former = []tenure{{nick: "#tea", until: 50}, {nick: "#chai", from: 50, until: 70},
+		{nick: "#cup", from: 70, until: 90}}
+	h.rooms["#chai"] = r
+	want := []string{"#tea", "#chai", "#cup"}
+	if got := h.indexNames(&user{nick: "ann"}, "#chai", 0); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, name := range want {
+		want = append(want, search.Events(name))
+	}
+	if got := h.indexNames(&user{nick: "ann"}, "#chai", redaction); !slices.Equal(got, want) {
+		t.Errorf("with events: got %q, want %q", got, want)
 	}
 }

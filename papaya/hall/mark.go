@@ -90,16 +90,17 @@ func (h *Hall) mark(u *user, data []byte) {
 // had moves the marks of all rooms to an offset that a session has confirmed, except in rooms where
 // that session lags.
 func (u *user) had(at uint64, lags map[string]uint64) {
-	move := func(mark *uint64, name string) {
-		if behind, ok := lags[name]; ok {
-			*mark = max(*mark, behind)
-			return
+	move := func(mark *uint64, behind uint64, lagging bool) {
+		if !lagging {
+			behind = at
 		}
-		*mark = max(*mark, at)
+		*mark = max(*mark, behind)
 	}
-	move(&u.inbox, "*")
+	behind, lagging := lags["*"]
+	move(&u.inbox, behind, lagging)
 	for _, in := range u.rooms {
-		move(&in.mark, irc.Lower(in.room.name))
+		behind, lagging := in.room.lagIn(lags)
+		move(&in.mark, behind, lagging)
 	}
 }
 

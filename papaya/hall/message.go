@@ -325,13 +325,16 @@ func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 		return false
 	}
 	switch command {
-	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG", "REDACT":
+	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG", "REDACT", "RENAME":
 	default:
 		return false
 	}
 	h.labelled(c, label, func() {
 		switch command {
 		case "NOTICE":
+		case "RENAME":
+			h.fail(c, command, "CANNOT_RENAME", middle(target)+" "+middle(m.Param(1)),
+				"The log says: "+why)
 		case "REDACT":
 			h.fail(c, command, "TEMPORARILY_UNAVAILABLE", middle(target), "The log says: "+why)
 		default:

@@ -172,6 +172,7 @@ type Room struct {
 	Founder string    `json:"founder,omitempty"`
 	Topic   string    `json:"topic,omitempty"`
 	Since   time.Time `json:"since"`
+	Former  []string  `json:"former,omitempty"` // the folded names that it had before
 }
 
 // Sessions lists the sessions on all servers, by nick; those of one user from the oldest on.

@@ -19,7 +19,7 @@ const programHost = "!program@papaya"
 
 // post says lines in a room in the name of a program.
 func (h *Hall) post(room, from string, lines []string) {
-	r := h.rooms[irc.Lower(room)]
+	r := h.roomNow(room)
 	if r == nil || !strings.Contains(from, "/") || strings.ContainsAny(from, " !@:\x00") {
 		return
 	}
@@ -62,8 +62,7 @@ var (
 // Messages returns a function that reads messages of a room in their order. It uses nothing of the
 // hall, so any goroutine may call it. It returns the error of ctx if that has ended.
 func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Message, error), error) {
-	folded := irc.Lower(room)
-	r := h.rooms[folded]
+	r := h.roomNow(room)
 	if r == nil {
 		return nil, ErrNoRoom
 	}
@@ -81,10 +80,10 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		}
 		*end.bound = bound{at: at}
 	}
-	since := r.since
-	names := []string{folded}
-	q := question{target: folded, pages: h.frozen(), chunks: h.chunksOf(names), names: names,
-		want: func(s said) bool { return s.at >= since && s.target == folded && s.spoken() }}
+	folded, tenures := irc.Lower(r.name), r.tenures()
+	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
+		func(s said) bool { return hadNick(tenures, s.target, s.at) && s.spoken() })
+	q.names = r.everyName()
 	read := q.backward
 	if p.After != "" {
 		read = q.forward
@@ -112,9 +111,9 @@ func (s said) message() Message {
 	return m
 }
 
-// Room returns a room as administrators see it.
+// Room returns a room as administrators see it, also by a name that it had before.
 func (h *Hall) Room(name string) (Room, bool) {
-	r := h.rooms[irc.Lower(name)]
+	r := h.roomNow(name)
 	if r == nil {
 		return Room{}, false
 	}
@@ -122,6 +121,10 @@ func (h *Hall) Room(name string) (Room, bool) {
 }
 
 func (r *room) shown() Room {
+	var former []string
+	for _, t := range r.former {
+		former = append(former, t.nick)
+	}
 	return Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder, r.topic,
-		time.UnixMilli(r.created).UTC()}
+		time.UnixMilli(r.created).UTC(), former}
 }

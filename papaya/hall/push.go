@@ -146,10 +146,20 @@ func (h *Hall) attended(u *user) bool {
 	})
 }
 
-// seen says that a user has read a room or a conversation, up to a time.
+// seen says that a user has read a room or a conversation, up to a time. A notice from before the
+// room was renamed has its former name.
 func (h *Hall) seen(u *user, target string, until int64) {
-	if p := h.config.Push; p != nil && u.lasting() && p.Wants(irc.Lower(u.account)) {
-		p.Seen(irc.Lower(u.account), irc.Lower(target), until)
+	p, account, folded := h.config.Push, irc.Lower(u.account), irc.Lower(target)
+	if p == nil || !u.lasting() || !p.Wants(account) {
+		return
+	}
+	p.Seen(account, folded, until)
+	if r := h.rooms[folded]; r != nil {
+		for _, t := range r.former {
+			if h.rooms[t.nick] == nil {
+				p.Seen(account, t.nick, until)
+			}
+		}
 	}
 }
 

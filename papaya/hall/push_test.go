@@ -112,6 +112,18 @@ func (p *pushTrial) wants(what string, onA, onB []string) {
 	}
 }
 
+// TestReadUnderAnotherName: who reads a room has read what was said before it was renamed.
+func TestReadUnderAnotherName(t *testing.T) {
+	p := newPushTrial(t)
+	p.comes("ann", "a", "ann")
+	p.step("ann > JOIN #tea")
+	p.step("ann > RENAME #tea #chai")
+	p.wants("nobody has read anything", nil, nil)
+	p.step("ann > PRIVMSG #chai :hello")
+	want := []string{"ann has seen #chai", "ann has seen #tea"}
+	p.wants("both names", want, want)
+}
+
 // TestMissed: an account misses what is said to it, or names it in its rooms, while nobody attends
 // to a session of it. The server that has logged it tells of it, and all tell what is read.
 func TestMissed(t *testing.T) {

@@ -43,6 +43,7 @@ func (h *Hall) Answer(c *Client, r Reading) {
 // A question asks for messages of a room, or of a conversation.
 type question struct {
 	target string
+	room   *room    // of the target; nil: it is a conversation
 	pages  *pages   // which the questions of one reading share
 	chunks []uint32 // those of the text that may have such messages
 	names  []string // those that such messages may have in the index
@@ -60,9 +61,15 @@ func (h *Hall) question(c *Client, p *pages, target string) (question, bool) {
 		return question{}, false
 	}
 	folded := irc.Lower(target)
-	return question{target: target, pages: p, chunks: h.chunksFor(c.user, folded),
-		names: indexNames(c.user, folded, c.caps), want: want, since: h.since(c, target),
-		removals: h.removals}, true
+	q := h.about(p, target, h.chunksFor(c.user, folded), want)
+	q.room, q.since = h.rooms[folded], h.since(c, target)
+	q.names = h.indexNames(c.user, folded, c.caps)
+	return q, true
+}
+
+// about returns a question about messages of some chunks.
+func (h *Hall) about(p *pages, target string, chunks []uint32, want func(said) bool) question {
+	return question{target: target, pages: p, chunks: chunks, want: want, removals: h.removals}
 }
 
 // frozen returns the pages of the text as it is now.
@@ -105,10 +112,10 @@ func (h *Hall) readable(c *Client, target string, has caps) func(said) bool {
 		if in == nil {
 			return nil
 		}
-		since, now := r.since, in.standing()
+		names, now := r.tenures(), in.standing()
 		return func(s said) bool {
 			status, name := irc.SplitStatus(s.target)
-			return s.at >= since && name == folded && now.hears(status) && s.shown(has)
+			return hadNick(names, name, s.at) && now.hears(status) && s.shown(has)
 		}
 	}
 	u := c.user
@@ -134,8 +141,15 @@ func (h *Hall) since(c *Client, target string) uint64 {
 	return 0
 }
 
-// readableStill says whether the client may still read what it has asked for.
+// readableStill says whether the client may still read what it has asked for. A room that has got
+// another name meanwhile is the target under that.
 func (h *Hall) readableStill(c *Client, q *question) bool {
+	if q.room != nil {
+		if irc.Lower(q.target) != irc.Lower(q.room.name) {
+			q.target = q.room.name
+		}
+		return c.user.in(q.room) != nil
+	}
 	return h.readable(c, q.target, c.caps) != nil && h.since(c, q.target) == q.since
 }
 

@@ -29,6 +29,8 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 			"@label=3 :chat 404 ann #den :Cannot send to channel: full"},
 		{Entry{Kind: Redact, Data: []byte("#den\n0 9 1 0\n"), Label: "4"}, "X",
 			"@label=4 :chat FAIL REDACT TEMPORARILY_UNAVAILABLE #den :The log says: full"},
+		{Entry{Kind: Said}, "@label=7 RENAME #tea #chai", "@label=7 :chat FAIL RENAME " +
+			"CANNOT_RENAME #tea #chai :The log says: full"},
 		{Entry{Kind: Said}, "@label=5 MODE #tea +i", ""},
 		{Entry{Kind: Founder, Data: []byte("DROP\n#tea\n")}, "X", ""},
 		{Entry{Kind: End}, "@label=6 QUIT", ""},

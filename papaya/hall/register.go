@@ -37,7 +37,7 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 		return false
 	}
 	cmd := command(m.Command)
-	return cmd != nil && cmd.apply != nil && !cmd.asking(h, m) && len(m.Params) >= cmd.words
+	return cmd != nil && cmd.apply != nil && !cmd.asking(h, c, m) && len(m.Params) >= cmd.words
 }
 
 // Awaited says whether the client gets a reply when the line is logged, so that it may be waiting.
@@ -61,7 +61,7 @@ func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 		if m.Command != "NOTICE" {
 			h.num(c, irc.ERR_NEEDMOREPARAMS, m.Command+" :Not enough parameters")
 		}
-	case c.user == nil || cmd.asking(h, m):
+	case c.user == nil || cmd.asking(h, c, m):
 		return cmd.ask(h, c, m)
 	}
 	return Entry{}

@@ -45,6 +45,12 @@ func (h *Hall) join(s *session, m *irc.Message) {
 
 func (h *Hall) joinOne(s *session, name, key string) {
 	u, c, folded := s.user, s.client, irc.Lower(name)
+	if r := h.renamed(u, folded); r != nil {
+		if !h.tellRenamed(c, u, r, name, key) {
+			return
+		}
+		name, folded = r.name, irc.Lower(r.name)
+	}
 	r := h.rooms[folded]
 	switch {
 	case !irc.IsRoom(name):
@@ -70,15 +76,7 @@ func (h *Hall) joinOne(s *session, name, key string) {
 		}
 		h.rooms[folded] = r
 	}
-	in := &member{user: u, room: r}
-	right := byte(0)
-	if u.account != "" {
-		right = r.rights[irc.Lower(u.account)]
-	}
-	first := r.founder == "" && len(r.here) == 0 && len(r.absent) == 0
-	in.op = right == 'o' || u.role.runs() || u.founded(r) ||
-		first && (h.config.Founder || u.account != "")
-	in.voice = right == 'v'
+	in := h.entrant(r, u)
 	returns, mark := r.returning(u)
 	if number, why := h.joinError(r, in, key); number != "" {
 		h.num(c, number, r.name+" :Cannot join channel ("+why+")")
@@ -101,6 +99,18 @@ func (h *Hall) joinOne(s *session, name, key string) {
 			h.catchUp(c, in)
 		}
 	})
+}
+
+// entrant returns a user as the member of a room that it would become.
+func (h *Hall) entrant(r *room, u *user) *member {
+	right := byte(0)
+	if u.account != "" {
+		right = r.rights[irc.Lower(u.account)]
+	}
+	first := r.founder == "" && len(r.here) == 0 && len(r.absent) == 0
+	return &member{user: u, room: r, voice: right == 'v',
+		op: right == 'o' || u.role.runs() || u.founded(r) ||
+			first && (h.config.Founder || u.account != "")}
 }
 
 // returning says whether a user is an absent member of a room, and up to which offset it has
@@ -262,6 +272,7 @@ func (h *Hall) removeEmpty(r *room) {
 		h.setFounder(r, "")
 		delete(h.rooms, irc.Lower(r.name))
 		delete(h.index, irc.Lower(r.name))
+		h.dropFormer(r)
 	}
 }
 

@@ -41,7 +41,7 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
 		c.searching = true
-		q.names = indexNames(c.user, irc.Lower(target), 0) // without events
+		q.names = h.indexNames(c.user, irc.Lower(target), 0) // without events
 		h.read(c, &Search{question: q, label: m.Tags["label"], words: words})
 	}
 	return Entry{}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"interleave/papaya/irc"
 )
 
 // The moves of FuzzSessions: a person and what it does.
@@ -30,7 +32,10 @@ var (
 		"MODE ann +BRTw", "MODE dave -R", "MODE #tea +CM-n", "PRIVMSG @#tea,+#den :for some",
 		"ACCEPT ann,-dave", "WALLOPS :all hands", "MONITOR + ann,dave",
 		"METADATA * SET color :red", "METADATA #tea SET color :blue", "METADATA * SET color",
-		"METADATA * CLEAR", "METADATA * SUB color", "METADATA #tea SYNC"}
+		"METADATA * CLEAR", "METADATA * SUB color", "METADATA #tea SYNC",
+		"CAP REQ :draft/channel-rename", "RENAME #tea #den", "RENAME #den #tea",
+		"RENAME #tea #chai :why", "RENAME #chai #TEA", "JOIN #chai,#tea",
+		"CHATHISTORY LATEST #tea * 10"}
 	fuzzDirections = []string{"[ask]", "[restart a]", "[restart b]", "[order end ann bye]",
 		"[order logout bob bye]", "[order forget dave removed]", "[order kick #tea ann out]",
 		"[order remove #tea closed]"}
@@ -79,6 +84,8 @@ func FuzzSessions(f *testing.F) {
 		{1, 0, 12, 0, 4, 0, 3, 0, 37, 0, 38, 0, 1, 1, 8, 0, 6, 0},
 		{1, 0, 12, 0, 43, 0, 1, 1, 44, 0, 2, 0, 1, 98}, // an account is renamed, twice
 		{0, 12, 12, 0, 1, 1, 12, 1, 43, 1, 41, 1, 1, 2, 42, 1},
+		// a room is renamed, and renamed again while its founder is away
+		{1, 0, 12, 0, 19, 0, 71, 0, 1, 25, 12, 25, 74, 25, 2, 0, 19, 25, 1, 0, 72, 0, 69, 0, 2, 0},
 		[]byte("abcdefghijklmnopqrstuvwxyz0123456789"),
 	} {
 		f.Add(seed)
@@ -155,6 +162,18 @@ func (p *cluster) check() {
 					p.t.Errorf("%s: %s has a client of no member: %s", name, folded, c.user.nick)
 				}
 			}
+		}
+		formers := 0
+		for former, list := range h.formers {
+			formers += len(list)
+			for _, r := range list {
+				if h.rooms[irc.Lower(r.name)] != r || r.gaveUp(former) == 0 {
+					p.t.Errorf("%s: %s is a former name of %s", name, former, r.name)
+				}
+			}
+		}
+		if (formers == 0) != (len(h.formers) == 0) {
+			p.t.Errorf("%s: former names without a room: %v", name, h.formers)
 		}
 		if !maps.Equal(founded, h.founded) {
 			p.t.Errorf("%s: rooms have the founders %v, and %v are counted", name, founded,

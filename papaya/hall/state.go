@@ -77,6 +77,8 @@ type (
 		Created      int64
 		Founder      raw               `json:",omitempty"`
 		Since        uint64            `json:",omitempty"`
+		Named        uint64            `json:",omitempty"`
+		Former       []savedTenure     `json:",omitempty"`
 		Topic, SetBy raw               `json:",omitempty"`
 		SetAt        int64             `json:",omitempty"`
 		Modes        raw               `json:",omitempty"` // of usualModes
@@ -250,6 +252,12 @@ func (r *room) save() savedRoom {
 		}
 	}
 	out.Facts = r.facts.save()
+	if len(r.former) > 0 {
+		out.Named = r.named
+	}
+	for _, t := range r.former {
+		out.Former = append(out.Former, savedTenure{raw(t.nick), t.from, t.until})
+	}
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
 	}
@@ -400,6 +408,10 @@ func (h *Hall) load(v savedRoom) error {
 	r.topic, r.setBy, r.setAt = string(v.Topic), string(v.SetBy), v.SetAt
 	r.key, r.limit, r.open = string(v.Key), v.Limit, v.Open
 	r.facts = loadFacts(v.Facts)
+	for _, t := range v.Former {
+		r.former, r.named = append(r.former, tenure{string(t.Nick), t.From, t.Until}), v.Named
+	}
+	h.noteFormer(r)
 	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
 		h.founded[r.founder]++
 	}

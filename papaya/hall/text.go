@@ -84,14 +84,16 @@ func (s said) nick() string {
 }
 
 // shown says whether a client sees the message in histories: what users have said, what they have
-// removed if the client knows redactions, and if it has requested other events, topics and what is
-// said by tags alone.
+// removed if the client knows redactions, and if it has requested other events, topics, what is
+// said by tags alone, and other names of rooms if the client knows those.
 func (s said) shown(to caps) bool {
 	switch s.command {
 	case "REDACT":
 		return to&redaction != 0
 	case "TOPIC":
 		return to&eventPlayback != 0
+	case "RENAME":
+		return to&(eventPlayback|channelRename) == eventPlayback|channelRename
 	case "TAGMSG":
 		return to&(eventPlayback|messageTags) == eventPlayback|messageTags
 	}

@@ -155,8 +155,13 @@ func (h *Hall) showRooms(c *Client) {
 
 // show brings a room to a client of a member, as if it had joined.
 func (h *Hall) show(c *Client, in *member) {
+	in.room.clients = append(in.room.clients, c)
+	h.bring(c, in)
+}
+
+// bring tells a client that its user is in a room.
+func (h *Hall) bring(c *Client, in *member) {
 	r := in.room
-	r.clients = append(r.clients, c)
 	if c.caps&extendedJoin != 0 {
 		h.newOut(in.user, longJoin(in.user, r)).to(c)
 	} else {

@@ -11,13 +11,11 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"interleave/papaya/irc"
 )
 
 // A Filter selects lines. An empty field selects all.
 type Filter struct {
-	Rooms  []string  // to one of these rooms
+	Rooms  []string  // to one of these rooms, under any name that it had
 	People []string  // by one of these nicks, or to it
 	Words  []string  // with all of these words, in upper or lower case
 	Since  time.Time // at this time or later
@@ -34,14 +32,15 @@ func fold(s string) string {
 	}, s)
 }
 
-func (f Filter) match(l Line) bool {
+func (f Filter) match(l Line, others renames) bool {
 	has := func(list []string, name string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return fold(s) == fold(name) })
 	}
 	switch {
 	case !f.Since.IsZero() && l.Time.Before(f.Since), !f.Until.IsZero() && !l.Time.Before(f.Until):
 		return false
-	case len(f.Rooms) > 0 && !has(f.Rooms, irc.RoomOf(l.To)):
+	case len(f.Rooms) > 0 &&
+		!others.names(l, func(name string) bool { return has(f.Rooms, name) }):
 		return false
 	case len(f.People) > 0 && !has(f.People, l.From()) && !has(f.People, l.To):
 		return false
@@ -98,7 +97,7 @@ type jsonLine struct {
 	Source  string    `json:"source"`
 	Command string    `json:"command"`
 	To      string    `json:"to"`
-	Of      string    `json:"of,omitempty"` // the id of the message that REDACT has removed
+	Of      string    `json:"of,omitempty"` // the id that REDACT removes, or the name of RENAME
 	Text    string    `json:"text"`
 	Raw     []byte    `json:"raw,omitempty"`
 }
@@ -110,8 +109,14 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
 	out := bufio.NewWriterSize(w, 64<<10)
 	encode := json.NewEncoder(out)
 	encode.SetEscapeHTML(false)
+	var others renames
+	if len(f.Rooms) > 0 {
+		if others, err = readRenames(ctx, t); err != nil {
+			return 0, fmt.Errorf("export: %w", err)
+		}
+	}
 	err = read(ctx, t, t.Begin(), t.End(), f.prefilter(), func(l Line) error {
-		if !f.match(l) {
+		if !f.match(l, others) {
 			return nil
 		}
 		lines++

@@ -93,6 +93,28 @@ func TestExportText(t *testing.T) {
 	}
 }
 
+// TestRoomsThatWereRenamed: a room has what was said under its former names, and not what was said
+// in other rooms of those names.
+func TestRoomsThatWereRenamed(t *testing.T) {
+	text := ""
+	for i, line := range []string{"ann PRIVMSG #tea :one", "ann RENAME #tea #Chai :why",
+		"ann PRIVMSG #chai :two", "ann PRIVMSG #tea :of another room",
+		"ann PRIVMSG #den : RENAME #den #tea :", "ann RENAME #CHAI #brew :",
+		"ann PRIVMSG @#brew :three", "ann RENAME #tea #Tea :", "ann PRIVMSG #Tea :again"} {
+		nick, rest, _ := strings.Cut(line, " ")
+		text += fmt.Sprintf("2026-11-20T07:%02d:00.000Z :%s!a@h %s\n", i, nick, rest)
+	}
+	for room, want := range map[string]string{"#Brew": lines(text, 0, 1, 2, 5, 6),
+		"#chai": lines(text, 0, 1, 2, 5), "#tea": lines(text, 0, 1, 3, 7, 8),
+		"#den": lines(text, 4)} {
+		var b strings.Builder
+		if _, err := Export(t.Context(), &memory{1000, text, 7}, Filter{Rooms: []string{room}},
+			AsText, &b, noBad(t)); err != nil || b.String() != want {
+			t.Errorf("%s: %v:\n%s\nwant:\n%s", room, err, b.String(), want)
+		}
+	}
+}
+
 func TestExportJSON(t *testing.T) {
 	var b strings.Builder
 	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, &b,

@@ -31,9 +31,9 @@ type Line struct {
 	Time    time.Time
 	Tags    string // the tags of the message, as lines of IRC have them; empty for most
 	Source  string // ann!ann@127.0.0.1
-	Command string // PRIVMSG, NOTICE, TOPIC, REDACT
+	Command string // PRIVMSG, NOTICE, TOPIC, REDACT, RENAME
 	To      string // a room or a nick; a room may have the prefix of irc.SplitStatus
-	Of      string // the msgid of the message that REDACT has removed
+	Of      string // the msgid of the message that REDACT has removed, or the name of RENAME
 	Body    string
 	Raw     []byte // including LF
 }

@@ -51,6 +51,7 @@ func init() {
 		{"quit", "[why]", "leave",
 			func(m *Model, w []string) string { m.leave(strings.Join(w, " ")); return "" }},
 		{"raw", "line", "send a line of IRC as it is", raw},
+		{"rename", "#name [why]", "give the room another name", rename},
 		{"search", "words", "find what was said in the room", search},
 		{"searchall", "words", "find what was said in all rooms", searchAll},
 		{"send", "file", "send a file to the room", send},
@@ -186,6 +187,24 @@ func topic(m *Model, words []string) string {
 		return "there is no topic"
 	}
 	return clean(room.Topic)
+}
+
+func rename(m *Model, words []string) string {
+	room := m.session.Active()
+	switch {
+	case len(words) == 0:
+		return errUsage
+	case !room.Channel:
+		return "only rooms have a name that can be changed"
+	case !m.session.Online():
+		return "not connected"
+	}
+	name := words[0]
+	if !m.session.IsChannel(name) {
+		name = "#" + name
+	}
+	m.session.Rename(room, name, strings.Join(words[1:], " "))
+	return ""
 }
 
 func nick(m *Model, words []string) string {

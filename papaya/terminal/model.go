@@ -144,6 +144,14 @@ func (m *Model) event(e client.Event) {
 			m.goTo = ""
 			m.look(e.Room)
 		}
+	case client.Moved:
+		if m.goTo == m.session.Fold(e.Why) {
+			m.goTo = m.session.Fold(e.Target)
+		}
+		if r := m.session.Find(e.Target); r != nil && r.Joined && m.goTo == m.session.Fold(r.Name) {
+			m.goTo = ""
+			m.look(r)
+		}
 	case client.Spoken:
 		if e.Room == m.session.Active() {
 			m.see()

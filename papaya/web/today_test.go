@@ -25,6 +25,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	severalLines(t, ann, bob)
 	twoDevices(t, p, ann, bob)
 	searching(t, ann, bob)
+	renaming(t, p, ann, bob)
 	hostile(t, ann)
 }
 
@@ -295,6 +296,8 @@ const hostileServer = `Promise.all([import("./session.js"), import("./irc.js")])
 	out.bounded = room.messages.length + room.gone.size <= 30000 && s.batches.size <= 4096;
 	out.unreadAfter = room.unread;
 	hear("@batch=b :x BATCH +a draft/multiline #tea", "@batch=a :x BATCH +b draft/multiline #tea", ":x BATCH -a", ":x BATCH -b", ":x BATCH -", "BATCH", ":x FAIL SEARCH", ":x FAIL REDACT x #tea 1 :no", "421 ann SEARCH", ":x FAIL CHATHISTORY x AROUND #tea :no");
+	hear("RENAME", ":b!b@h RENAME #tea", ":b!b@h RENAME #tea x", ":b!b@h RENAME #no #tea", ":x FAIL JOIN CHANNEL_RENAMED", ":x FAIL JOIN CHANNEL_RENAMED #tea", ":x FAIL JOIN CHANNEL_RENAMED #tea #TEA :no");
+	out.same = s.find("#tea") === room && s.rooms.size === 1;
 	out.twoLines = sent.some((line) => /[\r\n]/.test(line));
 	return out;
 })`
@@ -304,9 +307,9 @@ func hostile(t *testing.T, p *person) {
 	type outcome struct {
 		Lines, Unread, UnreadAfter int
 		Gone                       string
-		Bounded, TwoLines          bool
+		Bounded, Same, TwoLines    bool
 	}
-	want := outcome{4096, 1, 0, "Message deleted by b: gone", true, false}
+	want := outcome{4096, 1, 0, "Message deleted by b: gone", true, true, false}
 	if got := browser.Eval[outcome](p.Page, hostileServer); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

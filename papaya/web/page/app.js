@@ -151,6 +151,7 @@ function start(given) {
     served: heard,
     pushed: (verb, endpoint, why) => device.answered(verb, endpoint, why),
     renamed: (name) => device.renamed(name),
+    moved: () => remember(), // the rooms to join next time
     joined: (room) => {
       if (
         session.active === session.status ||

@@ -73,6 +73,19 @@ export const commands = {
       return "";
     },
   ],
+  rename: [
+    "#name [why]",
+    "give the room another name",
+    (s, room, [name, ...why]) => {
+      if (!name) return usage;
+      if (!room.isChannel) return "Only rooms have a name that can be changed.";
+      if (s.state !== "ready") return "Not connected.";
+      const full = s.isChannel(name) ? name : `#${name}`;
+      const reason = why.length ? [why.join(" ")] : [];
+      s.send("RENAME", room.name, full, ...reason);
+      return "";
+    },
+  ],
   nick: [
     "name",
     "change your nick",

@@ -5,6 +5,7 @@ import { askMarker, marker } from "./marker.js";
 import { assemble, multiline } from "./multiline.js";
 import { askAround, isPast, notThere, pastPage } from "./past.js";
 import { redact, redacted } from "./redact.js";
+import { follow, renamed, unwant } from "./rename.js";
 import { maxBatch, maxPages } from "./room.js";
 import { found, remarked } from "./search.js";
 
@@ -88,6 +89,7 @@ export const handlers = {
   PRIVMSG: spoken,
   NOTICE: spoken,
   REDACT: redacted,
+  RENAME: renamed,
   MARKREAD: marker,
   WEBPUSH: (s, { params }) => s.hooks.pushed?.(params[0], params[1], ""),
 
@@ -256,6 +258,10 @@ export const handlers = {
     const room = s.find(line.params[2] ?? "") ?? s.find(line.params[3] ?? "");
     if (about === "CHATHISTORY") {
       missed(s, room ?? [...s.rooms.values()].find((r) => r.asked));
+      return;
+    }
+    if (about === "JOIN" && code === "CHANNEL_RENAMED") {
+      follow(s, line.params[2], line.params[3]);
       return;
     }
     if (about === "MARKREAD") return; // other devices will not know what was read here
@@ -553,8 +559,7 @@ function leave(s, name, nick, what, time) {
   if (s.isMe(nick)) {
     room.joined = false;
     room.members.clear();
-    for (const w of [...s.wants.keys()])
-      if (s.fold(w) === s.fold(room.name)) s.wants.delete(w);
+    unwant(s, room.name);
     s.note(room, `You ${what.replace(/^was/, "were")}`, "event", time);
     return;
   }

@@ -27,6 +27,7 @@ const wanted = [
   "draft/chathistory",
   "chathistory",
   "draft/message-redaction",
+  "draft/channel-rename",
   multiline,
   "draft/read-marker",
   "away-notify",
