@@ -220,6 +220,8 @@ func (d *daemon) pages(files http.Handler) http.Handler {
 	mux.Handle("/api/", programs)
 	mux.Handle("/upload", files)
 	mux.Handle("/file/", files)
+	mux.Handle("/files", files)
+	mux.Handle("/files/", files)
 	mux.Handle("/", web.Handler())
 	return mux
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/file"
 	"interleave/papaya/hall"
 	"interleave/papaya/server"
 )
@@ -24,7 +25,7 @@ func told(err error) error {
 		return clientError{limited}
 	case errors.Is(err, account.ErrExists), errors.Is(err, account.ErrNone),
 		errors.Is(err, account.ErrBusy), errors.Is(err, account.ErrRenaming),
-		errors.Is(err, account.ErrChanged):
+		errors.Is(err, account.ErrChanged), errors.Is(err, file.ErrNone):
 		return clientError{err}
 	}
 	if mistake, ok := errors.AsType[account.Mistake](err); ok {
@@ -63,6 +64,20 @@ func (d authenticator) Rename(ctx context.Context, old, name string, from net.Ad
 	}
 	d.logger.Info("an account has another name", "old", old, "new", name)
 	return told(d.rename(ctx))
+}
+
+// Files implements server.Own.
+func (d authenticator) Files(_ context.Context, name string) ([]string, error) {
+	return d.files.Owned(name).Lines(), nil
+}
+
+// RemoveFile implements server.Own.
+func (d authenticator) RemoveFile(_ context.Context, name, id string) error {
+	i, err := d.files.RemoveOwn(id, name)
+	if err == nil {
+		file.LogDeleted(d.logger, i)
+	}
+	return told(err)
 }
 
 // rename tells the chat the new names of accounts.

@@ -56,19 +56,21 @@ const (
 // linkPath stands in a link before its token.
 const linkPath = "/file/"
 
-// A Server takes files at /upload, and serves them below /file/.
+// A Server takes files at /upload, serves them below /file/, and lets their owners list and delete
+// them there and at /files.
 type Server struct {
 	Options
-	uploads, wrong *limit.Rate
-	mu             sync.Mutex
-	running        map[string]int // uploads that are under way, by folded owner
-	all            int
+	uploads, managed, wrong *limit.Rate
+	mu                      sync.Mutex
+	running                 map[string]int // uploads that are under way, by folded owner
+	all                     int
 }
 
 // NewServer returns a Server.
 func NewServer(o Options) *Server {
 	return &Server{Options: o, running: map[string]int{},
 		uploads: limit.NewRate(uploadBurst, uploadEvery, o.Now),
+		managed: limit.NewRate(manageBurst, manageEvery, o.Now),
 		wrong:   limit.NewRate(wrongBurst, wrongEvery, o.Now)}
 }
 
@@ -81,30 +83,44 @@ func (s *Server) UploadURL() string {
 	return s.Base + "/upload"
 }
 
-// Handler serves both paths.
+// Handler serves all paths.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("OPTIONS /upload", s.options)
 	mux.HandleFunc("POST /upload", s.upload)
 	mux.HandleFunc("GET "+linkPath+"{token}/{name}", s.fetch)
+	mux.HandleFunc("DELETE "+linkPath+"{token}/{name}", s.deleteLink)
+	mux.HandleFunc("GET /files", s.list)
+	mux.HandleFunc("DELETE /files/{id}", s.deleteID)
+	for path, methods := range map[string]string{"/upload": "POST", "/files": "GET, HEAD",
+		linkPath + "{token}/{name}": "GET, HEAD, DELETE", "/files/{id}": "DELETE"} {
+		mux.HandleFunc("OPTIONS "+path, s.options(methods))
+	}
 	return mux
 }
 
-// options says what may be uploaded, to browsers that ask for another page, too (CORS).
-func (s *Server) options(w http.ResponseWriter, r *http.Request) {
-	s.permit(w, r)
-	h := w.Header()
-	h.Set("Allow", "OPTIONS, POST")
-	h.Set("Accept-Post", "*/*")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusNoContent)
+// options says what may be done at a path, to browsers that ask for another page, too (CORS).
+func (s *Server) options(methods string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.permit(w, r, methods)
+		h := w.Header()
+		h.Set("Allow", "OPTIONS, "+methods)
+		if methods == http.MethodPost {
+			h.Set("Accept-Post", "*/*")
+			s.tellLimit(h)
+		}
+		h.Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNoContent)
+	}
 }
 
-// permit lets pages of the allowed origins upload, and tells all the limit of a file
-// (draft-ietf-httpbis-resumable-upload, Upload-Limit).
-func (s *Server) permit(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+// tellLimit tells the limit of a file (draft-ietf-httpbis-resumable-upload, Upload-Limit).
+func (s *Server) tellLimit(h http.Header) {
 	h.Set("Upload-Limit", "max-size="+strconv.FormatInt(s.Store.limits().Size, 10))
+}
+
+// permit lets pages of the allowed origins use methods.
+func (s *Server) permit(w http.ResponseWriter, r *http.Request, methods string) {
+	h := w.Header()
 	h.Add("Vary", "Origin")
 	from := r.Header.Get("Origin")
 	u, err := url.Parse(from)
@@ -113,7 +129,7 @@ func (s *Server) permit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", from)
-	h.Set("Access-Control-Allow-Methods", "POST")
+	h.Set("Access-Control-Allow-Methods", methods)
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Disposition, Content-Type")
 	h.Set("Access-Control-Expose-Headers", "Location, Upload-Limit")
 }
@@ -133,10 +149,11 @@ type failure struct {
 
 // upload takes a file, and answers with its link.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
-	s.permit(w, r)
+	s.permit(w, r, http.MethodPost)
+	s.tellLimit(w.Header())
 	i, link, err := s.receive(w, r)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Count(s.refuse(w, r, err, "a file could not be stored"))
 		return
 	}
 	s.Count("stored")
@@ -146,11 +163,13 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	bot.Reply(w, http.StatusCreated, uploaded{link, i.Name, i.Type, i.Size})
 }
 
-// refuse answers an upload that was not stored.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// refuse answers a request that was not done, and returns what became of it: "refused", or "failed"
+// if that is the server's fault. failed is what the server's log then says.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error,
+	failed string) (result string) {
 	h := w.Header()
-	answer, result := refusal{http.StatusServiceUnavailable, "that cannot be done at the moment"},
-		"failed"
+	answer := refusal{http.StatusServiceUnavailable, "that cannot be done at the moment"}
+	result = "failed"
 	many, tooMany := errors.AsType[limited](err)
 	known, refused := errors.AsType[refusal](err)
 	switch {
@@ -160,7 +179,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case refused:
 		answer, result = known, "refused"
 	default:
-		s.Logger.Error("a file could not be stored", "reason", err)
+		s.Logger.Error(failed, "reason", err)
 	}
 	switch answer.status {
 	case http.StatusInsufficientStorage:
@@ -168,8 +187,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusUnauthorized:
 		challenge(h, r)
 	}
-	s.Count(result)
 	bot.Reply(w, answer.status, failure{answer.why})
+	return result
 }
 
 // challenge names the ways to authenticate (RFC 9110, 11.6.1). A browser would ask the user for a
@@ -184,7 +203,7 @@ func challenge(h http.Header, r *http.Request) {
 var (
 	errOff  = refusal{http.StatusForbidden, "this server takes no files"}
 	errOpen = refusal{http.StatusForbidden, "passwords and tokens need an encrypted connection"}
-	errWho  = refusal{http.StatusUnauthorized, "sign in to an account to send files"}
+	errWho  = refusal{http.StatusUnauthorized, "sign in to an account to send and delete files"}
 	errPass = refusal{http.StatusUnauthorized, "the name, the password or the token is wrong"}
 )
 

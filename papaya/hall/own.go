@@ -22,6 +22,8 @@ type Own interface {
 	AddCertificate(c *Client, fingerprint string)
 	RemoveCertificate(c *Client, fingerprint string)
 	Rename(c *Client, name string)
+	Files(c *Client)
+	RemoveFile(c *Client, id string)
 }
 
 // An ownCommand is one that NickServ understands.
@@ -48,6 +50,8 @@ func init() {
 			"you use", 1, false, (*Hall).ownCertificate},
 		{"RENAME", "NAME", "gives your account another name", 1, false, (*Hall).ownRename},
 		{"PUSH", "LIST|DEL ID", "your devices that are notified", 1, false, (*Hall).ownPush},
+		{"FILE", "LIST|DEL ID", "the files that you have sent, and what is left of your limit", 1,
+			false, (*Hall).ownFiles},
 	}
 }
 
@@ -176,6 +180,18 @@ func (h *Hall) ownCertificate(c *Client, words []string) Entry {
 	default:
 		h.served(c, "It is NS CERT LIST, NS CERT ADD [SHA256] or NS CERT DEL SHA256")
 	}
+	return Entry{}
+}
+
+// ownFiles lists the files that an account has sent, or deletes one.
+func (h *Hall) ownFiles(c *Client, words []string) Entry {
+	switch verb := strings.ToUpper(words[0]); {
+	case verb == "LIST":
+		return h.ask(c, func(o Own) { o.Files(c) })
+	case verb == "DEL" && len(words) > 1:
+		return h.ask(c, func(o Own) { o.RemoveFile(c, words[1]) })
+	}
+	h.served(c, "It is NS FILE LIST or NS FILE DEL ID")
 	return Entry{}
 }
 

@@ -35,6 +35,10 @@ func (o owns) Rename(c *Client, name string) {
 	o.s.hall.Served(c, []string{"The account is renamed."})
 }
 
+func (o owns) Files(c *Client) { o.s.hall.Served(c, []string{"1 files", "file 0a tea"}) }
+
+func (o owns) RemoveFile(c *Client, id string) { o.s.hall.Served(c, []string{"deleted " + id}) }
+
 func TestSplitQuoted(t *testing.T) {
 	for _, test := range []struct {
 		text string

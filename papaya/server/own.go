@@ -20,6 +20,9 @@ type Own interface {
 	RemoveCertificate(ctx context.Context, account, fingerprint string) error
 	// Rename returns when all know the new name.
 	Rename(ctx context.Context, account, name string, from net.Addr) error
+	// Files returns the lines of a list of the files that the account has sent.
+	Files(ctx context.Context, account string) ([]string, error)
+	RemoveFile(ctx context.Context, account, id string) error
 }
 
 // owner does such requests beside the goroutine that owns the hall, and returns the answer to it.
@@ -64,6 +67,18 @@ func (g *owner) RemoveCertificate(c *hall.Client, print string) {
 func (g *owner) Rename(c *hall.Client, name string) {
 	g.ask(c, func(ctx context.Context, account string, from net.Addr) ([]string, error) {
 		return []string{"The account is renamed."}, g.config.Own.Rename(ctx, account, name, from)
+	})
+}
+
+func (g *owner) Files(c *hall.Client) {
+	g.ask(c, func(ctx context.Context, account string, _ net.Addr) ([]string, error) {
+		return g.config.Own.Files(ctx, account)
+	})
+}
+
+func (g *owner) RemoveFile(c *hall.Client, id string) {
+	g.ask(c, func(ctx context.Context, account string, _ net.Addr) ([]string, error) {
+		return []string{"The file is deleted."}, g.config.Own.RemoveFile(ctx, account, id)
 	})
 }
 

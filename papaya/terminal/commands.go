@@ -30,6 +30,7 @@ func init() {
 		{"close", "", "leave this room or conversation",
 			func(m *Model, _ []string) string { return part(m, nil) }},
 		{"delete", "[why]", "delete the chosen message, or your last one", remove},
+		{"files", "[del id]", "list the files that you have sent, or delete one", files},
 		{"help", "", "list the commands and keys", help},
 		{"invite", "nick [#room]", "invite somebody to the room", invite},
 		{"join", "#room [key]", "go into a room", join},
@@ -265,6 +266,17 @@ func ns(m *Model, words []string) string {
 		words = []string{"HELP"}
 	}
 	return m.send("NS", strings.Join(words, " "))
+}
+
+// files asks NickServ, whose answers have the names by which files are deleted.
+func files(m *Model, words []string) string {
+	switch {
+	case len(words) == 0:
+		return m.send("NS", "FILE LIST")
+	case len(words) == 2 && strings.EqualFold(words[0], "del"):
+		return m.send("NS", "FILE DEL "+words[1])
+	}
+	return errUsage
 }
 
 func raw(m *Model, words []string) string {

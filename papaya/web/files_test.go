@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -108,11 +109,38 @@ func TestFiles(t *testing.T) {
 		got[0] != "image/png inline" || got[1] != "application/octet-stream attachment" {
 		t.Errorf("the files are served as %q", got)
 	}
+	ownFiles(p, ann, len(page))
 	ann.write("/delete")
 	for _, who := range []*person{ann, bob} {
 		who.Until("the message is gone", `document.querySelectorAll("#messages .file").length === 0 && document.querySelectorAll("#messages .deleted").length === 1`)
 	}
 	if list := p.admin("file", "list"); list != "" {
 		t.Errorf("files are left: %s", list)
+	}
+}
+
+// ownFiles: ann sees in the settings what she has sent and what is left, and deletes the file of
+// HTML there. Its card says so on her page at once, and the message stays.
+func ownFiles(p *papaya, ann *person, size int) {
+	p.t.Helper()
+	ann.click("#settings-button")
+	ann.Until("both files are listed", fmt.Sprintf(
+		`document.querySelectorAll("#own-files li").length === 2 && /^2 files take .* are left\.$/.test(document.querySelector("#own-files-said").textContent) && [...document.querySelectorAll("#own-files span")].some((n) => n.textContent.startsWith("page.png, %d bytes, "))`,
+		size))
+	ann.Picture("own-files")
+	const button = `[...document.querySelectorAll("#own-files li")].find((n) => n.textContent.startsWith("page.png")).querySelector("button")`
+	browser.Eval[any](ann.Page, button+`.click()`)
+	if got := browser.Eval[string](ann.Page, button+`.textContent`); got != "Really delete" {
+		p.t.Errorf("the button says %q", got)
+	}
+	browser.Eval[any](ann.Page, button+`.click()`)
+	ann.told("The file is deleted.")
+	const one = `document.querySelectorAll("#own-files li").length === 1`
+	ann.Until("one is left, and the card says that the other is gone", one+
+		` && [...document.querySelectorAll("#messages .file .hint")].some((n) => n.textContent === "is not there any more")`)
+	ann.Do(chromedp.KeyEvent("\x1b"))
+	if list := p.admin("file", "list"); strings.Contains(list, "\n") ||
+		!strings.HasSuffix(list, "tea pot.png") {
+		p.t.Errorf("the server has\n%s", list)
 	}
 }

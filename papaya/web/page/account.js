@@ -1,6 +1,8 @@
-// What users do with their own account, in the settings: its password, its name, its sessions and
-// its certificates. The page asks NickServ, as users of other clients do, and reads the answers.
+// What users do with their own account, in the settings: its password, its name, its sessions, its
+// certificates and its files. The page asks NickServ, as users of other clients do, and reads the
+// answers.
 
+import { fileIsGone, size } from "./files.js";
 import { isThisDevice } from "./push.js";
 import { clean } from "./text.js";
 import { $ } from "./view.js";
@@ -53,11 +55,32 @@ function device(text, ask) {
   );
 }
 
+/** file makes a row of "file 0a1b… size=5 made=… type=… a name". A second press removes it. */
+function file(text, remove) {
+  const [, id = "", bytes = "", made = "", , ...name] = text.split(" ");
+  const when = new Date(made.replace(/^made=/, ""));
+  const day = Number.isNaN(when.getTime()) ? "" : when.toLocaleDateString();
+  const what = size(Number(bytes.replace(/^size=/, "")) || 0);
+  const item = row(`${name.join(" ")}, ${what}, ${day}`, "Delete", () => {
+    const button = item.querySelector("button");
+    if (button.textContent !== sure) {
+      button.textContent = sure;
+      button.setAttribute("aria-label", `${sure} ${clean(name.join(" "))}`);
+      return;
+    }
+    remove(id);
+  });
+  return item;
+}
+
+const sure = "Really delete";
+
 /**
  * account connects the settings' part with the current session, and returns what hears NickServ.
  */
 export function account(current) {
   let wanted = ""; // the password that is being set
+  let deleting = ""; // the file that is being deleted
   const shown = () => $("settings").open && !$("account").hidden;
 
   function ask(words) {
@@ -68,14 +91,22 @@ export function account(current) {
     $("sessions").replaceChildren();
     $("certificates").replaceChildren();
     $("pushes").replaceChildren();
+    $("own-files").replaceChildren();
+    $("own-files-said").textContent = "";
     ask("SESSIONS");
     ask("CERT LIST");
     if (current()?.has("draft/webpush")) ask("PUSH LIST");
+    if (current()?.support.filehost) ask("FILE LIST");
   }
 
   function change(words) {
     ask(words);
     list();
+  }
+
+  function removeFile(id) {
+    deleting = id;
+    change(`FILE DEL ${id}`);
   }
 
   $("settings-button").addEventListener("click", () => {
@@ -115,12 +146,16 @@ export function account(current) {
         ),
       );
     else if (kind === "push") $("pushes").append(device(text, change));
+    else if (kind === "file") $("own-files").append(file(text, removeFile));
+    else if (/^\d+ files take /.test(text))
+      $("own-files-said").textContent = clean(text);
     else if (!/^\d+ (certificates|devices)\.$/.test(text))
       $("account-said").textContent = clean(text);
     if (text === "The password is changed.") {
       current().settings.password = wanted; // for the next connection
       wanted = $("old-password").value = $("new-password").value = "";
     }
+    if (text === "The file is deleted.") fileIsGone(deleting);
     $("account-name").textContent = clean(current().settings.account);
     return true;
   };

@@ -95,6 +95,24 @@ export function attach(text, m, filehost) {
   text.append(list);
 }
 
+/**
+ * fileIsGone is called when a file was deleted, with the server's name of it: the first digits of
+ * the SHA-256 of its token. Its cards say that it is gone.
+ */
+export async function fileIsGone(id) {
+  for (const path of [...known.keys()]) {
+    const token = new TextEncoder().encode(path.split("/")[1]);
+    const sum = await crypto.subtle?.digest("SHA-256", token);
+    const hex = [...new Uint8Array(sum ?? 0)]
+      .map((byte) => byte.toString(16).padStart(2, "0"))
+      .join("");
+    if (!sum || !hex.startsWith(id)) continue;
+    known.set(path, Promise.resolve(null));
+    for (const card of document.querySelectorAll("#messages .file"))
+      if (card.getAttribute("href") === path) show(card, path, null);
+  }
+}
+
 function show(card, path, facts) {
   if (!facts) {
     describe(card, nameIn(path), "is not there any more");
