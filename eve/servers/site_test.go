@@ -96,7 +96,8 @@ func TestPageOfSite(t *testing.T) {
 		{"/none", 404, "", "there is no such page\n"}, {"/empty/", 404, "", ""},
 		{"/.secret", 404, "", ""}, {"/empty/.hidden", 404, "", ""}, {"/index.html/", 404, "", ""},
 		{"/x.bin/y", 404, "", ""}, {"/%2e%2e/site.key.pem", 400, "", ""},
-		{"/..%2fsite.key.pem", 400, "", ""}, {"/sub/..%5c..%5csite.key.pem", 400, "", ""},
+		{"/..%2fsite.key.pem", 404, "", ""}, {"/sub/..%5c..%5csite.key.pem", 404, "", ""},
+		{"/sub/..%2f..%2fsite.key.pem", 404, "", ""}, {"/sub%2Findex.html", 404, "", ""},
 	} {
 		a, body := s.get("GET", c.path)
 		if a.StatusCode != c.status || c.body != "" && body != c.body ||
