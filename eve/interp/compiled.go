@@ -13,8 +13,8 @@ var compiledOnly = map[string]string{
 		database.script database.begin database.close transaction.query transaction.run
 		transaction.returning transaction.commit transaction.rollback | value.kind row.columns
 		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
-	"OpenSSL": `tls.server tls.client tls.make_self_signed | tls.version tls.cipher tls.protocol
-		tls.server_name tls.peer`,
+	"OpenSSL": `tls.server tls.reload tls.client tls.make_self_signed | tls.version tls.cipher
+		tls.protocol tls.server_name tls.peer`,
 	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
 		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer

@@ -12,6 +12,7 @@ using pairs = vector<tuple<string, string>>;
 async<result<server_protection>> server(const string& chain, const string& key, pairs more,
                                         vector<string> protocols, const string& clients,
                                         duration open_time);
+async<result<void>> reload(const server_protection& by);
 async<result<client_protection>> client(const string& roots, const string& chain, const string& key,
                                         vector<string> protocols, bool verify, duration open_time);
 

@@ -66,25 +66,36 @@ void put_names(formatter& f, X509* of) {
     GENERAL_NAMES_free(names);
 }
 
+bool is_over(const X509* own) { return X509_cmp_current_time(X509_get0_notAfter(own)) < 0; }
+bool is_to_come(const X509* own) { return X509_cmp_current_time(X509_get0_notBefore(own)) > 0; }
+
+error too_late(const X509* own) {
+    formatter f;
+    put(f, "the certificate has expired");
+    if (own != nullptr && is_over(own)) {
+        put(f, ": it was valid until ");
+        put_time(f, X509_get0_notAfter(own));
+    }
+    return fault(expired, f);
+}
+
+error too_early(const X509* own) {
+    formatter f;
+    put(f, "the certificate is not valid yet");
+    if (own != nullptr && is_to_come(own)) {
+        put(f, ": it is from ");
+        put_time(f, X509_get0_notBefore(own));
+    }
+    return fault(not_yet_valid, f);
+}
+
 // What is wrong with a certificate of the peer, or of an issuer that it has sent. `why` is a code
 // of X509_verify_cert_error_string(3).
 error distrust(X509* own, long why, const string& host) {
     formatter f;
     switch (why) {
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-        put(f, "the certificate has expired");
-        if (own != nullptr && X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
-            put(f, ": it was valid until ");
-            put_time(f, X509_get0_notAfter(own));
-        }
-        return fault(expired, f);
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-        put(f, "the certificate is not valid yet");
-        if (own != nullptr && X509_cmp_current_time(X509_get0_notBefore(own)) > 0) {
-            put(f, ": it is from ");
-            put_time(f, X509_get0_notBefore(own));
-        }
-        return fault(not_yet_valid, f);
+    case X509_V_ERR_CERT_HAS_EXPIRED: return too_late(own);
+    case X509_V_ERR_CERT_NOT_YET_VALID: return too_early(own);
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
         put(f, "the certificate is not for ");
@@ -119,6 +130,12 @@ string subject_of(const x509_st* certificate) {
 }
 
 string issuer_of(const x509_st* certificate) { return text_of(X509_get_issuer_name(certificate)); }
+
+error untimely(const x509_st* certificate) {
+    if (is_over(certificate)) return too_late(certificate);
+    if (is_to_come(certificate)) return too_early(certificate);
+    return error();
+}
 
 string last_reason() {
     unsigned long code = ERR_peek_error();

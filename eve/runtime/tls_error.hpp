@@ -28,6 +28,8 @@ enum : i64 {
 // host is the name that a client has verified, and blamed the certificate that it does not trust;
 // null if there is none.
 error reason_of(ssl_st* connection, const string& host, x509_st* blamed);
+// What the dates of a certificate say against it now; code 0: nothing.
+error untimely(const x509_st* certificate);
 // The subject of a certificate, or its issuer, as RFC 2253 writes it.
 string subject_of(const x509_st* certificate);
 string issuer_of(const x509_st* certificate);

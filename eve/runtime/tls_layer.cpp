@@ -76,8 +76,8 @@ void expect(ssl_st* connection, const string& host) {
 
 } // namespace
 
-tls_layer::tls_layer(ssl_ctx_st* settings, bool client, const string& host)
-    : connection_(SSL_new(settings)), host_(host) {
+tls_layer::tls_layer(ssl_ctx_st* settings, bool client, const string& host, ref<certificates> own)
+    : own_(move(own)), connection_(SSL_new(settings)), host_(host) {
     if (connection_ == nullptr) die_out_of_memory();
     SSL_set_app_data(connection_, this);
     BIO* network = memory_bio::open(this);

@@ -9,10 +9,13 @@ struct x509_store_ctx_st;
 
 namespace eve::io::tls {
 
+class certificates; // tls_server.hpp
+
 class tls_layer final : public layer {
 public:
-    // `host` is the server that a client connects to; empty for a server.
-    tls_layer(ssl_ctx_st* settings, bool client, const string& host);
+    // `host` is the server that a client connects to; empty for a server. `own` are the
+    // certificates of a server, which the settings refer to.
+    tls_layer(ssl_ctx_st* settings, bool client, const string& host, ref<certificates> own = {});
     ~tls_layer() override;
 
     void came(const u8* data, i64 size) noexcept override { came_.append(data, size); }
@@ -32,6 +35,7 @@ private:
     friend struct memory_bio;
     progress failed() noexcept;
 
+    ref<certificates> own_;
     ssl_st* connection_;
     byte_queue came_; // from the network, not yet read by OpenSSL
     string host_;
