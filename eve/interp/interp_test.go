@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"interleave/eve/interp"
+	"interleave/eve/ir"
 	"interleave/eve/trial"
 )
 
@@ -39,7 +40,7 @@ func TestCookbook(t *testing.T) {
 					continue
 				}
 				want = "the interpreter cannot call " + want
-				if got := run(t, e.File, e.Text, 0); !strings.Contains(got, want) {
+				if got := run(trial.Check(t, e.File, e.Text), 0); !strings.Contains(got, want) {
 					t.Errorf("got %q, want %q in it", got, want)
 				}
 				return
@@ -51,19 +52,18 @@ func TestCookbook(t *testing.T) {
 
 func expect(t *testing.T, e trial.Example) {
 	t.Helper()
+	p := trial.Check(t, e.File, e.Text)
 	for seed := range uint64(seeds) {
-		if d := trial.Difference(e.Text, e.Want, run(t, e.File, e.Text, seed)); d != "" {
+		if d := trial.Difference(e.Text, e.Want, run(p, seed)); d != "" {
 			t.Fatalf("seed %d:\n%s", seed, d)
 		}
 	}
 }
 
-// run checks and runs a program, and returns its output.
-func run(t *testing.T, name, text string, seed uint64) string {
-	t.Helper()
+// run runs a program under one schedule, and returns its output.
+func run(p *ir.Program, seed uint64) string {
 	var out strings.Builder
-	if end := interp.Run(trial.Check(t, name, text), interp.Options{Seed: seed,
-		Stdout: &out}); end.Status != 0 {
+	if end := interp.Run(p, interp.Options{Seed: seed, Stdout: &out}); end.Status != 0 {
 		return out.String() + "status " + end.Trace
 	}
 	return out.String()

@@ -267,9 +267,9 @@ main: () void:
 func TestSockets(t *testing.T) {
 	for _, talk := range talks {
 		t.Run(talk.name, func(t *testing.T) {
+			p := trial.Check(t, "talk.eve", talk.text)
 			for seed := range uint64(40) {
-				if d := trial.Difference(trial.AnyOrder, talk.want, run(t, "talk.eve", talk.text,
-					seed)); d != "" {
+				if d := trial.Difference(trial.AnyOrder, talk.want, run(p, seed)); d != "" {
 					t.Fatalf("seed %d:\n%s", seed, d)
 				}
 			}
