@@ -143,3 +143,28 @@ func TestRedactionOfAServerThatWasAway(t *testing.T) {
 		t.Errorf("the message is %q, %v", kept, err)
 	}
 }
+
+// TestRedactionOfAServerThatWasKilled: a server was killed between the line that a message is
+// removed and the removal, and starts from a later state that another server has saved.
+func TestRedactionOfAServerThatWasKilled(t *testing.T) {
+	text, err := log.OpenText(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	const at = "2001-09-09T01:46:40.000Z "
+	one, two := at+":ann!ann@host PRIVMSG #tea :one\n", at+":ann!ann@host PRIVMSG #tea :two\n"
+	long := strings.Repeat(two, lastText/len(two)+1)
+	removed := at + ":ann!ann@host REDACT #tea 0\n"
+	if err := text.Write(0, []byte(one+long+removed+two)); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{config: Config{Text: text}.defaults()}
+	s.hall = hall.New(s.hallConfig(), text.End())
+	s.eraseLast()
+	kept := make([]byte, len(one+two))
+	if _, err := text.ReadAt(kept, 0); err != nil || !log.IsBlank(kept[:len(one)]) ||
+		string(kept[len(one):]) != two {
+		t.Errorf("the text begins with %q, %v", kept, err)
+	}
+}

@@ -192,6 +192,7 @@ func (s *server) fetch(ctx context.Context) {
 		s.config.Logger.Error("the text lacks lines from a time when this server was away; the "+
 			"older part is kept in a file of its own", "from", from, "to", to, "reason", err)
 	}
+	s.eraseLast()
 	have, want := s.config.Text.End(), s.hall.At()
 	for have < want {
 		at, lines, err := s.config.Log.AskText(ctx, have)
@@ -210,6 +211,31 @@ func (s *server) fetch(ctx context.Context) {
 		have = at + uint64(len(lines))
 		s.eraseFetched(lines)
 	}
+}
+
+// lastText is in bytes: more than the lines of one batch take in the text.
+const lastText = 2 << 20
+
+// eraseLast removes messages that users have removed by the last lines of the text. This server may
+// have been killed after it had written such a line, and before it had removed the message. If
+// another server has saved a later state meanwhile, the line is in no batch that is read again.
+func (s *server) eraseLast() {
+	text := s.config.Text
+	end := text.End()
+	from := max(text.Begin(), end-min(end, lastText))
+	lines := make([]byte, end-from)
+	for n := 0; n < len(lines); {
+		more, err := text.ReadAt(lines[n:], from+uint64(n))
+		if err != nil {
+			s.config.Logger.Error("the end of the text cannot be read", "reason", err)
+			return
+		}
+		n += more
+	}
+	if from > text.Begin() {
+		_, lines, _ = bytes.Cut(lines, []byte("\n"))
+	}
+	s.eraseFetched(lines)
 }
 
 // eraseFetched removes messages from the text of this server that users have removed while it was
