@@ -32,7 +32,10 @@ func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 				History: 1, Replicas: replicas})
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) {
-			return nil
+			err = nil
+		}
+		if err == nil && j.options.URL != "" {
+			err = t.askLeader(ctx)
 		}
 		return err
 	})
@@ -40,6 +43,24 @@ func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 		return nil, fmt.Errorf("opening the table %s: %w", name, err)
 	}
 	return t, nil
+}
+
+// askLeader has keys read from the leader of the bucket, by all servers. Any replica may answer a
+// direct get, which is the default of buckets, and may not have the last change yet: an account
+// that was just made would not be there, and an old password would still do.
+func (t *table) askLeader(ctx context.Context) error {
+	js := t.j.current().js
+	s, err := js.Stream(ctx, "KV_"+t.name)
+	if err != nil {
+		return err
+	}
+	config := s.CachedInfo().Config
+	if !config.AllowDirect {
+		return nil
+	}
+	config.AllowDirect = false
+	_, err = js.UpdateStream(ctx, config)
+	return err
 }
 
 func (t *table) bucket(ctx context.Context) (jetstream.KeyValue, error) {
