@@ -284,3 +284,25 @@ func TestIndexNamesOfARenamedRoom(t *testing.T) {
 		t.Errorf("with events: got %q, want %q", got, want)
 	}
 }
+
+// TestMessageLargerThanAWindow: a message of many lines is read whole, wherever its lines end.
+func TestMessageLargerThanAWindow(t *testing.T) {
+	line := func(tag, text string) string {
+		return stampOfTests + tag + ":ann!ann@host PRIVMSG #tea :" + text + "\n"
+	}
+	large := line("", "first")
+	for range maxLines - 1 {
+		large += line("@"+moreTag+" ", strings.Repeat("x", 250))
+	}
+	for pad := range 400 { // so the window ends in any place of a line
+		text := line("", strings.Repeat("p", pad)) + large + line("", "next")
+		p := &pages{text: whole{Text: &memory{[]byte(text)}, from: uint64(len(text)),
+			end: uint64(len(text))}}
+		at := strings.Index(text, large)
+		for range 2 { // when it is loaded, and from the window
+			if raw, ok := p.raw(uint64(at)); !ok || string(raw)+"\n" != large {
+				t.Fatalf("behind %d bytes %d are read, %v, want %d", at, len(raw), ok, len(large))
+			}
+		}
+	}
+}

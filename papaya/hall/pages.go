@@ -111,7 +111,8 @@ func (p *pages) inWindow(at uint64) ([]byte, bool) {
 	}
 	rest := p.window[at-p.windowAt:]
 	end := messageEnd(rest)
-	if end < 0 || end+1+lookAhead > len(rest) {
+	// The window may end within the next line, or within another line of this message.
+	if end < 0 || end+1+lookAhead > len(rest) || isMore(rest[end+1:]) {
 		return nil, false
 	}
 	return rest[:end], true
