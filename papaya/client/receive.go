@@ -82,6 +82,7 @@ func init() {
 			s.leave(l.Param(0), l.Param(1), "was removed by "+l.nick()+because(l.Param(2)), l.time)
 		},
 		"RENAME":             (*Session).onRename,
+		"CHGHOST":            (*Session).onHost,
 		"QUIT":               (*Session).onQuit,
 		"NICK":               (*Session).onNick,
 		"TOPIC":              (*Session).onTopic,
@@ -302,6 +303,13 @@ func (s *Session) onNick(l line) {
 		talk.Name = to
 		s.rooms[s.Fold(to)] = talk
 		s.askMarker(talk)
+	}
+}
+
+// onHost takes our own host, which counts for the length of our lines.
+func (s *Session) onHost(l line) {
+	if s.IsMe(l.nick()) && len(l.Params) == 2 {
+		s.source = s.Nick + "!" + l.Param(0) + "@" + l.Param(1)
 	}
 }
 

@@ -20,6 +20,7 @@ var wanted = []string{
 	"chathistory", "draft/message-redaction", multilineCap,
 	markerCap, "draft/channel-rename",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
+	"chghost",
 }
 
 // pageLength is how many messages are requested at once. A server may lower it by CHATHISTORY=n.

@@ -172,6 +172,17 @@ func TestEchoTakesThePlaceOfWhatWaits(t *testing.T) {
 	wants(t, shown(tea), "ann: one\nann: waves\n")
 }
 
+// TestOurHost: a long host of ours leaves less room in a line.
+func TestOurHost(t *testing.T) {
+	s := newSession(Settings{})
+	connect(t, s, full)
+	hear(t, s, ":bob!b@h CHGHOST b elsewhere", ":ann!ann@host CHGHOST ann",
+		":ann!ann@host CHGHOST u "+strings.Repeat("h", 60))
+	if want := "ann!u@" + strings.Repeat("h", 60); s.source != want {
+		t.Errorf("we are %s, want %s", s.source, want)
+	}
+}
+
 func TestWithoutEchoItIsShownOnce(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, "")

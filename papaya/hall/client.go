@@ -128,6 +128,7 @@ const (
 	eventPlayback
 	metadata
 	channelRename
+	chghost
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -139,7 +140,7 @@ var capNames = []struct {
 }{
 	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
 	{"batch", inBatch},
-	{"cap-notify", capNotify}, {"draft/account-registration", registration},
+	{"cap-notify", capNotify}, {"chghost", chghost}, {"draft/account-registration", registration},
 	{"draft/channel-rename", channelRename},
 	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
 	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},

@@ -133,13 +133,7 @@ func (h *Hall) away(s *session, m *irc.Message) {
 
 func (h *Hall) setname(s *session, m *irc.Message) {
 	s.user.real = truncate(m.Param(0), maxReal)
-	o := h.newOut(s.user, "SETNAME :"+s.user.real)
-	h.eachObserver(s.user, setname, o.to)
-	s.user.eachClient(func(c *Client) {
-		if c.caps&setname != 0 {
-			o.to(c)
-		}
-	})
+	h.tellChange(s.user, setname, "SETNAME :"+s.user.real)
 }
 
 func (h *Hall) ping(c *Client, m *irc.Message) Entry {

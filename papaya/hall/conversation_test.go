@@ -2,6 +2,7 @@ package hall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -22,12 +23,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // TestConversations plays testdata/*.txt. A line "ann > LINE" is sent by ann; the lines "ann <
 // LINE" below it are what ann must then receive. Lines in brackets do the rest: [connect ann];
 // [connect bob at b], on a second server of the same log, optionally with an account or a
-// certificate; [end ann]; [cut ann], a reset; [ask], which asks all clients to confirm; [answer
-// ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a crash; [lose a], where
-// a declares all others lost; [add b], a new server; [always on], for Config.AlwaysOn; [order VERB
-// WORDS], an administrator's order on the first server; [later 1h]; [unseen TIME], for Hall.Unseen;
-// [text], the text of the first server. {TEXT} is the msgid of the last message that begins with a
-// text. After each line all servers must have the same state, and the same text.
+// certificate, or from a host; [end ann]; [cut ann], a reset; [ask], which asks all clients to
+// confirm; [answer ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a
+// crash; [lose a], where a declares all others lost; [add b], a new server; [always on], for
+// Config.AlwaysOn; [order VERB WORDS], an administrator's order on the first server; [later 1h];
+// [unseen TIME], for Hall.Unseen; [text], the text of the first server. {TEXT} is the msgid of the
+// last message that begins with a text. After each line all servers must have the same state, and
+// the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -308,10 +310,12 @@ func (p *cluster) direct(words []string) {
 				s = p.halls[name[i+1]]
 			case "with":
 				who.Fingerprint = name[i+1]
+			case "from":
+				who.Host = name[i+1]
 			}
 		}
 		p.next++
-		who.ID, who.Host, who.at = p.next, "host", s
+		who.ID, who.Host, who.at = p.next, cmp.Or(who.Host, "host"), s
 		p.people[who.name] = who
 		s.hall.Connect(&who.Client, who)
 		return

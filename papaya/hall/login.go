@@ -87,6 +87,7 @@ func (h *Hall) move(s *session, a *user) {
 			h.newOut(from, "PART "+in.room.name).to(c)
 		}
 		h.newOut(from, "NICK "+a.nick).to(c)
+		h.tellDress(c, from, a)
 		c.backlogs = nil
 	}
 	if last := len(from.sessions) == 1; last && !(from.stays && from.lasting()) {

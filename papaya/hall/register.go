@@ -315,8 +315,7 @@ func (h *Hall) enter(e Entry) {
 	fresh := u == nil
 	switch {
 	case !fresh && len(u.sessions) == 0: // the account has stayed, and comes as it likes
-		u.name, u.host, u.real = words[1], words[2], words[3]
-		u.rename(u.nick)
+		h.dress(u, words[1], words[2], words[3])
 		if nick != u.nick && h.claim(nick, account, u) {
 			h.changeNick(u, nick)
 		}

@@ -154,6 +154,11 @@ export const handlers = {
       askMarker(s, talk);
     }
   },
+  CHGHOST(s, { source, params }) {
+    // our own host counts for the length of our lines
+    if (s.isMe(nickOf(source)) && params.length === 2)
+      s.source = `${s.nick}!${params[0]}@${params[1]}`;
+  },
   TOPIC(s, { source, params, time }) {
     const room = s.find(params[0] ?? "");
     if (!room) return;

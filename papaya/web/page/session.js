@@ -36,6 +36,7 @@ const wanted = [
   "standard-replies",
   "invite-notify",
   "setname",
+  "chghost",
   "draft/account-registration",
   "draft/webpush",
   "draft/search",
