@@ -201,7 +201,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
-		FileHost:      fileHost(c, files), Erased: d.erased,
+		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
 		Enter: d.enter,
 		Say:   d.say,
@@ -210,6 +210,14 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 			Confirm: c.Confirm, Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: d.measure(), Logger: d.logger,
 	}
+}
+
+// strict is the policy of TLS that clients are told; nil if there is none.
+func strict(c *config.Config) *hall.STS {
+	if !c.STS {
+		return nil
+	}
+	return &hall.STS{Port: c.TLSPort(), Duration: time.Duration(c.STSDuration) * time.Second}
 }
 
 // pages serves programs, files, and browsers.

@@ -7,7 +7,9 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -39,6 +41,9 @@ type Config struct {
 	Directory   string
 	Certificate string
 	Key         string
+	STS         bool
+	STSDuration int // seconds; 0 ends the policy
+	STSPort     int // 0: that of the first of TLS
 
 	Required      bool
 	MinPassword   int
@@ -84,6 +89,17 @@ type Config struct {
 
 	Level  string
 	Format string
+}
+
+// TLSPort returns the port for TLS that clients are told: sts_port, or that of the first of
+// listen.tls. It is 0 if there is none.
+func (c *Config) TLSPort() int {
+	if c.STSPort != 0 || len(c.TLS) == 0 {
+		return c.STSPort
+	}
+	_, word, _ := net.SplitHostPort(c.TLS[0]) // both were checked
+	port, _ := strconv.Atoi(word)
+	return port
 }
 
 // The ways to get an account without an administrator.

@@ -58,7 +58,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"push.networks":  `["10.0.0.0/8"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
-		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`,
+		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`, "tls.sts": "true",
 	}
 	for _, s := range settings {
 		value, ok := other[s.path()]
@@ -74,6 +74,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		switch s.path() { // settings whose value must have a form
 		case "tls.acme":
 			text += "[listen]\nweb = [\":443\"]\n"
+		case "tls.sts":
+			text += "sts_port = 6698\n"
 		case "tls.certificate":
 			text += "key = \"k.pem\"\n"
 		case "tls.key":
@@ -120,6 +122,14 @@ func TestWrongFiles(t *testing.T) {
 			`papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
 		{"[listen]\ntls = [\":70000\"]\n", `expected a port from 0 to 65535, got "70000"`},
 		{"[listen]\ntls = [7]\n", "expected text in quotes in the list, got 7"},
+		{"[listen]\ntls = []\n[tls]\nsts = true\n",
+			"papaya.toml:4: tls.sts: expected an address in listen.tls, or in tls.sts_port"},
+		{"[tls]\nsts = true\n", "papaya.toml:2: tls.sts: expected tls.acme, or tls.certificate"},
+		{"[listen]\ntls = [\":0\"]\n[tls]\nsts = true\ncertificate = \"a\"\nkey = \"b\"\n",
+			"papaya.toml:4: tls.sts: expected tls.sts_port, since"},
+		{"[tls]\nsts_port = 70000\n", "tls.sts_port: expected 0 to 65535, got 70000"},
+		{"[tls]\nsts_duration = \"30d\"\n", `tls.sts_duration: expected a whole number, got "30d"`},
+		{"[tls]\nsts_duration = -1\n", "tls.sts_duration: expected 0 to 315360000, got -1"},
 		{"[files]\nurl = \"https://a.org/\"\n",
 			`papaya.toml:2: files.url: expected a URL without a slash at its end, got "https://a.org/"`},
 		{"[files]\nurl = \"a.org\"\n", "expected a URL that begins with https:// or http://"},
@@ -261,6 +271,23 @@ func TestExample(t *testing.T) {
 	c := parse(t, strings.Join(keys, "")) // every setting at its default
 	if live, later := Changes(Default(), c); live != nil || later != nil {
 		t.Errorf("the example says other values than the defaults: %v %v", live, later)
+	}
+}
+
+// TestStrict: the port that clients are told is that of listen.tls, or one that a proxy has.
+func TestStrict(t *testing.T) {
+	for text, want := range map[string]int{
+		"sts = true\ncertificate = \"a\"\nkey = \"b\"\n":    6697,
+		"sts = true\nsts_port = 7000\nsts_duration = 0\n":   7000,
+		"sts = true\nsts_port = 7000\n[listen]\ntls = []\n": 7000,
+	} {
+		c, err := Parse("papaya.toml", []byte("[tls]\n"+text))
+		if err != nil || c.TLSPort() != want || !c.STS {
+			t.Errorf("%q: %v, port %d; want %d", text, err, c.TLSPort(), want)
+		}
+	}
+	if c := Default(); c.STS || c.STSDuration != 30*24*60*60 || c.TLSPort() != 6697 {
+		t.Errorf("the defaults are %v, %d s, port %d", c.STS, c.STSDuration, c.TLSPort())
 	}
 }
 

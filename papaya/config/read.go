@@ -139,8 +139,29 @@ func (r *reader) together() {
 	if len(c.Proxied)+len(c.ProxiedWeb) > 0 && len(c.Trusted) == 0 {
 		r.fail(r.lines["listen.trusted"], "listen.trusted: expected the address of the proxy")
 	}
+	r.strict()
 	if len(c.Domains) == 0 {
 		r.fail(r.lines["tls.domains"], "tls.domains: expected one at least")
+	}
+}
+
+// strict checks that clients which must come over TLS can.
+func (r *reader) strict() {
+	c := r.config
+	if !c.STS {
+		return
+	}
+	line := r.lines["tls.sts"]
+	switch {
+	case c.STSPort == 0 && len(c.TLS) == 0:
+		r.fail(line, "tls.sts: expected an address in listen.tls, or in tls.sts_port the port "+
+			"of a proxy that ends TLS")
+	case c.STSPort == 0 && c.TLSPort() == 0:
+		r.fail(line, "tls.sts: expected tls.sts_port, since the first of listen.tls has no "+
+			"port of its own")
+	case c.STSPort == 0 && !c.ACME && c.Certificate == "":
+		r.fail(line, "tls.sts: expected tls.acme, or tls.certificate and tls.key: clients "+
+			"would refuse the server's own certificate. If a proxy ends TLS, set tls.sts_port")
 	}
 }
 

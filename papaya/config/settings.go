@@ -113,6 +113,19 @@ var settings = []setting{
 		"A certificate from elsewhere, as a PEM file. A reload reads it and its key again."},
 	{"tls", "key", "", func(c *Config) any { return &c.Key }, plain, nil, false,
 		"The PEM file of its key."},
+	{"tls", "sts", false, func(c *Config) any { return &c.STS }, plain, nil, false,
+		"Whether clients that know it (sts of IRCv3) must come over TLS, and keep to that. They " +
+			"then refuse the server whenever\nits certificate is not valid, so it must be one " +
+			"that they trust: not the server's own."},
+	{"tls", "sts_duration", int64(30 * 24 * 60 * 60), func(c *Config) any {
+		return &c.STSDuration
+	}, plain, between(0, 10*365*24*60*60), false,
+		"For how many seconds clients keep to it after each connection. 0 tells them that it has " +
+			"ended: do that before TLS goes."},
+	{"tls", "sts_port", int64(0), func(c *Config) any { return &c.STSPort }, plain,
+		between(0, 65535), false,
+		"The port for TLS that clients are told; 0 is that of the first address in listen.tls. " +
+			"Set it if clients see\nanother one, or if a proxy ends TLS."},
 
 	{"accounts", "required", true, func(c *Config) any { return &c.Required }, plain, nil, true,
 		"Whether a client must log in to an account."},

@@ -62,6 +62,7 @@ type Config struct {
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
 	FileHost func() string
+	STS      *STS // nil: clients need not come over TLS
 	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
 	// are read at once, and SEARCH is not offered.
 	Read    func(*Client, Reading)

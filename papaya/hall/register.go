@@ -117,7 +117,7 @@ const maxOffers = 400
 // other one line.
 func (h *Hall) tellOffers(c *Client) {
 	head, line := "CAP "+c.Nick()+" LS ", ""
-	for _, offer := range h.offers(c.version, h.withheld(c)) {
+	for _, offer := range append(h.offers(c.version, h.withheld(c)), h.strict(c)...) {
 		if c.version >= 302 && len(line)+len(offer) > maxOffers {
 			h.say(c, head+"* :"+line[1:])
 			line = ""

@@ -70,6 +70,8 @@ type Config struct {
 	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
+	// STS is the policy that clients are told (sts of IRCv3); nil: they need not come over TLS.
+	STS *hall.STS
 	// FileHost returns the URL to which clients post files; empty, or nil: there is none.
 	FileHost func() string
 	// Erased is called before a message is removed from the text because a user wants it: with the

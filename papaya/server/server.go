@@ -295,7 +295,7 @@ func (s *server) hallConfig() hall.Config {
 	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
 	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
-	config.FileHost = s.config.FileHost
+	config.FileHost, config.STS = s.config.FileHost, s.config.STS
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}

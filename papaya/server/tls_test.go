@@ -14,6 +14,7 @@ import (
 
 	"interleave/internal/irctest"
 	"interleave/papaya/certificate"
+	"interleave/papaya/hall"
 )
 
 // secure starts a server for TLS with a self-signed certificate.
@@ -270,5 +271,23 @@ func TestNoPasswordsWithoutTLS(t *testing.T) {
 	if strings.Contains(said, "LS :") && strings.Contains(said, "sasl=") ||
 		strings.Contains(said, " 900 ") {
 		t.Errorf("a login is offered or granted:\n%s", said)
+	}
+}
+
+// TestSTSByConnection: clients are told the port where they have no TLS, and the duration.
+func TestSTSByConnection(t *testing.T) {
+	srv, _ := secure(t, func(c *Config) {
+		c.Plain = []string{"127.0.0.1:0"}
+		c.STS = &hall.STS{Port: 6697, Duration: time.Hour}
+	})
+	plain, safe := srv.connect(), irctest.DialTLS(t, srv.at[1],
+		&tls.Config{InsecureSkipVerify: true})
+	for c, want := range map[*irctest.Client]string{plain: "sts=port=6697,duration=3600",
+		safe: "sts=duration=3600"} {
+		c.Send("CAP LS 302\r\nCAP END\r\nPING done")
+		if lines := strings.Join(c.Expect("PONG chat :done"), "\n"); !strings.Contains(lines+"\n",
+			want+"\n") {
+			t.Errorf("want %s in\n%s", want, lines)
+		}
 	}
 }
