@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"interleave/eve/ir"
-	"interleave/eve/trial"
 )
 
 // A program that parses its further arguments, in hexadecimal, as frames of a client or of a
@@ -210,7 +209,7 @@ var framesFromClients = []struct{ name, input, want string }{
 // Frames in all forms, in one part and byte by byte.
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	p := trial.Check(t, "frames.eve", framesProgram)
+	p := interpreted(t, "frames.eve", framesProgram)
 	for _, c := range framesFromClients {
 		if got := readFrames(t, p, "client", c.input); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, head(got), head(c.want))
@@ -363,7 +362,7 @@ func startsText(text string) bool {
 
 // Any input is read as the second parser reads it, in one part and in two.
 func FuzzFrames(f *testing.F) {
-	p := trial.Check(f, "frames.eve", framesProgram)
+	p := interpreted(f, "frames.eve", framesProgram)
 	for i, c := range framesFromClients {
 		if len(c.input) < 300 {
 			f.Add(c.input, i%7, true)

@@ -128,9 +128,8 @@ func TestHTTPEnd(t *testing.T) {
 func TestHTTPPortTaken(t *testing.T) {
 	t.Parallel()
 	_, port := serveHTTP(t, 1)
-	exe := compiled(t, "http-fixed.eve",
-		strings.Replace(httpServer, "http.listen(8080", fmt.Sprint("http.listen(", port), 1))
-	p := start(t, exe)
+	p := startWith(t, []string{compiled(t, "http-fixed.eve", onPort(httpServer)),
+		fmt.Sprint(port)})
 	p.mustExit(3)
 	if got := p.err.String(); !strings.Contains(got, "Address already in use") {
 		t.Errorf("it wrote %q", got)

@@ -13,7 +13,6 @@ import (
 
 	"interleave/eve/interp"
 	"interleave/eve/ir"
-	"interleave/eve/trial"
 )
 
 // A program that parses its argument as the input of a connection, and prints each request and how
@@ -54,7 +53,7 @@ func read(t testing.TB, p *ir.Program, parts ...string) string {
 
 // Inputs and what becomes of them: accepted forms, and every form of refusal.
 func TestMessages(t *testing.T) {
-	p := trial.Check(t, "parses.eve", parses)
+	p := interpreted(t, "parses.eve", parses)
 	const h = "Host: h\r\n"
 	long := strings.Repeat("x", 450)
 	for _, c := range []struct{ name, input, want string }{
@@ -268,7 +267,7 @@ func asNetHTTP(input string) (requests []string, err error) {
 // A parser of heads ends a request with its head, whatever its body is said to be.
 func TestHeadsOnly(t *testing.T) {
 	text := strings.Replace(parses, "message.requests(", "message.heads_only(", 1)
-	p := trial.Check(t, "heads.eve", text)
+	p := interpreted(t, "heads.eve", text)
 	const h = "Host: h\r\n"
 	for _, c := range []struct{ name, input, want string }{
 		{"no body", "GET /a HTTP/1.1\r\n" + h + "\r\n", "GET /a h \n"},
@@ -310,7 +309,7 @@ func asEve(t testing.TB, p *ir.Program, input string) (requests []string, why st
 // connection disagree on where a request ends. A request that only net/http accepts is refused for
 // a reason that stands in the table above.
 func FuzzMessages(f *testing.F) {
-	p := trial.Check(f, "parses.eve", parses)
+	p := interpreted(f, "parses.eve", parses)
 	const h = "Host: h\r\n"
 	for _, s := range []string{
 		"GET / HTTP/1.1\r\n" + h + "\r\n",

@@ -17,6 +17,7 @@ import (
 
 	"interleave/eve/build"
 	"interleave/eve/emit"
+	"interleave/eve/ir"
 	"interleave/eve/trial"
 )
 
@@ -29,21 +30,58 @@ const patience = 5 * time.Minute
 // compiled builds the program of a text as `eve run` does. Every fixed port becomes any free one.
 func compiled(t testing.TB, name, text string) string {
 	t.Helper()
-	return made(t, name, text, emit.Options{Checked: true, Debug: true}, build.Options{})
+	return made(t, source{name: name, text: text})
+}
+
+// onPort makes a program listen on the port that is its first argument. A program with a port in
+// its text would be compiled for each.
+func onPort(text string) string {
+	return strings.ReplaceAll(text, "8080", "(process.args()[0].to_int() else 0)")
 }
 
 // optimised builds it as `eve build` does.
 func optimised(t *testing.T, name, text string) string {
 	t.Helper()
-	return made(t, name, text, emit.Options{}, build.Options{Optimise: true})
+	return made(t, source{name, text, true})
 }
 
-func made(t testing.TB, name, text string, e emit.Options, o build.Options) string {
+// A source is what a program is built from.
+type source struct {
+	name, text string
+	optimised  bool
+}
+
+// A program is one that several tests may want. The first of them builds it.
+type program struct {
+	sync.Mutex
+	exe string // empty: nobody has built it so far
+}
+
+var programs sync.Map // *program by source
+
+func made(t testing.TB, s source) string {
 	t.Helper()
-	text = strings.ReplaceAll(text, "8080", "0")
-	p := trial.Check(t, name, text)
-	o.Sanitize = *sanitize
-	return trial.Build(t, p, e, o)
+	known, _ := programs.LoadOrStore(s, new(program))
+	p := known.(*program)
+	p.Lock()
+	defer p.Unlock()
+	if p.exe == "" { // else the next test tries again, if this one fails here
+		checked := trial.Check(t, s.name, strings.ReplaceAll(s.text, "8080", "0"))
+		p.exe = trial.Build(t, checked,
+			emit.Options{Checked: !s.optimised, Debug: !s.optimised},
+			build.Options{Optimise: s.optimised, Sanitize: *sanitize})
+	}
+	return p.exe
+}
+
+// interpreted checks a program that its test runs in the interpreter. There is no sanitizer in it,
+// so a run with one leaves the test out.
+func interpreted(t testing.TB, name, text string) *ir.Program {
+	t.Helper()
+	if *sanitize != "" {
+		t.Skip("nothing in it is built with a sanitizer: a run without one has this test")
+	}
+	return trial.Check(t, name, text)
 }
 
 // example builds a program of testdata/server, with more statements at the end of its last

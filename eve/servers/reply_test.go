@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"interleave/eve/trial"
 )
 
 // A program that parses its second argument as the reply to a request of the method in its first,
@@ -73,7 +71,7 @@ func bodiless(isHead bool, reply string) bool {
 // A reply that Eve's client accepts is the one that net/http reads. One that only net/http accepts
 // is refused for a reason that is listed.
 func FuzzReplies(f *testing.F) {
-	p := trial.Check(f, "replies.eve", repliesProgram)
+	p := interpreted(f, "replies.eve", repliesProgram)
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for _, s := range []string{
 		ok + "Content-Length: 3\r\n\r\nabc",

@@ -173,8 +173,8 @@ func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	first := start(t, example(t, "echo"))
 	port := first.port()
-	text := strings.ReplaceAll(exampleText(t, "echo"), "8080", fmt.Sprint(port))
-	second := start(t, compiled(t, "echo.eve", text))
+	second := startWith(t, []string{compiled(t, "echo.eve", onPort(exampleText(t, "echo"))),
+		fmt.Sprint(port)})
 	second.mustExit(1)
 	want := fmt.Sprintf(": cannot listen on 127.0.0.1:%d: Address already in use\n", port)
 	if said := second.err.String(); !strings.HasSuffix(said, want) ||
@@ -192,8 +192,8 @@ func TestAddressInUseHandled(t *testing.T) {
 	t.Parallel()
 	first := start(t, example(t, "echo"))
 	port := first.port()
-	text := strings.ReplaceAll(exampleText(t, "broadcast"), "8080", fmt.Sprint(port))
-	second := start(t, compiled(t, "broadcast.eve", text))
+	second := startWith(t, []string{compiled(t, "broadcast.eve",
+		onPort(exampleText(t, "broadcast"))), fmt.Sprint(port)})
 	second.mustExit(0)
 	want := fmt.Sprintf("Failed to start server: cannot listen on 127.0.0.1:%d: Address already "+
 		"in use", port)

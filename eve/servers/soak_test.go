@@ -227,13 +227,29 @@ func (p *process) mustBeClean() {
 	}
 }
 
+// reactors are those that a test has asked for, with the reason why one is not available; empty if
+// it is.
+var reactors = struct {
+	sync.Mutex
+	missing map[string]string
+}{missing: map[string]string{}}
+
 // needReactor skips a test of io_uring if it is not available.
 func needReactor(t *testing.T, reactor string) {
 	t.Helper()
-	p := start(t, optimised(t, "empty.eve", "main: () void: pass\n"), "EVE_IO="+reactor)
-	<-p.ended
-	if !p.cmd.ProcessState.Success() {
-		t.Skip(strings.TrimSpace(p.err.String()))
+	reactors.Lock()
+	defer reactors.Unlock()
+	why, known := reactors.missing[reactor]
+	if !known {
+		p := start(t, optimised(t, "empty.eve", "main: () void: pass\n"), "EVE_IO="+reactor)
+		<-p.ended
+		if !p.cmd.ProcessState.Success() {
+			why = fmt.Sprintf("%v: %s", p.cmd.ProcessState, strings.TrimSpace(p.err.String()))
+		}
+		reactors.missing[reactor] = why
+	}
+	if why != "" {
+		t.Skip(why)
 	}
 }
 
