@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -61,13 +62,19 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // Build makes the program of a model below OutRoot/build, unless the program there was made from
 // the same files by the same tools, or another checkout of this user made it from the same (see
 // sharing). Two builds of a model at once are safe: the second one waits, and then finds the model
-// built. If a tool is not here, the error is a *Missing. If a command fails, it is a *BuildError.
+// built. If the sanitizer has nothing to look for, the error is ErrNotApplicable. If a tool is not
+// here, it is a *Missing. If a command fails, it is a *BuildError.
 func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Built, error) {
 	outRoot, err := filepath.Abs(opts.OutRoot)
 	if err != nil {
 		return nil, err
 	}
 	b := &Built{Model: model, Sanitize: opts.Sanitize}
+	// first, since the answer of some tools takes most of a second
+	commands, err := sanitized(model, opts.Sanitize)
+	if err != nil {
+		return nil, err
+	}
 	for _, need := range model.Needs {
 		found, err := Lookup(outRoot, need)
 		if err != nil {
@@ -76,10 +83,6 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 		b.Tools = append(b.Tools, found)
 	}
 	b.Env = environ(b.Tools, model.Env)
-	commands, err := sanitized(model, opts.Sanitize)
-	if err != nil {
-		return nil, err
-	}
 	commands = onStack(model, commands)
 	name := model.Name
 	if opts.Sanitize != Plain {
@@ -118,7 +121,8 @@ func (b *Built) make(ctx context.Context, commands [][]string, stamp string, sha
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &BuildError{Model: b.Model, Err: err}
 	}
-	if b.Reused = shared.take(ctx, b.Out); !b.Reused {
+	taken := shared.take(ctx, b.Out)
+	if b.Reused = taken && !shared.looks; !b.Reused {
 		if err := b.run(ctx, commands); err != nil {
 			return err
 		}
@@ -150,6 +154,18 @@ func (b *Built) run(ctx context.Context, commands [][]string) error {
 	return nil
 }
 
+// goFlags is the setting GOFLAGS of an environment, with which go leaves the commit out of what it
+// links: the same sources are the same program at each commit.
+func goFlags(env []string) string {
+	flags := ""
+	for _, setting := range env {
+		if value, ok := strings.CutPrefix(setting, "GOFLAGS="); ok {
+			flags = value + " "
+		}
+	}
+	return "GOFLAGS=" + flags + "-buildvcs=false"
+}
+
 // outputDelay bounds how long the output of a command is read when a process that outlives it holds
 // it open. It is a net: a build whose output is read late, on a busy machine, has not failed.
 const outputDelay = time.Minute
@@ -163,6 +179,9 @@ func (b *Built) command(ctx context.Context, args []string, output io.Writer) er
 	}
 	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Dir, cmd.Env = b.Model.Dir, b.Env
+	if args[0] == goCommand {
+		cmd.Env = append(slices.Clone(b.Env), goFlags(b.Env))
+	}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -142,6 +142,17 @@ func TestMissingToolChainIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhatDoesNotApplyAsksNoTool: most models have nothing for a sanitizer, and asking all of their
+// tools takes seconds.
+func TestWhatDoesNotApplyAsksNoTool(t *testing.T) {
+	model := shellModel(t, "true")
+	model.Needs = []string{"no-such-tool"}
+	_, err := Build(t.Context(), model, BuildOptions{OutRoot: t.TempDir(), Sanitize: ASan})
+	if !errors.Is(err, ErrNotApplicable) {
+		t.Errorf("got %v, want ErrNotApplicable", err)
+	}
+}
+
 func TestBuildKnowsWhereToolsAre(t *testing.T) {
 	model, opts := shellModel(t, "echo {tools} {cache} > {out}/told"),
 		BuildOptions{OutRoot: t.TempDir()}

@@ -18,12 +18,16 @@ import (
 
 // Builds by slow compilers are shared by all checkouts of a user: a program whose sources, commands
 // and tools are the same was compiled before, perhaps in another clone, and is copied from there.
-// They are kept in the user's cache, each under a hash of all that it was made from. go and eve
-// have such a cache of their own.
+// They are kept in the user's cache, each under a hash of all that it was made from. eve has such a
+// cache of its own. go has one of packages, and links a program anew in each checkout, unless it
+// finds in its place the one that it would link. So it is given the one that was linked last.
 
 // compilers are the commands whose builds are shared. Each makes a program that is the same
 // wherever it stands.
-var compilers = []string{"cc", "c++", "cargo", "erlc", "ghc", "javac"}
+var compilers = []string{"cc", "c++", "cargo", "erlc", "ghc", goCommand, "javac"}
+
+// goCommand looks itself whether a program is up to date, by the build ID in it.
+const goCommand = "go"
 
 // compiles says whether a command is a compiler, or a script of a model that does a compiler's
 // work: such a script is named build.sh, and fetches only files whose versions the model fixes.
@@ -48,6 +52,7 @@ var settings = []string{"CARGO_", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH"
 type sharing struct {
 	dir   string   // of this build
 	parts []string // the files and folders below {out} that the server needs
+	looks bool     // the command looks itself whether the build is up to date
 }
 
 // sharingOf returns the place of a build whose hash is known.
@@ -56,17 +61,23 @@ func sharingOf(b *Built, commands [][]string) sharing {
 	if err != nil || len(commands) == 0 {
 		return sharing{}
 	}
+	looks := false
 	for _, command := range commands {
 		if !compiles(command) {
 			return sharing{}
 		}
+		looks = looks || command[0] == goCommand
 	}
 	parts := partsOf(b.Model.Run)
 	if len(parts) == 0 {
 		return sharing{}
 	}
+	from := b.Hash
+	if looks { // one place for each program: the next one that is linked replaces it
+		from = fmt.Sprintf("%s %s %q", b.Model.Service, filepath.Base(b.Out), commands)
+	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%q\n", b.Hash, thisMachine(), parts)
+	fmt.Fprintf(h, "%s\n%s\n%q\n", from, thisMachine(), parts)
 	for _, setting := range b.Env {
 		if slices.ContainsFunc(settings,
 			func(name string) bool { return strings.HasPrefix(setting, name) }) {
@@ -74,7 +85,7 @@ func sharingOf(b *Built, commands [][]string) sharing {
 		}
 	}
 	return sharing{filepath.Join(cache, "interleave", "builds", hex.EncodeToString(h.Sum(nil))),
-		parts}
+		parts, looks}
 }
 
 // partsOf are the files and folders below {out} that a command names. A word that goes on with
@@ -131,7 +142,7 @@ func (s sharing) take(ctx context.Context, out string) bool {
 // fails, as on a full disk.
 func (s sharing) put(ctx context.Context, out string) {
 	all := filepath.Dir(s.dir)
-	if s.dir == "" || os.MkdirAll(all, 0o755) != nil {
+	if s.dir == "" || s.looks && s.has(ctx, out) || os.MkdirAll(all, 0o755) != nil {
 		return
 	}
 	if entries, err := os.ReadDir(all); err == nil {
@@ -147,8 +158,19 @@ func (s sharing) put(ctx context.Context, out string) {
 	}
 	defer os.RemoveAll(part)
 	if s.copy(ctx, out, part) == nil {
+		if s.looks {
+			_ = os.RemoveAll(s.dir) // go has linked another program than the one there
+		}
 		_ = os.Rename(part, s.dir) // or another checkout was quicker
 	}
+}
+
+// has tells whether the shared build is the one in out.
+func (s sharing) has(ctx context.Context, out string) bool {
+	return !slices.ContainsFunc(s.parts, func(part string) bool {
+		return exec.CommandContext(ctx, "diff", "-rq", filepath.Join(out, part),
+			filepath.Join(s.dir, part)).Run() != nil
+	})
 }
 
 // copy copies the parts from one folder to another. A process of its own does so: a program that

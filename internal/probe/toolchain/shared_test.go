@@ -67,6 +67,17 @@ func (m *compiledModel) called(want int) {
 	}
 }
 
+// kept is the program of the only shared build.
+func (m *compiledModel) kept() string {
+	m.t.Helper()
+	kept, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"),
+		"interleave/builds/*/bin/echo"))
+	if err != nil || len(kept) != 1 {
+		m.t.Fatalf("got %v, %v, want one shared build", kept, err)
+	}
+	return kept[0]
+}
+
 // A second checkout takes the build of the first, as long as nothing differs that it is made from.
 func TestCheckoutsShareBuilds(t *testing.T) {
 	m := newCompiled(t)
@@ -102,12 +113,7 @@ func TestBrokenBuildsAreNotShared(t *testing.T) {
 	}
 	m.source("one")
 	m.built(t.TempDir(), "one", 3)
-	kept, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"),
-		"interleave/builds/*/bin/echo"))
-	if err != nil || len(kept) != 1 {
-		t.Fatalf("got %v, %v, want one shared build", kept, err)
-	}
-	if err := os.Remove(kept[0]); err != nil {
+	if err := os.Remove(m.kept()); err != nil {
 		t.Fatal(err)
 	}
 	m.built(t.TempDir(), "one", 4)
@@ -168,5 +174,60 @@ func TestPartsOf(t *testing.T) {
 		if got := partsOf(strings.Fields(command)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", command, got, want)
 		}
+	}
+}
+
+// go is given the program that another checkout has linked. It links another one if that is not up
+// to date, and then that one is shared, though the model's own files are the same.
+func TestGoLooksItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("go links two programs")
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Skip("SKIP: install go to have it look at the programs that it is given")
+	}
+	m := newCompiled(t)
+	m.Language, m.Env = "go", nil
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // the library is compiled already
+	m.Build = [][]string{{"go", "build", "-o", "{out}/bin/echo", "."}}
+	t.Setenv("GOWORK", "off")
+	if err := os.Remove(filepath.Join(m.Dir, "echo.c")); err != nil { // go would refuse it
+		t.Fatal(err)
+	}
+	word := filepath.Join(m.Dir, "target", "word.go") // a folder that does not count as the model's
+	for name, text := range map[string]string{
+		filepath.Join(m.Dir, "go.mod"): "module none\n\ngo 1.26\n",
+		filepath.Join(m.Dir, "echo.go"): "package main\n\nimport (\n\t\"os\"\n\n\t" +
+			"\"none/target\"\n)\n\nfunc main() { os.Stdout.WriteString(target.Word) }\n",
+		word: "package target\n\nconst Word = \"one\\n\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, text)
+	}
+	// go reads the beginning of a program, so that a mark at its end shows where it goes.
+	const mark = "taken"
+	marked := func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && strings.HasSuffix(string(text), mark)
+	}
+	m.built(t.TempDir(), "one", 0)
+	kept := m.kept()
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, append(text, mark...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if b := m.built(t.TempDir(), "one", 0); !marked(filepath.Join(b.Out, "bin/echo")) {
+		t.Error("the second checkout has linked the program again")
+	}
+	write(t, word, "package target\n\nconst Word = \"two\\n\"\n")
+	m.built(t.TempDir(), "two", 0)
+	if marked(kept) || m.kept() != kept {
+		t.Error("the program that go has linked last is not the shared one")
 	}
 }
