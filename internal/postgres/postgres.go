@@ -49,10 +49,8 @@ func New(t testing.TB) *Server {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &Server{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir,
 		port: freeport.For(t)}
-	initdb := s.command("initdb", "-D", dir, "-U", "tester", "-A", "trust", "-E", "UTF8",
-		"--locale=C", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
+	if err := s.fill(); err != nil {
+		t.Fatal(err)
 	}
 	s.Start()
 	t.Cleanup(s.Stop)
