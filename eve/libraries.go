@@ -27,6 +27,8 @@ var Libraries = []Library{
 			"postgres_work.cpp"}},
 	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev",
 		Runtime: "compress.hpp", Sources: []string{"compress.cpp"}},
+	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev",
+		Runtime: "deflate.hpp", Sources: []string{"deflate.cpp"}},
 	{Name: "OpenSSL", Header: "openssl/ssl.h", Link: "-lssl -lcrypto", PkgConfig: "openssl",
 		Package: "libssl-dev", Runtime: "tls.hpp",
 		Sources: []string{"tls.cpp", "tls_certificate.cpp", "tls_error.cpp", "tls_layer.cpp",

@@ -19,7 +19,8 @@ var compiledOnly = map[string]string{
 		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer
 		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker packer.write
-		packer.flush packer.finish unpacker.write unpacker.finish`,
+		packer.flush packer.finish unpacker.write unpacker.finish deflate.coders coders.begin
+		coder.pack coder.unpack`,
 }
 
 // registerCompiledOnly makes natives that fail with a message.

@@ -22,6 +22,7 @@ main: [+stdout] () void:
     args: vector<string> = process.args()
     p: frames.parser = frames.from_client(70_000)
     if args[0] == "server": p = frames.from_server(70_000)
+    p.packs = args[0] == "packs"
     i: int = 1
     going: bool = true
     while going:
@@ -35,6 +36,7 @@ main: [+stdout] () void:
                 i += 1
             message(text, binary):
                 print("message %v %d %x\n", binary, text.size(), hash.crc32(text))
+            packed(data, binary): print("packed %v %s\n", binary, data.bytes().hex())
             ping(data): print("ping %x\n", data)
             pong: print("pong\n")
             close(code, reason): print("close %d %s\n", code, reason)
@@ -53,6 +55,7 @@ const (
 	opClose  = 8
 	opPing   = 9
 	opPong   = 10
+	opPacked = 0x40 // a bit, too: RFC 7692
 	last     = 0x80
 )
 
@@ -236,10 +239,46 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// If both sides have agreed to pack, the first frame of a message may say that it is packed. Then
+// neither its limit nor its text is judged yet.
+func TestFramesPacked(t *testing.T) {
+	t.Parallel()
+	p := trial.Check(t, "frames.eve", framesProgram)
+	const fault = "failed 1002 a reserved bit is set\n"
+	for _, c := range []struct{ name, input, want string }{
+		{"plain", masked(last|opText, "x"), message(false, "x")},
+		{"packed", masked(last|opPacked|opText, "\xce"), "packed false ce\n"},
+		{"binary", masked(last|opPacked|opBinary, ""), "packed true \n"},
+		{"in fragments", masked(opPacked|opText, "a") + masked(last|opPing, "p") +
+			masked(last|opRest, "\xff"), "ping 70\npacked false 61ff\n"},
+		{"one behind the other", masked(last|opPacked|opText, "a") + masked(last|opText, "b"),
+			"packed false 61\n" + message(false, "b")},
+		{"a second fragment", masked(opPacked|opText, "a") + masked(last|opPacked|opRest, "b"),
+			fault},
+		{"a fragment of a plain one", masked(opText, "a") + masked(last|opPacked|opRest, "b"),
+			fault},
+		{"a control frame", masked(last|opPacked|opPing, ""), fault},
+		{"the end", masked(last|opPacked|opClose, ""), fault},
+		{"other bits", masked(last|0x20|opText, ""), fault},
+		{"two bits", masked(last|opPacked|0x20|opText, ""), fault},
+		{"larger than it is unpacked", masked(last|opPacked|opBinary,
+			strings.Repeat("x", largestMessage+100)), "packed true " +
+			strings.Repeat("78", largestMessage+100) + "\n"},
+		{"too large", masked(last|opPacked|opBinary, strings.Repeat("x", largestMessage*9/8)),
+			"failed 1009 the message is too large\n"},
+	} {
+		if got := readFrames(t, p, "packs", c.input); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, head(got), head(c.want))
+		}
+	}
+}
+
 // A reader is a second parser of frames, which has the whole input from the start.
 type frameReader struct {
 	rest    string
 	masked  bool
+	packs   bool // messages may be packed
+	packed  bool // the message under way is
 	kind    byte // the opcode that began the message under way
 	message string
 }
@@ -265,9 +304,10 @@ func (r *frameReader) next() string {
 			return closeOf(payload)
 		case op != opRest:
 			r.kind = op
+			r.packed = first&opPacked != 0
 		}
 		r.message += payload
-		if r.kind == opText && !startsText(r.message) {
+		if r.kind == opText && !r.packed && !startsText(r.message) {
 			return "failed 1007"
 		}
 		if !whole {
@@ -278,6 +318,9 @@ func (r *frameReader) next() string {
 		}
 		kind, text := r.kind, r.message
 		r.kind, r.message = 0, ""
+		if r.packed {
+			return fmt.Sprintf("packed %v %x\n", kind == opBinary, text)
+		}
 		if kind == opText && !utf8.ValidString(text) {
 			return "failed 1007"
 		}
@@ -293,7 +336,8 @@ func (r *frameReader) frame() (first byte, payload string, whole bool, fault str
 	first, second := r.rest[0], r.rest[1]
 	op, size, at := first&0x0f, uint64(second&0x7f), 2
 	control := op >= opClose
-	if first&0x70 != 0 || (second >= 0x80) != r.masked || op > 10 || op > 2 && op < 8 ||
+	packed := r.packs && first&0x70 == opPacked && (op == opText || op == opBinary)
+	if first&0x70 != 0 && !packed || (second >= 0x80) != r.masked || op > 10 || op > 2 && op < 8 ||
 		control && (first&last == 0 || size > 125) ||
 		!control && (op == opRest) != (r.kind != 0) {
 		return 0, "", false, "failed 1002"
@@ -315,7 +359,11 @@ func (r *frameReader) frame() (first byte, payload string, whole bool, fault str
 			return 0, "", false, "failed 1002"
 		}
 	}
-	if !control && size > uint64(largestMessage-len(r.message)) {
+	most := largestMessage
+	if packed || op == opRest && r.packed {
+		most += most/16 + 64
+	}
+	if !control && size > uint64(most-len(r.message)) {
 		return 0, "", false, "failed 1009"
 	}
 	key := []byte(r.rest[at+more : end])
@@ -369,24 +417,29 @@ func FuzzFrames(f *testing.F) {
 		}
 	}
 	f.Add(plain(opText, "\xe2\x82")+plain(last|opRest, "\xac"), 3, false)
+	f.Add(masked(opPacked|opText, "\xe2\x82")+masked(last|opRest, "\xac"), -1, true)
 	f.Fuzz(func(t *testing.T, input string, cut int, isClient bool) {
 		if len(input) > 2000 {
 			return // it only takes time
 		}
 		from := map[bool]string{true: "client", false: "server"}[isClient]
+		packs := isClient && cut < 0
+		if packs {
+			from = "packs"
+		}
 		whole := readFrames(t, p, from, input)
 		at := min(max(cut, 0), len(input))
 		if parts := readFrames(t, p, from, input[:at], input[at:]); parts != whole {
 			t.Fatalf("%q: in one part it is %q, cut at %d %q", input, whole, at, parts)
 		}
 		lines := slices.Collect(strings.Lines(strings.TrimSuffix(whole, "begun\n")))
-		r := frameReader{rest: input, masked: isClient}
+		r := frameReader{rest: input, masked: isClient, packs: packs}
 		for _, line := range lines {
 			if want := r.next(); want == "" || !strings.HasPrefix(line, want) {
 				t.Fatalf("%q: got %q, want %q of %q", input, line, want, whole)
 			}
 			if !strings.HasPrefix(line, "message") && !strings.HasPrefix(line, "p") {
-				return // the last one
+				return // the last one: not ping, pong or packed
 			}
 		}
 		if more := r.next(); more != "" {

@@ -36,7 +36,8 @@ var runtimes = map[string]string{
 	"prelude": Base, "process": Base, "math": Base, "io.socket": Base,
 	"fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
 	"db.postgres": "postgres.hpp", "db.sqlite": "sqlite.hpp", "util.compress": "compress.hpp",
-	"io.tls": "tls.hpp", "util.image": "image.hpp",
+	"io.tls": "tls.hpp", "util.image": "image.hpp", "io.packing": "packing.hpp",
+	"io.deflate": "deflate.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module
