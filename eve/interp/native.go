@@ -230,6 +230,8 @@ func registerSockets() {
 		"socket.close":       func(c *called) value { c.socket().close(c.in); return nil },
 		"socket.abort":       func(c *called) value { c.socket().abort(c.in, nil); return nil },
 		"socket.close_write": func(c *called) value { c.socket().closeWrite(c.in); return nil },
+		"socket.pause":       func(c *called) value { c.socket().paused = true; return nil },
+		"socket.resume":      func(c *called) value { c.socket().resume(c.in); return nil },
 		"socket.limit": func(c *called) value {
 			c.socket().limit = max(0, c.int(1))
 			return nil

@@ -25,6 +25,7 @@ type socket struct {
 	saidSo    bool
 	late      bool // too much output is pending
 	over      bool // above limit
+	paused    bool // the program wants no input now
 	closing   bool
 	closed    bool // its last event is emitted
 	broken    bool
@@ -75,7 +76,7 @@ func (s *socket) receive(in *interp) {
 // look reads the input that has come, if the socket wants it.
 func (s *socket) look(in *interp) {
 	data, line := s.reads()
-	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late ||
+	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late || s.paused ||
 		!line && len(s.in) >= mostUnread {
 		return
 	}
@@ -105,7 +106,7 @@ func (s *socket) look(in *interp) {
 // pump emits the input, one event at a time.
 func (s *socket) pump(in *interp) {
 	data, line := s.reads()
-	if s.busy || s.closing {
+	if s.busy || s.closing || s.paused {
 		return
 	}
 	if line {
@@ -212,6 +213,12 @@ func (s *socket) send(in *interp) {
 	s.peer.receive(in)
 	s.receive(in)
 	s.closeWhenSent(in)
+}
+
+// resume ends a pause.
+func (s *socket) resume(in *interp) {
+	s.paused = false
+	s.changed(in)
 }
 
 // closeWrite closes the output side.

@@ -11,7 +11,7 @@ struct fired {
     i64 count;
     instant at;
     i64 number;
-    u8 winding = 0; // of a socket's clock: how often it had been set, modulo 128
+    u8 winding = 0; // of a socket's clock: how often it had been set, modulo 64
 };
 
 } // namespace eve

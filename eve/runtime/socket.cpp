@@ -107,7 +107,7 @@ u8 socket::wanted() const noexcept {
     if (!started_ || fd < 0) return 0;
     u8 want = blocked_ ? io_out : 0;
     if (shaking() && !broken_ && !closed_) return want | io_in;
-    if (ended_ || closing_) return want;
+    if (ended_ || closing_ || paused_) return want;
     if (!has_data_ && !has_line_) return want | io_end;
     bool full = !has_line_ && in_.size() >= most_unread;
     return busy_ || above_high_water_ || full ? want : want | io_in;
@@ -169,6 +169,23 @@ void socket::close_write() noexcept {
     apply(then);
 }
 
+// What has been read waits, and so does the end that was read behind it.
+void socket::pause() noexcept {
+    locked l(guard);
+    paused_ = true;
+}
+
+void socket::resume() noexcept {
+    bool pending;
+    {
+        locked l(guard);
+        paused_ = false;
+        if (started_ && (wanted() & ~have) != 0) home->update(*this);
+        pending = started_ && !busy_;
+    }
+    if (pending) pump(false);
+}
+
 void socket::close_when_sent() noexcept {
     {
         locked l(guard);
@@ -205,7 +222,8 @@ void socket::ready(loop&, u8 events) {
     } else if (events & (io_end | io_hangup)) {
         {
             locked l(guard);
-            if (!started_ || ended_ || closing_ || has_data_ || has_line_ || shaking()) return;
+            if (!started_ || ended_ || closing_ || paused_ || has_data_ || has_line_ || shaking())
+                return;
             ended_ = true; // nothing is read, so only this shows that the peer has gone
         }
         pump(true);
@@ -294,7 +312,7 @@ void socket::pump(bool at_loop) noexcept {
         {
             locked l(guard);
             if (!at_loop && pumping_) return;
-            bool held = above_high_water_ && (fresh_size_ > 0 || !in_.empty());
+            bool held = paused_ || (above_high_water_ && (fresh_size_ > 0 || !in_.empty()));
             if (!busy_ && !closing_ && !held) {
                 whole = has_line_ && take_line(text.text);
                 some = !has_line_ && has_data_ && !announced_ && (fresh_size_ > 0 || !in_.empty());

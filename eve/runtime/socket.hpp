@@ -56,6 +56,8 @@ public:
     void close() noexcept;
     void abort() noexcept { abort(error(), false); }
     void close_write() noexcept;
+    void pause() noexcept;
+    void resume() noexcept;
     void limit(i64 size) noexcept;
     void every(duration interval) noexcept;
 
@@ -182,8 +184,9 @@ private:
     bool lingering_ : 1 = false;        // closed, and reading to the peer's end
     bool wound_ : 1 = false;            // the clock was set, and the loop has not heard of it
     bool ticking_ : 1 = false;          // a tick is being handled
-    u8 winding_ : 7 = 0;                // how often the clock was set, modulo 128
-    static constexpr u8 most_winding = 127;
+    bool paused_ : 1 = false;           // the program wants no input now
+    u8 winding_ : 6 = 0;                // how often the clock was set, modulo 64
+    static constexpr u8 most_winding = 63;
 };
 
 // Turns TCP keepalive on, to detect peers that vanish. Connections inherit it from their listener.
