@@ -161,7 +161,8 @@ func TestOwned(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if got, want := strings.Join(o.Lines(), "\n"), fmt.Sprintf("2 files take 2 B of 50 B, and "+
-		"48 B are left.\nfile %s size=1 made=2027-01-15T08:00:03Z type=application/octet-stream new\n"+
+		"48 B are left.\nfile %s size=1 made=2027-01-15T08:00:03Z type=application/octet-stream "+
+		"new\n"+
 		"file %s size=1 made=2027-01-15T08:00:02Z type=application/octet-stream old tea.txt",
 		o.Files[0].ID, old.ID); got != want {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -265,8 +265,8 @@ func TestSingleMessages(t *testing.T) {
 	}
 }
 
-// TestIndexNamesOfARenamedRoom: what was said under a former name is looked for under it, and a name
-// that the room had twice is there once.
+// TestIndexNamesOfARenamedRoom: what was said under a former name is looked for under it, and a
+// name that the room had twice is there once.
 func TestIndexNamesOfARenamedRoom(t *testing.T) {
 	h := New(Config{Text: &memory{}}, 0)
 	r := newRoom("#Chai", 0, 90)

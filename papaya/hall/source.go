@@ -51,8 +51,8 @@ func (s said) indexed() search.Message {
 }
 
 // indexNames returns the names in the index of what a client with capabilities may see of a folded
-// room, or of a user's conversation with a folded nick. What was said in a room that has got another
-// name stands there with the name of then.
+// room, or of a user's conversation with a folded nick. What was said in a room that has got
+// another name stands there with the name of then.
 func (h *Hall) indexNames(u *user, target string, has caps) []string {
 	names := []string{target}
 	if r := h.rooms[target]; r != nil {
