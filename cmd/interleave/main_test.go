@@ -39,6 +39,11 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
+			for _, name := range caching {
+				if value, set := os.LookupEnv(name); set {
+					env.Setenv(name, value)
+				}
+			}
 			env.Values[begunKey] = &begun{}
 			return errors.Join(
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/lab")),
@@ -65,6 +70,12 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// caching are the variables that tell a build where its caches are, and what its keys are made of.
+// Package testscript gives a script another home, in which every server, and all of Go's library,
+// would be compiled again.
+var caching = []string{"HOME", "XDG_CACHE_HOME", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH",
+	"GOPROXY", "GOTOOLCHAIN"}
 
 // bad makes models of bad.c: `bad silent early` adds c-thread-silent and c-thread-early.
 func bad(ts *testscript.TestScript, neg bool, args []string) {

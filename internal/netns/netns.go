@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -115,8 +116,11 @@ func (p *Pair) add(name, role string) (ns string, err error) {
 	return ns, ip("", "netns", "add", ns)
 }
 
-// Able returns an error if two hosts of a kind cannot be made. It tries to make them: a container
-// may deny namespaces even to root, and a chroot may deny their mounts.
+// unshared says that this process has made a namespace, and so can make more.
+var unshared atomic.Bool
+
+// Able returns an error if two hosts of a kind cannot be made. It tries to make them until that has
+// succeeded once: a container may deny namespaces even to root, and a chroot may deny their mounts.
 func Able(hosts manifest.Hosts) error {
 	if here(hosts) {
 		return nil
@@ -127,8 +131,12 @@ func Able(hosts manifest.Hosts) error {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return errors.New("network namespaces need the ip command: apt-get install iproute2")
 	}
-	if err := run("unshare", "", "--net", "--mount", "--propagation", "slave", "true"); err != nil {
-		return fmt.Errorf("network namespaces cannot be made here: %w", err)
+	if !unshared.Load() {
+		err := run("unshare", "", "--net", "--mount", "--propagation", "slave", "true")
+		if err != nil {
+			return fmt.Errorf("network namespaces cannot be made here: %w", err)
+		}
+		unshared.Store(true)
 	}
 	if hosts != manifest.Tap {
 		return nil
