@@ -42,9 +42,13 @@ type papaya struct {
 	said                     bytes.Buffer
 }
 
-// newPapaya starts a server, with or without required accounts, and with further settings.
+// newPapaya starts a server, with or without required accounts, and with further settings. It is a
+// program of its own, which is built as users build it: the race detector sees nothing of it.
 func newPapaya(t *testing.T, accounts bool, more ...string) *papaya {
 	t.Helper()
+	if underRace {
+		t.Skip("its server has no race detector: a run without one has this test")
+	}
 	browser.Needed(t) // without a browser the program is not needed
 	program, err := build()
 	if err != nil {

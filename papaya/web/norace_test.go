@@ -1,0 +1,6 @@
+//go:build !race
+
+package web
+
+// underRace tells whether the race detector runs.
+const underRace = false
