@@ -35,7 +35,7 @@ var Libraries = []Library{
 			"tls_server.cpp", "tls_settings.cpp"}},
 	{Name: "libjpeg", Header: "jpeglib.h", Link: "-ljpeg", PkgConfig: "libjpeg",
 		Package: "libjpeg62-turbo-dev", Runtime: "image.hpp",
-		Sources: []string{"image.cpp", "image_jpeg.cpp", "image_pixels.cpp"}},
+		Sources: []string{"image.cpp", "image_gif.cpp", "image_jpeg.cpp", "image_pixels.cpp"}},
 	{Name: "libpng", Header: "png.h", Link: "-lpng", PkgConfig: "libpng", Package: "libpng-dev",
 		Runtime: "image.hpp", Sources: []string{"image_png.cpp"}},
 	{Name: "libcurl", Header: "curl/curl.h", Link: "-lcurl", PkgConfig: "libcurl",

@@ -105,11 +105,14 @@ error no_pixels() { return error(unsupported, string::literal("the picture has n
 
 } // namespace
 
-async<result<picture>> decode(bytes data, i64 most, i64 enough) {
-    return on_a_thread<picture>([data = move(data), most, enough]() -> result<picture> {
-        if (starts_with(data, "\xff\xd8\xff", 3)) return shared(decode_jpeg(data, most, enough));
+async<result<picture>> decode(bytes data, i64 most, i64 enough, bool turns) {
+    return on_a_thread<picture>([data = move(data), most, enough, turns]() -> result<picture> {
+        if (starts_with(data, "\xff\xd8\xff", 3))
+            return shared(decode_jpeg(data, most, enough, turns));
         if (starts_with(data, "\x89PNG\r\n\x1a\n", 8)) return shared(decode_png(data, most));
-        return error(unsupported, string::literal("this is neither JPEG nor PNG"));
+        if (starts_with(data, "GIF87a", 6) || starts_with(data, "GIF89a", 6))
+            return shared(decode_gif(data, most));
+        return error(unsupported, string::literal("this is no JPEG, PNG or GIF"));
     });
 }
 

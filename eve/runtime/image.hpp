@@ -1,5 +1,5 @@
 #pragma once
-// Module util.image: pictures in JPEG and PNG (std/util/image.eve). Threads of the pool do the
+// Module util.image: pictures in JPEG, PNG and GIF (std/util/image.eve). Threads of the pool do the
 // work.
 #include "async.hpp"
 #include "image_pixels.hpp"
@@ -29,6 +29,6 @@ private:
     ref<pixels> of_;
 };
 
-async<result<picture>> decode(bytes data, i64 most, i64 enough);
+async<result<picture>> decode(bytes data, i64 most, i64 enough, bool turns);
 
 } // namespace eve::util::image

@@ -170,7 +170,7 @@ bool encode(encoder& by, const pixels& from, int quality) {
 
 } // namespace
 
-result<pixels> decode_jpeg(const bytes& data, i64 most, i64 enough) {
+result<pixels> decode_jpeg(const bytes& data, i64 most, i64 enough, bool turns) {
     decoder of;
     if (!begin(of, data, most, enough)) return of.large ? too_many_pixels() : error_of(of.wrong);
     pixels to;
@@ -184,7 +184,7 @@ result<pixels> decode_jpeg(const bytes& data, i64 most, i64 enough) {
         if (inks) from_inks(row.data(), to.width, of.d.saw_Adobe_marker != 0, line);
     }
     if (!finish(of)) return error_of(of.wrong);
-    return upright(move(to), of.orientation);
+    return turns ? upright(move(to), of.orientation) : move(to);
 }
 
 result<bytes> encode_jpeg(const pixels& from, i64 quality) {

@@ -39,9 +39,10 @@ pixels upright(pixels from, int orientation);
 // (EXIF 2.32, section 4.6).
 int orientation_in(const u8* data, i64 size) noexcept;
 
-// Both may wait for nothing but the processor. The limits are those of std/util/image.eve.
-result<pixels> decode_jpeg(const bytes& data, i64 most, i64 enough);
+// All may wait for nothing but the processor. The limits are those of std/util/image.eve.
+result<pixels> decode_jpeg(const bytes& data, i64 most, i64 enough, bool turns);
 result<pixels> decode_png(const bytes& data, i64 most);
+result<pixels> decode_gif(const bytes& data, i64 most);
 result<bytes> encode_jpeg(const pixels& from, i64 quality);
 result<bytes> encode_png(const pixels& from);
 

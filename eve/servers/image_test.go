@@ -18,17 +18,17 @@ import (
 )
 
 // pictured runs testdata/server/image.eve on a picture, and returns what it says and the picture
-// that it has written: nil if it has written none.
-func pictured(t testing.TB, exe string, data []byte, most, enough, width, height int,
-	kind string) (said string, got image.Image) {
+// that it has written: nil if it has written none. more are words behind the usual ones.
+func pictured(t testing.TB, exe string, data []byte, most, enough, width, height int, kind string,
+	more ...string) (said string, got image.Image) {
 	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
 	if err := os.WriteFile(in, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe, in, fmt.Sprint(most), fmt.Sprint(enough),
-		fmt.Sprint(width), fmt.Sprint(height), kind, out)
+	cmd := exec.CommandContext(t.Context(), exe, append([]string{in, fmt.Sprint(most),
+		fmt.Sprint(enough), fmt.Sprint(width), fmt.Sprint(height), kind, out}, more...)...)
 	var trouble bytes.Buffer
 	cmd.Stderr = &trouble
 	text, err := cmd.Output()
@@ -180,6 +180,11 @@ func TestImageOrientation(t *testing.T) {
 			if got == nil || far(got, quarters(width, height, want...)) > 3 {
 				t.Errorf("orientation %d, %s: it is %v", orientation, mark, got)
 			}
+			_, got = pictured(t, exe, turned(plain, order, mark, orientation), 1<<20, 0, 0, 0,
+				"png", "as it is")
+			if got == nil || far(got, quarters(64, 32, red, green, blue, white)) > 3 {
+				t.Errorf("orientation %d, %s, not looked at: it is %v", orientation, mark, got)
+			}
 		}
 	}
 }
@@ -267,8 +272,8 @@ func TestImageHostile(t *testing.T) {
 		most int
 		want string
 	}{
-		{"nothing", nil, 1 << 20, "error 4 this is neither JPEG nor PNG"},
-		{"a text", []byte("GIF89a and more"), 1 << 20, "error 4 this is neither JPEG nor PNG"},
+		{"nothing", nil, 1 << 20, "error 4 this is no JPEG, PNG or GIF"},
+		{"a text", []byte("GIF89 and more"), 1 << 20, "error 4 this is no JPEG, PNG or GIF"},
 		{"half a JPEG", j[:len(j)/2], 1 << 20, "error 2 the data ends early"},
 		{"a JPEG without end", j[:len(j)-2], 1 << 20, "error 2 the data ends early"},
 		{"the start of a JPEG", j[:3], 1 << 20, "error 2 the data ends early"},
@@ -304,7 +309,9 @@ func FuzzImage(f *testing.F) {
 	exe := example(f, "image")
 	plain := quarters(16, 8, red, green, blue, white)
 	p, j := asPNG(f, plain), asJPEG(f, plain)
-	for _, data := range [][]byte{nil, p, j, p[:len(p)-5], j[:len(j)-5], bomb(f, 3000, 3000),
+	g := asGIF(f, 20, 10, image.Rect(2, 3, 18, 9))
+	for _, data := range [][]byte{nil, p, j, p[:len(p)-5], j[:len(j)-5], bomb(f, 3000, 3000), g,
+		g[:len(g)-9],
 		turned(j, binary.BigEndian, "MM", 6), turned(j, binary.LittleEndian, "II", 3)} {
 		f.Add(data, 3)
 	}

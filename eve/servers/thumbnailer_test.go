@@ -112,8 +112,9 @@ func TestPageOfThumbnailer(t *testing.T) {
 		status      int
 		want        string
 	}{
-		{"", raw, nil, 415, "a picture in JPEG or PNG is wanted\n"},
-		{"", raw, []byte("GIF89a"), 415, "a picture in JPEG or PNG is wanted\n"},
+		{"", raw, nil, 415, "a picture in JPEG, PNG or GIF is wanted\n"},
+		{"", raw, []byte("GIF89"), 415, "a picture in JPEG, PNG or GIF is wanted\n"},
+		{"", raw, []byte("GIF89a"), 422, "the data ends early\n"},
 		{"?width=0", raw, wide, 400, "width is from 1 to 1024\n"},
 		{"?height=1025", raw, wide, 400, "height is from 1 to 1024\n"},
 		{"?width=x", raw, wide, 400, "width is from 1 to 1024\n"},
