@@ -23,7 +23,7 @@ const diskBytes = 256 << 20
 var (
 	whole = flag.Bool("whole", false,
 		"ask every model, on both databases, and wait for the limits in time: half a minute for "+
-			"each; else those of Go and Node the transcripts, and Gin the rest, shortly")
+			"each; else those of Go, Node and Eve the transcripts, and Gin the rest, shortly")
 	all = flag.Bool("all", false,
 		"also ask java-virtual on PostgreSQL, which is java-thread's program there")
 )
@@ -77,7 +77,7 @@ func TestImages(t *testing.T) {
 		probetest.Service(t, hurry)
 		return
 	}
-	probetest.Models(t, "go-goroutine*", "node-loop")
+	probetest.Models(t, "go-goroutine*", "node-loop", "eve-task")
 	t.Log("java-thread, java-virtual and rust-async are part of make whole: they take minutes " +
 		"to build")
 }
