@@ -125,7 +125,10 @@ func TestPackingReplies(t *testing.T) {
 	for wish, want := range map[string]string{
 		"keeps 15":   its + "; client_max_window_bits",
 		"forgets 15": its + "; client_max_window_bits" + forgets,
-		"keeps 10":   its + "; client_max_window_bits=10; server_max_window_bits=10",
+		"keeps 10": its + "; client_max_window_bits=10; server_max_window_bits=10, " +
+			its + "; client_max_window_bits" + forgets,
+		"forgets 10": its + "; client_max_window_bits=10; server_max_window_bits=10" + forgets +
+			", " + its + "; client_max_window_bits" + forgets,
 	} {
 		if got := settle(t, p, "offer", wish, ""); got != want {
 			t.Errorf("%s offers %q, want %q", wish, got, want)
@@ -139,6 +142,7 @@ func TestPackingReplies(t *testing.T) {
 		{"forgets 15", its + forgets, "server 15 false, client 15 false"},
 		{"forgets 15", its + "; server_no_context_takeover", "server 15 false, client 15 false"},
 		{"keeps 10", its + "; server_max_window_bits=10", "server 10 true, client 10 true"},
+		{"keeps 10", its + forgets, "server 15 false, client 10 false"},
 
 		{"keeps 15", "", "refused the server wants an extension"},
 		{"keeps 15", "x-other", "refused the server wants an extension"},
