@@ -94,6 +94,31 @@ func ExampleNewStream() {
 	// Output: 00 00 00 13, and a frame of 19 bytes
 }
 
+// The framing of QEMU's -netdev dgram: a datagram for each frame. Here a socket stands for QEMU,
+// whose command line would be
+//
+//	-netdev dgram,id=n,local.type=inet,local.host=127.0.0.1,local.port=QEMU,remote.type=inet,remote.host=127.0.0.1,remote.port=OURS
+func ExampleNewDatagrams() {
+	ours, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	qemu, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer qemu.Close()
+	l := link.NewDatagrams(ours, qemu.LocalAddr(), link.Features{MTU: 1500})
+	defer l.Close()
+	if _, err := qemu.WriteTo(frame, ours.LocalAddr()); err != nil {
+		log.Fatal(err)
+	}
+	batch := make([]link.Frame, 8)
+	n, err := l.Read(batch)
+	fmt.Printf("%d %v: %s\n", n, err, batch[0].Data[14:])
+	// Output: 1 <nil>: hello
+}
+
 // A wire that loses half of what is sent. The same seed loses the same frames.
 func ExampleNewFaults() {
 	near, far := link.Pair()

@@ -25,6 +25,7 @@ type WriteFunc func(gso GSO, frame []byte) error
 // full: a stack must never wait for the other end, which may be one, too.
 type Funcs struct {
 	features Features
+	room     int // the length in bytes of the buffers for reading
 	read     ReadFunc
 	write    func([]Frame) error
 	shut     func() error
@@ -36,7 +37,7 @@ type Funcs struct {
 
 	out     *queue
 	written chan struct{} // closed when the goroutine that writes has ended
-	tooLong atomic.Uint64 // frames that were longer than a buffer
+	refused atomic.Uint64 // what was read and is no frame of the link
 
 	once     sync.Once
 	closed   chan struct{}
@@ -54,12 +55,14 @@ const funcsBuffers = 64
 // reset of a connection. A guess.
 const closeWait = time.Second
 
-var errTooLong = errors.New("a frame that is longer than the link allows")
+// errNoFrame is the error of a function that has read what is no frame of the link, or a longer one
+// than the link allows. It is counted, and the link goes on.
+var errNoFrame = errors.New("not a frame of this link")
 
 // NewFuncs makes a link with these features over functions. Its Close calls shut, once: that must
 // end a read and a write that block.
 func NewFuncs(features Features, read ReadFunc, write WriteFunc, shut func() error) *Funcs {
-	return newFuncs(features, read, func(frames []Frame) error {
+	return newFuncs(features, features.longest(), read, func(frames []Frame) error {
 		for _, x := range frames {
 			if err := write(x.GSO, x.Data); err != nil {
 				return err
@@ -69,11 +72,12 @@ func NewFuncs(features Features, read ReadFunc, write WriteFunc, shut func() err
 	}, shut)
 }
 
-// newFuncs is NewFuncs for a function that writes a batch of frames.
-func newFuncs(features Features, read ReadFunc, write func([]Frame) error,
+// newFuncs is NewFuncs for a function that reads into a room of so many bytes, and one that writes
+// a batch of frames.
+func newFuncs(features Features, room int, read ReadFunc, write func([]Frame) error,
 	shut func() error) *Funcs {
 	f := &Funcs{
-		features: features, read: read, write: write, shut: shut,
+		features: features, room: room, read: read, write: write, shut: shut,
 		arrived: make(chan Frame, funcsBuffers), free: make(chan []byte, funcsBuffers),
 		interrupted: make(chan struct{}, 1), out: newQueue(), written: make(chan struct{}),
 		closed: make(chan struct{}), failed: make(chan struct{}),
@@ -105,12 +109,12 @@ func (f *Funcs) readFrames() {
 			return
 		}
 		if b == nil {
-			b = make([]byte, f.features.longest())
+			b = make([]byte, f.room)
 		}
 		n, gso, err := f.read(b)
 		switch {
-		case errors.Is(err, errTooLong):
-			f.tooLong.Add(1)
+		case errors.Is(err, errNoFrame):
+			f.refused.Add(1)
 			f.free <- b
 		case err != nil:
 			f.end(err)
@@ -238,9 +242,9 @@ func (f *Funcs) Write(gso GSO, pieces ...[]byte) error {
 // Features implements Link.
 func (f *Funcs) Features() Features { return f.features }
 
-// Dropped returns the number of frames that found the queue for writing full, or were too long to
-// be read.
-func (f *Funcs) Dropped() uint64 { return f.out.dropped.Load() + f.tooLong.Load() }
+// Dropped returns the number of frames that found the queue for writing full or could not be
+// written, and of those that were read and were too long or none of this link.
+func (f *Funcs) Dropped() uint64 { return f.out.dropped.Load() + f.refused.Load() }
 
 // Close implements Link. Frames that wait to be written are written first, if that takes less than
 // a second.

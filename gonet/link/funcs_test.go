@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,41 +49,6 @@ func TestStreamIsALink(t *testing.T) {
 		return NewStream(a, ethernet), NewStream(b, ethernet)
 	})
 }
-
-// TestPacketsAreALink runs over datagram sockets, one for each end.
-func TestPacketsAreALink(t *testing.T) {
-	contract(t, func() (Link, Link) {
-		a, b := datagrams(t)
-		return NewPackets(a, ethernet), NewPackets(b, ethernet)
-	})
-}
-
-// datagrams returns two Unix sockets of datagrams, each connected with the other.
-func datagrams(t *testing.T) (io.ReadWriteCloser, io.ReadWriteCloser) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "link") // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a folder of /tmp
-	var ends [2]*net.UnixConn
-	var addresses [2]*net.UnixAddr
-	for i, name := range []string{"a", "b"} {
-		addresses[i] = &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unixgram"}
-		if ends[i], err = net.ListenUnixgram("unixgram", addresses[i]); err != nil {
-			t.Skipf("SKIP: no Unix sockets of datagrams: %v", err)
-		}
-	}
-	return &datagramEnd{ends[0], addresses[1]}, &datagramEnd{ends[1], addresses[0]}
-}
-
-// datagramEnd is a socket whose writes go to one address.
-type datagramEnd struct {
-	*net.UnixConn
-	to *net.UnixAddr
-}
-
-func (d *datagramEnd) Write(b []byte) (int, error) { return d.WriteToUnix(b, d.to) }
 
 // TestFuncsKeepOffloads holds that what a frame leaves to its receiver passes the functions.
 func TestFuncsKeepOffloads(t *testing.T) {
@@ -346,25 +309,4 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	})
-}
-
-// TestPacketsLoseWhatCannotBeWritten holds that a datagram socket without a receiver loses frames,
-// and does not end the link.
-func TestPacketsLoseWhatCannotBeWritten(t *testing.T) {
-	a, b := datagrams(t)
-	l := NewPackets(a, ethernet)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := l.Write(GSO{}, []byte("lost")); err != nil {
-			t.Errorf("a write: %v", err)
-		}
-	}
-	if err := l.Close(); err != nil { // waits until they are written
-		t.Error(err)
-	}
-	if n := l.Dropped(); n != 3 {
-		t.Errorf("%d frames were lost, want 3", n)
-	}
 }

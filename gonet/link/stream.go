@@ -25,7 +25,7 @@ const streamBuffer = 64 << 10
 func NewStream(conn io.ReadWriteCloser, features Features) *Funcs {
 	s := &stream{in: bufio.NewReaderSize(conn, streamBuffer),
 		out: bufio.NewWriterSize(conn, streamBuffer)}
-	return newFuncs(features.plain(), s.read, s.write, conn.Close)
+	return newFuncs(features.plain(), features.plain().longest(), s.read, s.write, conn.Close)
 }
 
 // plain returns the features without offloads.
@@ -55,7 +55,7 @@ func (s *stream) read(b []byte) (int, GSO, error) {
 		if _, err := s.in.Discard(int(n)); err != nil {
 			return 0, GSO{}, fmt.Errorf("stream: within a frame: %w", err)
 		}
-		return 0, GSO{}, errTooLong
+		return 0, GSO{}, errNoFrame
 	}
 	if _, err := io.ReadFull(s.in, b[:n]); err != nil {
 		return 0, GSO{}, fmt.Errorf("stream: within a frame: %w", err)
@@ -75,33 +75,4 @@ func (s *stream) write(frames []Frame) error {
 		return fmt.Errorf("stream: %w", err)
 	}
 	return nil
-}
-
-// NewPackets makes a link over something that keeps the boundaries of frames, so that each Read and
-// Write is one: a datagram socket, as that of QEMU's -netdev dgram, or the descriptor of a tun or
-// tap that was opened elsewhere and without IFF_VNET_HDR (os.NewFile). Offloads among the features
-// are ignored. A frame that cannot be written is lost and counted, as on a wire; an error in
-// reading ends the link.
-func NewPackets(rw io.ReadWriteCloser, features Features) *Funcs {
-	var f *Funcs
-	read := func(b []byte) (int, GSO, error) {
-		n, err := rw.Read(b)
-		for errors.Is(err, errRefused) { // a datagram of ours found no socket, at that time
-			n, err = rw.Read(b)
-		}
-		if err != nil {
-			return 0, GSO{}, fmt.Errorf("packets: %w", err)
-		}
-		return n, GSO{}, nil
-	}
-	write := func(frames []Frame) error {
-		for _, x := range frames {
-			if _, err := rw.Write(x.Data); err != nil {
-				f.out.dropped.Add(1)
-			}
-		}
-		return nil
-	}
-	f = newFuncs(features.plain(), read, write, rw.Close)
-	return f
 }
