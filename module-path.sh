@@ -20,5 +20,7 @@ list -name '*.go' | xargs -0 sed -i "s#\"$from/#\"$new/#g"
 list -name '*.md' | xargs -0 sed -i "s#\`$from/gonet#\`$new/gonet#g; s#go doc $from/#go doc $new/#g"
 sed -i "s#\*$from/#*$new/#g" .golangci.yml
 sed -i "1s#.*#module $new#" go.mod
-sed -i -E "s#^(module |\t|replace )$from([ /])#\1$new\2#" gonet/wireguard/go.mod
+for mod in gonet/{wireguard,wintun}/go.mod; do
+	sed -i -E "s#^(module |\t|replace )$from([ /])#\1$new\2#" "$mod"
+done
 echo "module $old is module $new now; git diff shows what changed"

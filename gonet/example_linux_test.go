@@ -10,7 +10,6 @@ import (
 
 	"interleave/gonet"
 	"interleave/gonet/dhcp"
-	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
@@ -58,28 +57,4 @@ func Example_dhcp() {
 	fmt.Println("this host is", stack.Addresses())
 	<-client.Lost() // the address may not be used any more
 	_ = stack.Close()
-}
-
-// A web server on a tun, which carries IP packets without Ethernet, as a VPN does. Each address is
-// alone in its network, and the kernel is the way to everything else.
-func Example_tun() {
-	tun, err := link.OpenTun("tun0")
-	if err != nil {
-		log.Fatal(err)
-	}
-	stack, err := gonet.New(gonet.Config{Link: tun,
-		Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/32"),
-			netip.MustParsePrefix("fd09::2/128")},
-		Routes: []ip.Route{{Network: netip.MustParsePrefix("0.0.0.0/0")},
-			{Network: netip.MustParsePrefix("::/0")}},
-		NoAutoconf: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer stack.Close()
-	l, err := stack.Listen("tcp", ":80")
-	if err != nil {
-		log.Fatal(err)
-	}
-	log.Fatal(http.Serve(l, http.FileServer(http.Dir("."))))
 }

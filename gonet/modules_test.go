@@ -9,18 +9,25 @@ import (
 )
 
 // TestWireGuardModule runs the tests of the module in the folder wireguard, which ./... leaves out.
-func TestWireGuardModule(t *testing.T) {
+func TestWireGuardModule(t *testing.T) { testModule(t, "wireguard") }
+
+// TestWintunModule runs those of the module in the folder wintun that need no Windows.
+func TestWintunModule(t *testing.T) { testModule(t, "wintun") }
+
+// testModule runs the tests of a module in a folder.
+func testModule(t *testing.T, folder string) {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("compiles wireguard-go")
+		t.Skip("compiles another module")
 	}
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir = "wireguard"
+		cmd.Dir = folder
 		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath")
 		return cmd.CombinedOutput()
 	}
 	if out, err := run("mod", "download"); err != nil {
-		t.Skipf("SKIP: the libraries of gonet/wireguard cannot be fetched: %v\n%s", err, out)
+		t.Skipf("SKIP: the libraries of gonet/%s cannot be fetched: %v\n%s", folder, err, out)
 	}
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "-count=1", "./..."}} {
 		if out, err := run(args...); err != nil {

@@ -227,25 +227,5 @@ func openDescriptor(fd, mtu int) (link.Link, error) {
 	if err := checkFD("netns-type tapfd", fd); err != nil {
 		return nil, err
 	}
-	features := link.Features{MTU: mtu}
-	r, err := unix.NewIfreq("")
-	if err != nil {
-		return nil, err
-	}
-	isTap := unix.IoctlIfreq(fd, unix.TUNGETIFF, r) == nil
-	if isTap && r.Uint16()&unix.IFF_VNET_HDR != 0 {
-		return link.NewTap(fd, mtu)
-	}
-	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-	if err != nil && !isTap {
-		return nil, fmt.Errorf("descriptor %d: neither a tap nor a socket: %w", fd, err)
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
-	}
-	file := os.NewFile(uintptr(fd), "guest")
-	if kind == unix.SOCK_STREAM {
-		return link.NewStream(file, features), nil
-	}
-	return link.NewPackets(file, features), nil
+	return link.NewDescriptor(fd, link.Features{MTU: mtu})
 }

@@ -57,7 +57,8 @@ const (
 func OpenTap(name string) (*Tap, error) { return open("tap", unix.IFF_TAP, name) }
 
 // OpenTun is OpenTap for a tun, a device that carries IP packets without Ethernet. The kernel does
-// not look for stations on it, so the caller needs no more than its addresses and routes.
+// not look for stations on it, so the caller needs no more than its addresses and routes. The empty
+// name takes any: macOS, FreeBSD and OpenBSD have an OpenTun, too, and other names.
 func OpenTun(name string) (*Tap, error) { return open("tun", unix.IFF_TUN, name) }
 
 // open opens a device of a kind, whose flag for TUNSETIFF is IFF_TAP or IFF_TUN.

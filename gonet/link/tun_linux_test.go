@@ -128,18 +128,7 @@ func TestTunErrorsNameTheDevice(t *testing.T) {
 func TestTunHandedIn(t *testing.T) {
 	inNamespace(t)
 	descriptor := func(flags uint16) int {
-		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
-		if err != nil {
-			t.Skipf("SKIP: %v", err)
-		}
-		req, err := unix.NewIfreq("gn%d")
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.SetUint16(flags)
-		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
-			t.Fatal(err)
-		}
+		fd, _ := deviceFD(t, flags)
 		return fd
 	}
 	fd := descriptor(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR)

@@ -70,6 +70,7 @@ var gonetRooms = []string{
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dhcp",
 	"gonet", "host", "relay", "socks", "tun2socks", "slirp",
 	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
+	"wintun",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients.
@@ -269,7 +270,8 @@ func TestGoNetNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") ||
 			strings.HasSuffix(f, "_test.go") ||
-			strings.HasPrefix(f, "gonet/wireguard/") { // a module of its own
+			strings.HasPrefix(f, "gonet/wireguard/") ||
+			strings.HasPrefix(f, "gonet/wintun/") { // modules of their own
 			continue
 		}
 		for _, p := range imports(t, f) {

@@ -58,12 +58,14 @@ func TestModulePath(t *testing.T) {
 			t.Errorf("%s: the old path is left", f)
 		}
 	}
-	// The module of gonet/wireguard follows: its own path, and the one that it requires.
-	text, err := os.ReadFile(filepath.Join(copied, "gonet/wireguard/go.mod"))
-	for _, want := range []string{"module " + path + "/gonet/wireguard\n",
-		"\t" + path + " v0.0.0\n", "replace " + path + " => ../..\n"} {
-		if err != nil || !bytes.Contains(text, []byte(want)) {
-			t.Errorf("%v, no %q in gonet/wireguard/go.mod:\n%s", err, want, text)
+	// The modules within follow: their own paths, and the one that they require.
+	for _, folder := range []string{"gonet/wireguard", "gonet/wintun"} {
+		text, err := os.ReadFile(filepath.Join(copied, folder, "go.mod"))
+		for _, want := range []string{"module " + path + "/" + folder + "\n",
+			"\t" + path + " v0.0.0\n", "replace " + path + " => ../..\n"} {
+			if err != nil || !bytes.Contains(text, []byte(want)) {
+				t.Errorf("%v, no %q in %s/go.mod:\n%s", err, want, folder, text)
+			}
 		}
 	}
 	// Go could not fetch a module whose path has no dot.
