@@ -243,7 +243,7 @@ func TestFrames(t *testing.T) {
 // neither its limit nor its text is judged yet.
 func TestFramesPacked(t *testing.T) {
 	t.Parallel()
-	p := trial.Check(t, "frames.eve", framesProgram)
+	p := interpreted(t, "frames.eve", framesProgram)
 	const fault = "failed 1002 a reserved bit is set\n"
 	for _, c := range []struct{ name, input, want string }{
 		{"plain", masked(last|opText, "x"), message(false, "x")},
