@@ -11,7 +11,7 @@ type Library struct {
 	// Runtime is the header of the runtime that generated code includes when it uses the part that
 	// needs the library, and Sources are that part. They are compiled for programs that use it, and
 	// not put into libeve.a. Empty: no part needs the library. A part may need several libraries:
-	// each of them has some of its sources.
+	// each of them has some of its sources. A library of several parts is there once for each.
 	Runtime string
 	Sources []string
 }

@@ -160,7 +160,7 @@ func TestLibraries(t *testing.T) {
 	files := eve.RuntimeFiles()
 	var seen []string
 	for _, l := range eve.Libraries {
-		names := append([]string{l.Name, l.Header}, l.Sources...)
+		names := append([]string{l.Name + l.Runtime, l.Header + l.Runtime}, l.Sources...)
 		if (l.Runtime == "") != (len(l.Sources) == 0) {
 			t.Errorf("%s: a part has a header and sources", l.Name)
 		}
