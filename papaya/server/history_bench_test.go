@@ -213,6 +213,7 @@ func BenchmarkHistory(b *testing.B) {
 	var size uint64
 	srv := open(b, folder, func(c *Config) {
 		c.Accounts, c.Unique = everybody{}, "chat"
+		c.AlwaysOn = func() bool { return true } // else they leave the rooms at the end
 		size = c.Text.End()
 		if !*benchNoIndex {
 			x = search.New(filepath.Join(folder, "search"), hall.Source(c.Text),
@@ -225,6 +226,9 @@ func BenchmarkHistory(b *testing.B) {
 	ann := login(srv.connect(), "ann", "ann")
 	ann.Send("CAP REQ :batch server-time message-tags")
 	ann.Expect(" ACK ")
+	for r := range benchRooms { // she may be there
+		ann.Send("JOIN %s", benchRoom(r))
+	}
 	synced(ann)
 	pings, stop := pingUntil(b, login(srv.connect(), "u7", "u7"))
 	var pages, searches times
@@ -233,11 +237,11 @@ func BenchmarkHistory(b *testing.B) {
 		target := c.someTarget()
 		pages.measure(b, func() {
 			ann.Send("CHATHISTORY %s 100", c.page(target, size))
-			ann.Expect("BATCH -")
+			answered(b, ann)
 		})
 		searches.measure(b, func() {
 			ann.Send("SEARCH %s :%s", target, c.question())
-			ann.Expect("BATCH -")
+			answered(b, ann)
 		})
 	}
 	stop()
@@ -247,6 +251,16 @@ func BenchmarkHistory(b *testing.B) {
 	searches.report(b, "search")
 	pings.report(b, "ping")
 	reportSizes(b, x, size, state)
+}
+
+// answered returns when a client has received the answer to a page or a search.
+func answered(b *testing.B, c *irctest.Client) {
+	lines := c.ExpectFunc("the end of a batch", func(l string) bool {
+		return strings.Contains(l, "BATCH -") || strings.HasPrefix(l, ":chat FAIL ")
+	})
+	if l := lines[len(lines)-1]; strings.Contains(l, "FAIL ") {
+		b.Fatalf("the answer is %q", l)
+	}
 }
 
 func (c *corpus) someTarget() string {
