@@ -73,8 +73,10 @@ var gonetRooms = []string{
 	"wintun",
 }
 
-// papayaRooms are the packages of Papaya, from the protocol up to its clients.
+// papayaRooms are the packages of Papaya, from the protocol up to its clients. The checker is the
+// first, since it must use nothing of what it judges.
 var papayaRooms = []string{
+	"checker",
 	"irc", "proxy", "log", "search", "hall", "server",
 	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
 	"control",
