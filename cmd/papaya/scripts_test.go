@@ -24,21 +24,27 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"papaya": bounded(main), "talk": bounded(talk)})
+	testscript.Main(m, map[string]func(){"papaya": bounded(soon), "talk": bounded(talk),
+		"forgetful": bounded(forgetful)})
 }
 
 // longest bounds the life of a program that a script has started, even if the script has ended.
 const longest = 3 * patience
 
-// link makes this test program the program papaya in a folder. TestMain decides by the program's
-// name.
+// link makes this test program the program papaya in a folder.
 func link(t *testing.T, dir string) string {
+	t.Helper()
+	return linkAs(t, dir, "papaya")
+}
+
+// linkAs makes this test program one of those of TestMain, which decides by the program's name.
+func linkAs(t *testing.T, dir, name string) string {
 	t.Helper()
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "papaya")
+	program := filepath.Join(dir, name)
 	if err := os.Symlink(own, program); err != nil {
 		t.Fatal(err)
 	}

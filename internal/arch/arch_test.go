@@ -81,6 +81,7 @@ var papayaRooms = []string{
 	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
 	"control",
 	"client", "web", "terminal",
+	"torture",
 }
 
 // tracked lists the files that git knows or would add.

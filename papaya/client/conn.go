@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 // Times of a connection. All are guesses.
 const (
-	// the pause before the first attempt to reconnect, doubled for each next one
+	// the pause before the first attempt to reconnect, unless Conn.Pause is another
 	firstWait   = time.Second
 	longestWait = 30 * time.Second // the longest such pause
 	dialWait    = 20 * time.Second
@@ -69,6 +70,9 @@ type (
 type Conn struct {
 	Dial Dialer
 	Tell func(any) // called with Opened, Line and Lost by one goroutine
+	// Pause is that before the first attempt to reconnect; 0 is a second. It is doubled for each
+	// next one.
+	Pause time.Duration
 
 	mu   sync.Mutex
 	out  chan irc.Message // of the current connection; nil if there is none
@@ -112,7 +116,8 @@ func (c *Conn) Drop() {
 // Run connects again and again, until the context ends or the server's certificate is not the one
 // on record.
 func (c *Conn) Run(ctx context.Context) error {
-	wait := firstWait
+	first := cmp.Or(c.Pause, firstWait)
+	wait := first
 	for {
 		err := c.once(ctx)
 		if ctx.Err() != nil {
@@ -123,7 +128,7 @@ func (c *Conn) Run(ctx context.Context) error {
 		}
 		c.mu.Lock()
 		if c.calm {
-			wait, c.calm = firstWait, false
+			wait, c.calm = first, false
 		}
 		c.mu.Unlock()
 		// The clients of a restarted server must not all connect at the same time.

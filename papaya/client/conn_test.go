@@ -36,17 +36,24 @@ func (p *fakeServer) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func TestConnComesBackWithLongerAndLongerWaits(t *testing.T) {
+	for pause, first := range map[time.Duration]time.Duration{0: firstWait,
+		50 * time.Millisecond: 50 * time.Millisecond} {
+		t.Run(first.String(), func(t *testing.T) { comesBack(t, pause, first) })
+	}
+}
+
+func comesBack(t *testing.T, pause, first time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakeServer{ends: make(chan net.Conn), fail: 7}
 		told := make(chan any, 100)
-		c := &Conn{Dial: p.dial, Tell: func(e any) { told <- e }}
+		c := &Conn{Dial: p.dial, Tell: func(e any) { told <- e }, Pause: pause}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- c.Run(ctx) }()
 		server := <-p.ends
 		for i := 1; i < len(p.dials); i++ {
 			gap := p.dials[i].Sub(p.dials[i-1])
-			want := min(firstWait<<(i-1), longestWait)
+			want := min(first<<(i-1), longestWait)
 			if gap < want*8/10 || gap > want*12/10 {
 				t.Errorf("wait %d: got %v, want about %v", i, gap, want)
 			}
@@ -55,8 +62,8 @@ func TestConnComesBackWithLongerAndLongerWaits(t *testing.T) {
 		server.Close()
 		before := time.Now()
 		<-p.ends
-		if waited := time.Since(before); waited > 2*firstWait {
-			t.Errorf("after all was well: waited %v, want about %v", waited, firstWait)
+		if waited := time.Since(before); waited > 2*first {
+			t.Errorf("after all was well: waited %v, want about %v", waited, first)
 		}
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
