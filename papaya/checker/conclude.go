@@ -119,7 +119,7 @@ func (c *checker) checkReading(o *operation) {
 		first, last := span(o.answer)
 		order := o.conversation.order
 		for place := first; place <= last; place++ {
-			if m := order[place]; !has[m] {
+			if m := order[place]; !has[m] && !m.mayBeGone(o.done) {
 				c.breachAt(o.done, Durable, "%s lacks %q, which is between others of it",
 					o.source(), word(m.text))
 			}
@@ -159,6 +159,9 @@ func span(list []*message) (first, last int) {
 func (c *checker) checkGaps(k *connection, in *conversation) {
 	first, last := span(k.seen[in])
 	lacks := func(m *message) {
+		if m.mayBeGone(never) {
+			return
+		}
 		c.breachAt(k.opened, Received, "session %s was not sent %q of %s, but %q, which follows",
 			k.session, word(m.text), in.name, word(in.order[last].text))
 	}
