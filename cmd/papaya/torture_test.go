@@ -125,7 +125,8 @@ func TestTortureFindsWhatIsLost(t *testing.T) {
 // history is one of a message that is in a room afterwards, or is not.
 const history = `{"type":"campaign","plan":{"format":1,"seed":9,` +
 	`"conversations":{"#all":{"members":["ann"]}}}}
-{"type":"open","session":"ann/0","account":"ann","server":"p0"}
+{"type":"dial","session":"ann/0","account":"ann","server":"p0"}
+{"type":"open","session":"ann/0"}
 {"type":"invoke","op":1,"do":"say","session":"ann/0","in":"#all","text":"w-1-"}
 {"type":"ok","op":1,"id":"0"}
 {"type":"disk","server":"p0"%s}

@@ -16,8 +16,9 @@ type checker struct {
 	conversations map[string]*conversation
 	messages      []*message // in the order of their Invoke
 	texts         map[string]*message
-	ids           map[string]*message // by conversation, a slash and ID
-	sessions      map[string]*connection
+	ids           map[string]*message    // by conversation, a slash and ID
+	dialled       map[string]*connection // of sessions that are not open
+	sessions      map[string]*connection // of those that are
 	connections   []*connection
 	operations    map[int64]*operation
 	readings      []*operation // of Read and Search that were answered, and disks
@@ -51,10 +52,11 @@ type message struct {
 	place          int          // in the order of the conversation; -1 if it is not there
 }
 
-// A connection is a session from an Open to a Lost.
+// A connection is a session from a Dial to a Lost.
 type connection struct {
 	session, account, server string
-	opened, floor            int // the line, and the floor of the server then
+	dialled, floor           int // the line, and the floor of the server then
+	opened                   int // the line: what the session is sent began between the two
 	over                     bool
 	seen                     map[*conversation][]*message
 	has                      map[*message]bool
@@ -96,6 +98,7 @@ func known(server string, line, floor int, o *operation) bool {
 func Check(r io.Reader) (Verdict, error) {
 	c := &checker{conversations: map[string]*conversation{}, texts: map[string]*message{},
 		ids: map[string]*message{}, sessions: map[string]*connection{},
+		dialled:    map[string]*connection{},
 		operations: map[int64]*operation{}, files: map[string]*file{},
 		markers: map[string]*markers{}, floors: map[string]int{}}
 	c.verdict.Operations = map[Do]map[Kind]int{}
@@ -119,6 +122,8 @@ func (c *checker) add(line int, e *Event) error {
 	switch e.Type {
 	case Campaign:
 		return c.begin(e)
+	case Dial:
+		return c.dial(e)
 	case Open:
 		return c.open(e)
 	case Lost:
@@ -170,16 +175,26 @@ func (c *checker) begin(e *Event) error {
 	return nil
 }
 
-func (c *checker) open(e *Event) error {
+func (c *checker) dial(e *Event) error {
 	if e.Session == "" || e.Account == "" || e.Server == "" {
 		return fmt.Errorf("expected a session, its account and its server")
 	}
-	if old := c.sessions[e.Session]; old != nil {
+	if c.sessions[e.Session] != nil {
 		return fmt.Errorf("session %s is open already", e.Session)
 	}
-	k := &connection{session: e.Session, account: e.Account, server: e.Server, opened: c.line,
-		floor: c.floors[e.Server], seen: map[*conversation][]*message{}, has: map[*message]bool{},
-		markers: map[*conversation]int64{}}
+	c.dialled[e.Session] = &connection{session: e.Session, account: e.Account, server: e.Server,
+		dialled: c.line, floor: c.floors[e.Server], seen: map[*conversation][]*message{},
+		has: map[*message]bool{}, markers: map[*conversation]int64{}}
+	return nil
+}
+
+func (c *checker) open(e *Event) error {
+	k := c.dialled[e.Session]
+	if k == nil {
+		return fmt.Errorf("session %q has not dialled", e.Session)
+	}
+	k.opened = c.line
+	delete(c.dialled, e.Session)
 	c.sessions[e.Session] = k
 	c.connections = append(c.connections, k)
 	return nil

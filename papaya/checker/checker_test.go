@@ -19,13 +19,14 @@ var plan = Event{Type: Campaign, Plan: &Plan{Format: Format, Seed: 7,
 		"ann bob": {Members: []string{"ann", "bob"}},
 	}}}
 
-func open(session string) Event {
+func open(session string) []Event {
 	account, _, _ := strings.Cut(session, "/")
 	server := map[string]string{"cyd": "p1"}[account]
 	if server == "" {
 		server = "p0"
 	}
-	return Event{Type: Open, Session: session, Account: account, Server: server}
+	return []Event{{Type: Dial, Session: session, Account: account, Server: server},
+		{Type: Open, Session: session}}
 }
 
 func lost(session string) Event { return Event{Type: Lost, Session: session} }
@@ -156,8 +157,7 @@ func done(op int64, session, in, text string) []Event {
 func written(t testing.TB, events []Event) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	for _, e := range append([]Event{plan, open("ann/0"), open("bob/0"), open("cyd/0")},
-		events...) {
+	for _, e := range all(plan, open("ann/0"), open("bob/0"), open("cyd/0"), events) {
 		if err := Write(&b, &e); err != nil {
 			t.Fatal(err)
 		}
@@ -271,6 +271,9 @@ var histories = []struct {
 	{"removed and sent to who comes later", []Promise{Redacted}, all(
 		done(1, "ann/0", "#tea", "w1"), lost("bob/0"), redact(2, "ann/0", "#tea", "iw1"), ok(2),
 		open("bob/0"), see("bob/0", "#tea", "w1"))},
+	{"removed while the session connects", nil, all(done(1, "ann/0", "#tea", "w1"),
+		lost("bob/0"), open("bob/0")[:1], redact(2, "ann/0", "#tea", "iw1"), ok(2),
+		open("bob/0")[1:], see("bob/0", "#tea", "w1"))},
 	{"removed while it is read", nil, all(done(1, "ann/0", "#tea", "w1"),
 		redact(2, "ann/0", "#tea", "iw1"), read(3, "bob/0", "#tea", true), ok(2),
 		page(3, true, "w1"))},
@@ -402,7 +405,7 @@ func TestVerdict(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(v.String()), " ")
 	for _, want := range []string{"seed 7", "say 1 0 1",
-		"line 5: \"wx\" is in #tea, and nobody has said it", "and 5 more"} {
+		"line 8: \"wx\" is in #tea, and nobody has said it", "and 5 more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
@@ -422,11 +425,12 @@ func TestMalformed(t *testing.T) {
 		"x\n":                          "line 1: invalid character",
 		`{"type":"open"} {}` + "\n":    "line 1: expected one object",
 		`{"type":"open","x":1}` + "\n": "line 1: json: unknown field",
-		first + `{"type":"campaign","plan":{"format":1}}` + "\n": "line 5: a second event",
-		first + `{"type":"sing"}` + "\n":                         `line 5: an event of type "sing"`,
-		first + `{"type":"ok","op":1}` + "\n":                    "line 5: operation 1 was not",
-		first + `{"type":"open","session":"ann/0","account":"ann","server":"p0"}` +
+		first + `{"type":"campaign","plan":{"format":1}}` + "\n": "line 8: a second event",
+		first + `{"type":"sing"}` + "\n":                         `line 8: an event of type "sing"`,
+		first + `{"type":"ok","op":1}` + "\n":                    "line 8: operation 1 was not",
+		first + `{"type":"dial","session":"ann/0","account":"ann","server":"p0"}` +
 			"\n": "is open already",
+		first + `{"type":"open","session":"dan/0"}` + "\n": `session "dan/0" has not dialled`,
 		first + `{"type":"lost","session":"dan/0"}` + "\n": `session "dan/0" is not open`,
 		first + `{"type":"invoke","op":1,"do":"say","session":"ann/0","in":"#x"}` +
 			"\n": `no conversation "#x"`,
@@ -441,7 +445,7 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 	v, err := Check(strings.NewReader(first + `{"type":"inv`))
-	if err != nil || v.Lines != 4 {
+	if err != nil || v.Lines != 7 {
 		t.Errorf("with a torn line: %d lines, %v", v.Lines, err)
 	}
 	broken := errors.New("the disk is broken")

@@ -24,7 +24,8 @@ type Kind string
 // received is recorded afterwards.
 const (
 	Campaign Kind = "campaign" // the first line: who is there, and who may read what
-	Open     Kind = "open"     // a session has a connection, and is registered
+	Dial     Kind = "dial"     // a session begins to connect to a server
+	Open     Kind = "open"     // it has heard that it is registered
 	Lost     Kind = "lost"     // its connection has ended
 	See      Kind = "see"      // a session was sent a message, not as part of an answer
 	Marker   Kind = "marker"   // a session was told a read marker
@@ -71,8 +72,8 @@ type Event struct {
 	Op      int64  `json:"op,omitempty"`      // the operation's number
 	Do      Do     `json:"do,omitempty"`      // of an Invoke
 	Session string `json:"session,omitempty"` // its name
-	Account string `json:"account,omitempty"` // of an Open
-	Server  string `json:"server,omitempty"`  // of an Open, a Fetch, and what happens to servers
+	Account string `json:"account,omitempty"` // of a Dial
+	Server  string `json:"server,omitempty"`  // of a Dial, a Fetch, and what happens to servers
 	// In is a conversation: the name of a room, or two accounts in order with a blank between.
 	In       string    `json:"in,omitempty"`
 	ID       string    `json:"id,omitempty"`

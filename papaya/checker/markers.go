@@ -74,7 +74,7 @@ func (c *checker) told(e *Event) error {
 		return fmt.Errorf("a time before 1970")
 	}
 	c.marker(k.account, in).notBehind(c, e.Time,
-		func(o *operation) bool { return known(k.server, k.opened, k.floor, o) })
+		func(o *operation) bool { return known(k.server, k.dialled, k.floor, o) })
 	if e.Time < k.markers[in] {
 		c.breach(Forward, "session %s was told that the read marker of %s is at %d, and before "+
 			"that at %d", k.session, in.name, e.Time, k.markers[in])

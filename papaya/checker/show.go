@@ -70,7 +70,7 @@ func (c *checker) see(e *Event) error {
 		m.received = append(m.received, k.account)
 	}
 	for _, r := range m.removals {
-		if known(k.server, k.opened, k.floor, r) {
+		if known(k.server, k.dialled, k.floor, r) {
 			c.breach(Redacted, "session %s was sent %q, which had been removed before it came",
 				k.session, word(m.text))
 		}

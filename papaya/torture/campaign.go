@@ -103,7 +103,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if c.record, err = newRecorder(o.History, cancel); err != nil {
 		return notBegun(ctx, err)
 	}
-	defer func() { err = errors.Join(err, c.record.close()) }()
+	defer func() {
+		if failed := c.record.close(); !errors.Is(err, failed) { // it may be why the campaign ends
+			err = errors.Join(err, failed)
+		}
+	}()
 	c.makePlan()
 	c.record.tell(checker.Event{Type: checker.Campaign, Plan: c.plan})
 	defer func() { _ = c.stop(syscall.SIGKILL) }() // what still runs
@@ -114,7 +118,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer all.Wait()
 	defer cancel(nil) // before it
 	for _, s := range c.sessions {
-		all.Go(func() { _ = s.conn.Run(inner) }) // until the campaign ends
+		all.Go(func() {
+			_ = s.conn.Run(inner) // until the campaign ends
+			s.lose()              // what still waits for an answer
+		})
 	}
 	if err := c.furnish(ctx); err != nil {
 		return notBegun(ctx, err)

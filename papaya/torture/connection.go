@@ -87,6 +87,8 @@ func (s *session) dial(ctx context.Context) (net.Conn, error) {
 	if err := s.server.isUp(ctx); err != nil {
 		return nil, err
 	}
+	s.campaign.record.tell(checker.Event{Type: checker.Dial, Session: s.name,
+		Account: s.account.name, Server: s.server.name})
 	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true,
 		Certificates: []tls.Certificate{s.account.certificate}}}
 	return d.DialContext(ctx, "tcp", s.server.irc)
@@ -152,8 +154,7 @@ func (s *session) receive(m irc.Message) {
 		return
 	case irc.RPL_WELCOME:
 		s.conn.Steady()
-		s.campaign.record.tell(checker.Event{Type: checker.Open, Session: s.name,
-			Account: s.account.name, Server: s.server.name})
+		s.campaign.record.tell(checker.Event{Type: checker.Open, Session: s.name})
 		s.calls = map[string]*call{}
 		s.turn(true)
 		return

@@ -71,6 +71,7 @@ type output struct {
 	is    bool
 }
 
+// Write never fails: the process would be ended by SIGPIPE if the disk of the file is full.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +81,8 @@ func (o *output) Write(b []byte) (int, error) {
 		close(o.ready)
 	}
 	o.tail = slices.Delete(o.tail, 0, max(0, len(o.tail)-lastWords))
-	return o.file.Write(b)
+	_, _ = o.file.Write(b)
+	return len(b), nil
 }
 
 func (o *output) last() string {

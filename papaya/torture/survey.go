@@ -128,44 +128,45 @@ func (s *session) persist(ctx context.Context, do func() error) error {
 }
 
 // attempts bounds how often something is tried at the end, while the log elects a leader. A net.
-const attempts = 3000
+const attempts = 2000
 
-// insist does something until it is done.
-func (s *session) insist(ctx context.Context, what string, do func() (bool, error)) error {
+// insist does something until it is done. do returns what has become of it.
+func (s *session) insist(ctx context.Context, what string,
+	do func() (checker.Event, error)) error {
+	var e checker.Event
 	for range attempts {
-		is := false
 		err := s.persist(ctx, func() (err error) {
-			is, err = do()
+			e, err = do()
 			return err
 		})
-		if err != nil || is {
+		if err != nil || e.Type == checker.OK {
 			return err
 		}
 		if !rest(ctx, pause) {
 			return ctx.Err()
 		}
 	}
-	return fmt.Errorf("session %s: %s has failed %d times", s.name, what, attempts)
+	return fmt.Errorf("session %s: %s has failed %d times: %s", s.name, what, attempts, e.Why)
 }
 
 // fence says a message to all.
 func (s *session) fence(ctx context.Context) error {
-	return s.insist(ctx, "the last message", func() (bool, error) {
+	return s.insist(ctx, "the last message", func() (e checker.Event, err error) {
 		text := s.campaign.word()
 		c, err := s.begin(&checker.Event{Do: checker.Say, In: rooms[0].name, Text: text},
 			irc.Message{Command: "PRIVMSG", Params: []string{rooms[0].name, text}})
 		if err != nil {
-			return false, err
+			return e, err
 		}
-		e, err := s.end(c, echoed(text))
-		return e.Type == checker.OK, err
+		return s.end(c, echoed(text))
 	})
 }
 
 // readAll reads all conversations of the account, and where its read markers are.
 func (s *session) readAll(ctx context.Context) error {
 	for _, in := range s.account.conversations {
-		err := s.insist(ctx, "reading "+in, func() (bool, error) { return s.readWhole(in) })
+		err := s.insist(ctx, "reading "+in,
+			func() (checker.Event, error) { return s.readWhole(in) })
 		if err != nil {
 			return err
 		}
@@ -180,17 +181,17 @@ func (s *session) readAll(ctx context.Context) error {
 }
 
 // readWhole reads a conversation from its beginning to its end, as one operation.
-func (s *session) readWhole(in string) (bool, error) {
+func (s *session) readWhole(in string) (e checker.Event, err error) {
 	op, err := s.invoke(checker.Event{Do: checker.Read, In: in, Latest: true})
 	if err != nil {
-		return false, err
+		return e, err
 	}
-	e := checker.Event{Op: op, Type: checker.OK, Whole: true}
+	e = checker.Event{Op: op, Type: checker.OK, Whole: true}
 	if e.Messages, err = s.pages(in); err != nil {
 		e = checker.Event{Op: op, Type: checker.Unknown, Why: err.Error()}
 	}
 	s.campaign.record.tell(e)
-	return err == nil, nil
+	return e, nil
 }
 
 // wholePage is how many messages are read at once; CHATHISTORY of RPL_ISUPPORT allows as many.

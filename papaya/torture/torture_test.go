@@ -237,6 +237,24 @@ func TestMessagesIn(t *testing.T) {
 	}
 }
 
+// TestOutputOnAFullDisk: what a process says is taken in any case.
+func TestOutputOnAFullDisk(t *testing.T) {
+	o := &output{file: full{}, ready: make(chan struct{})}
+	long := strings.Repeat("x", lastWords)
+	if n, err := o.Write([]byte("ready\n" + long)); n != len("ready\n"+long) || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+	<-o.ready
+	if o.last() != long {
+		t.Errorf("the last words are %q", o.last())
+	}
+}
+
+// full is a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
 // TestHistoryOfAFullDisk: the first error of the file ends the campaign, and is told.
 func TestHistoryOfAFullDisk(t *testing.T) {
 	var why error
