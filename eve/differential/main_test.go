@@ -1,0 +1,9 @@
+package differential
+
+import (
+	"testing"
+
+	"interleave/eve/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
