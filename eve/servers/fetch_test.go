@@ -17,8 +17,9 @@ import (
 	"interleave/internal/freeport"
 )
 
-// A client that fetches its arguments one after the other, each `METHOD=BODY URL`, and prints what
-// comes of it. The first argument is its time limit in milliseconds.
+// A client that fetches its arguments one after the other, each `METHOD=BODY URL MS`, and prints
+// what comes of it. MS, which may be left out, is the time for all of it, in milliseconds. The
+// first argument is that for a reply.
 const fetches = `import io.fetch
 import io.message
 
@@ -36,6 +37,7 @@ each: (c: fetch.client@, at: int) void:
     how: vector<string> = words[0].split("=")
     r: fetch.request = fetch.request(words[1], how[0])
     if how.size() > 1: r.body.append_text(how[1])
+    if words.size() > 2: r.whole_time = 1ms * (words[2].to_int() else 0)
     r.headers.add("authorization", "secret")
     a <- fetch.send(c, r) [=at, -c, +stdout]
     show(a)
@@ -234,8 +236,12 @@ func TestFetchTimes(t *testing.T) {
 	const kept = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"
 	closing := broken(t, kept+"a", kept+"b", kept+"c")
 	got := fetchedWithin(t, 100*time.Millisecond, 2, "GET http://"+silent+"/")
-	if want := "error: " + silent + ": timeout"; len(got) != 1 || got[0] != want {
-		t.Errorf("got %q, want %q", got, want)
+	late := []string{"error: " + silent + ": timeout"}
+	if !slices.Equal(got, late) {
+		t.Errorf("got %q, want %q", got, late)
+	}
+	if got = fetched(t, 2, "GET http://"+silent+"/ 50"); !slices.Equal(got, late) {
+		t.Errorf("with a time for all of it: got %q, want %q", got, late)
 	}
 	got = fetched(t, 2, "GET http://"+nobody+"/", "GET http://"+closing, "GET http://"+closing,
 		"GET http://"+closing)
