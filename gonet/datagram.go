@@ -21,13 +21,17 @@ func (d datagram) clone() datagram {
 }
 
 // PacketInfo says how a datagram has arrived, or how it is to be sent: what the control messages
-// IP_PKTINFO, IP_TTL and IP_TOS say for sockets of Linux.
+// IP_PKTINFO, IP_TTL, IP_TOS and UDP_SEGMENT say for sockets of Linux.
 type PacketInfo struct {
 	// Local is the address to which a datagram was sent, which may be that of a group. The zero
 	// address lets the route choose the source of a datagram that is sent.
 	Local netip.Addr
 	TTL   uint8 // or the hop limit of IPv6; 0: that of the socket
 	TOS   uint8 // or the traffic class of IPv6, with the bits of ECN; 0: that of the socket
+	// Segment has what is written sent as many datagrams, each of so many bytes but the last, which
+	// may be shorter, as UDP_SEGMENT does for sockets of Linux. A link with Features.UDP gets them
+	// in frames of up to 64. 0: one datagram. It is 0 for one that has arrived.
+	Segment int
 }
 
 // socketLen bounds the datagrams that wait in a socket, unless SetReadBuffer or Config.SocketBuffer

@@ -38,6 +38,30 @@ func ExampleDialer_localAddr() {
 	// 10.0.0.2:53 to 10.0.0.1:4000
 }
 
+// Many datagrams in one write, as with UDP_SEGMENT of Linux. A link that takes super-frames carries
+// up to 64 of them in one.
+func ExamplePacketConn_WriteInfo() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	to, _ := server.ListenPacket("udp", "10.0.0.2:7")
+	from, _ := client.ListenPacket("udp", ":0")
+	n, err := from.WriteInfo([]byte("one two three"), netip.MustParseAddrPort("10.0.0.2:7"),
+		gonet.PacketInfo{Segment: 4})
+	fmt.Println(n, err)
+	b := make([]byte, 100)
+	for range 4 {
+		n, _, err := to.ReadFrom(b)
+		fmt.Printf("%q %v\n", b[:n], err)
+	}
+	// Output:
+	// 13 <nil>
+	// "one " <nil>
+	// "two " <nil>
+	// "thre" <nil>
+	// "e" <nil>
+}
+
 // Options of one connection, with the methods of *net.TCPConn.
 func ExampleConn_SetKeepAliveConfig() {
 	client, server := hosts()

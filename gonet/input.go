@@ -14,6 +14,7 @@ type packet struct {
 	group       bool     // the destination is a broadcast or multicast address
 	foreign     bool     // the destination is not ours, and was taken for a forwarder
 	valid       bool     // the link has verified the transport checksum
+	segment     int      // the size of each datagram in a super-frame of UDP; 0: it is none
 	reassembled bool     // it was reassembled from fragments
 	alert       bool     // IPv6 only: it has a router alert
 	hopLimit    uint8    // IPv6 only
@@ -67,9 +68,9 @@ func (s *Stack) inputL3(f *link.Frame) {
 	}
 	switch version {
 	case 4:
-		s.inputIPv4(f.Data, false, f.GSO.Valid)
+		s.inputIPv4(f.Data, false, &f.GSO)
 	case 6:
-		s.inputIPv6(f.Data, wire.Ethernet{}, f.GSO.Valid)
+		s.inputIPv6(f.Data, wire.Ethernet{}, &f.GSO)
 	default:
 		s.stats.malformed.Add(1)
 	}
@@ -96,9 +97,9 @@ func (s *Stack) input(f *link.Frame) {
 	}
 	switch e.Type {
 	case wire.EtherIPv4:
-		s.inputIPv4(b, e.Dst.IsGroup(), f.GSO.Valid)
+		s.inputIPv4(b, e.Dst.IsGroup(), &f.GSO)
 	case wire.EtherIPv6:
-		s.inputIPv6(b, e, f.GSO.Valid)
+		s.inputIPv6(b, e, &f.GSO)
 	case wire.EtherARP:
 		s.inputARP(b, e.Dst == s.mac)
 	default:

@@ -12,7 +12,9 @@ import (
 // allHosts is the IPv4 group that every host is in (RFC 1112 section 4).
 var allHosts = netip.AddrFrom4([4]byte{224, 0, 0, 1})
 
-func (s *Stack) inputIPv4(b []byte, group, valid bool) {
+// inputIPv4 processes a packet. group tells whether its frame was to a group, and gso what the link
+// says of it. Dealer only.
+func (s *Stack) inputIPv4(b []byte, group bool, gso *link.GSO) {
 	h, body, err := wire.ParseIPv4(b)
 	if err != nil {
 		s.stats.malformed.Add(1)
@@ -48,7 +50,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		return
 	}
 	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, foreign: foreign,
-		valid: valid, header: b[:h.Len()], body: body})
+		valid: gso.Valid, segment: segmentOf(gso), header: b[:h.Len()], body: body})
 }
 
 // sendIPv4 sends a packet, in fragments if it is larger than the MTU. Any goroutine.
@@ -66,8 +68,9 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 		return errTooLong
 	}
 	ip := wire.IPv4{Length: uint16(length), TTL: orElse(e.ttl, defaultTTL), TOS: e.tos,
-		Protocol: protocol, Src: src, Dst: dst, ID: s.packetID(src, dst)}
-	if length > s.features.MTU {
+		Protocol: protocol, Src: src, Dst: dst,
+		ID: s.packetID(src, dst, s.packetsOf(&gso, length))}
+	if length > s.features.MTU && gso.Kind == link.Plain {
 		return s.sendFragments4(e, nb, &ip, pieces)
 	}
 	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)

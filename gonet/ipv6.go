@@ -11,8 +11,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// inputIPv6 processes a packet. e is the header of its frame, zero on an L3 link. Dealer only.
-func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
+// inputIPv6 processes a packet. e is the header of its frame, zero on an L3 link, and gso what the
+// link says of it. Dealer only.
+func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, gso *link.GSO) {
 	h, body, err := wire.ParseIPv6(b)
 	if err != nil {
 		s.stats.malformed.Add(1)
@@ -32,7 +33,8 @@ func (s *Stack) inputIPv6(b []byte, e wire.Ethernet, valid bool) {
 		return
 	}
 	s.inputChain(h.NextHeader, &packet{
-		src: h.Src, dst: h.Dst, group: multicast, foreign: foreign, valid: valid,
+		src: h.Src, dst: h.Dst, group: multicast, foreign: foreign, valid: gso.Valid,
+		segment:  segmentOf(gso),
 		hopLimit: h.HopLimit, from: e.Src, header: b[:wire.IPv6Len], body: body,
 	})
 }
@@ -105,7 +107,7 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	}
 	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, TrafficClass: e.tos,
 		HopLimit: orElse(e.ttl, s.net.Load().hopLimit), Src: src, Dst: dst}
-	if room := s.mtuTo(dst); wire.IPv6Len+length > room {
+	if room := s.mtuTo(dst); wire.IPv6Len+length > room && gso.Kind == link.Plain {
 		return s.sendFragments6(e, nb, &ip, room, pieces)
 	}
 	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)

@@ -163,16 +163,25 @@ func (s *Stack) send(nb *neighbour.Entry, gso link.GSO, e *envelope) error {
 	return s.lookup(nb.Addr(), gso, e)
 }
 
-// lookup is send for a neighbour about which the cache must be asked. A super-frame does not wait:
-// it follows earlier segments, so TCP retransmits it.
+// lookup is send for a neighbour about which the cache must be asked. A super-frame of TCP does not
+// wait: it follows earlier segments, so TCP retransmits it. One of UDP waits in pieces, and the
+// cache keeps the last ones of them.
 //
 //go:noinline
 func (s *Stack) lookup(to netip.Addr, gso link.GSO, e *envelope) error {
 	var mac *wire.MAC
 	var answer neighbour.Answer
 	s.onNeighbours(func(c *neighbour.Cache, now time.Time) {
-		if mac, answer = c.Lookup(to, now); answer == neighbour.Asking && gso.Kind == link.Plain {
+		if mac, answer = c.Lookup(to, now); answer != neighbour.Asking {
+			return
+		}
+		switch gso.Kind {
+		case link.Plain:
 			c.Hold(to, e.whole(gso))
+		case link.UDP:
+			for _, datagram := range e.pieces(gso) {
+				c.Hold(to, datagram)
+			}
 		}
 	})
 	switch {
@@ -180,7 +189,7 @@ func (s *Stack) lookup(to netip.Addr, gso link.GSO, e *envelope) error {
 		return s.emit(mac, etherType(e.list[1]), gso, e)
 	case answer == neighbour.RateLimited:
 		return errUnreachableHost
-	case gso.Kind != link.Plain:
+	case gso.Kind != link.Plain && gso.Kind != link.UDP:
 		s.stats.droppedUnresolved.Add(1)
 	}
 	return nil
@@ -191,6 +200,17 @@ func (e *envelope) whole(gso link.GSO) []byte {
 	frame := slices.Concat(append([][]byte{e.ethernet[:]}, e.packet()...)...)
 	link.Complete(gso, frame)
 	return frame[wire.EthernetLen:]
+}
+
+// pieces returns the datagrams of a super-frame of UDP in an envelope, as packets of their own. The
+// link has Ethernet: on others no station is looked up.
+func (e *envelope) pieces(gso link.GSO) (packets [][]byte) {
+	frame := slices.Concat(append([][]byte{e.ethernet[:]}, e.packet()...)...)
+	_ = link.Cut(gso, frame, func(piece []byte) error { // what this stack has made can be cut
+		packets = append(packets, piece[wire.EthernetLen:])
+		return nil
+	})
+	return packets
 }
 
 // emit sends a packet behind an Ethernet header. On an L3 link the header is not sent: to leave it

@@ -19,11 +19,12 @@ type packetIDs [packetCounters]atomic.Uint32
 // packetCounters is the number of counters. A guess: 1 KiB.
 const packetCounters = 256
 
-// packetID returns the identification of the next IPv4 packet from src to dst. TCP has a counter in
-// each connection instead. Any goroutine.
-func (s *Stack) packetID(src, dst netip.Addr) uint16 {
+// packetID returns the identification of the first of the next n IPv4 packets from src to dst. TCP
+// has a counter in each connection instead. Any goroutine.
+func (s *Stack) packetID(src, dst netip.Addr, n int) uint16 {
 	from, to := src.As4(), dst.As4()
 	pair := uint64(binary.BigEndian.Uint32(from[:]))<<32 | uint64(binary.BigEndian.Uint32(to[:]))
 	h := s.sip.sum(pair, forPacketID)
-	return uint16(h>>32) + uint16(s.packetIDs[h%packetCounters].Add(1))
+	last := s.packetIDs[h%packetCounters].Add(uint32(n))
+	return uint16(h>>32) + uint16(last) - uint16(n-1)
 }

@@ -158,6 +158,15 @@ func (s *Stack) inputUDP(p *packet) {
 		return
 	}
 	from, to := netip.AddrPortFrom(p.src, h.SrcPort), netip.AddrPortFrom(p.dst, h.DstPort)
+	if p.segment == 0 || p.segment >= len(body) {
+		s.deliverUDP(p, from, to, body)
+	} else {
+		s.deliverSuperUDP(p, from, to, body)
+	}
+}
+
+// deliverUDP gives a datagram to the socket or the sockets that it is for. Dealer only.
+func (s *Stack) deliverUDP(p *packet, from, to netip.AddrPort, body []byte) {
 	if to.Addr().IsMulticast() {
 		if !s.deliverToGroup(datagram{from: from, info: p.info(), body: body}, to) {
 			s.stats.foreign.Add(1)
@@ -258,14 +267,16 @@ func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	return p.WriteInfo(b, to, PacketInfo{})
 }
 
-// WriteInfo is WriteToAddrPort with a source address, TTL or TOS of its own.
+// WriteInfo is WriteToAddrPort with a source address, TTL or TOS of its own, and for many datagrams
+// at once (PacketInfo.Segment). With an error it returns the number of bytes in the datagrams that
+// were sent before it.
 func (p *PacketConn) WriteInfo(b []byte, to netip.AddrPort, info PacketInfo) (int, error) {
-	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()), info)
+	n, err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()), info)
 	if err != nil {
-		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to),
+		return n, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to),
 			Err: err}
 	}
-	return len(b), nil
+	return n, nil
 }
 
 // Write implements net.Conn, for a dialed socket.
@@ -277,30 +288,36 @@ func (p *PacketConn) Write(b []byte) (int, error) {
 	return p.WriteToAddrPort(b, p.remote)
 }
 
-func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
+func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) (int, error) {
 	select {
 	case <-p.closed:
-		return p.fail
+		return 0, p.fail
 	default:
+	}
+	size := len(b) // of the longest datagram
+	if info.Segment > 0 {
+		size = min(size, info.Segment)
 	}
 	switch {
 	case p.write.expired():
-		return errDeadline
+		return 0, errDeadline
 	case !to.IsValid() || p.local.Addr().IsValid() && p.local.Addr().Is4() != to.Addr().Is4():
-		return errNotOurs
-	case len(b) > maxBody(to.Addr())-wire.UDPLen:
-		return errTooLong
+		return 0, errNotOurs
+	case size > maxBody(to.Addr())-wire.UDPLen:
+		return 0, errTooLong
+	case info.Segment < 0:
+		return 0, syscall.EINVAL
 	}
 	src := p.boundAddr()
 	if info.Local.IsValid() {
 		if src = info.Local.Unmap().WithZone(""); !p.maySendFrom(src, to.Addr()) {
-			return errNotOurs
+			return 0, errNotOurs
 		}
 	}
 	if !src.IsValid() || src.IsUnspecified() {
 		var err error
 		if src, err = p.stack.source(to.Addr()); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if p.flow != nil {
@@ -310,14 +327,14 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) error {
 	from := netip.AddrPortFrom(src, p.local.Port())
 	if !to.Addr().IsMulticast() {
 		info.TTL = orElse(info.TTL, uint8(p.ttl.Load()))
-		return p.stack.sendUDP(from, to, info, b, false)
+		return p.stack.sendDatagrams(from, to, info, b, false)
 	}
 	info.TTL = orElse(info.TTL, orElse(uint8(p.groupTTL.Load()), defaultGroupTTL))
-	if err := p.stack.sendUDP(from, to, info, b, false); err != nil || p.noLoop.Load() ||
-		!p.stack.hasJoined(to.Addr()) {
-		return err
+	n, err := p.stack.sendDatagrams(from, to, info, b, false)
+	if err != nil || p.noLoop.Load() || !p.stack.hasJoined(to.Addr()) {
+		return n, err
 	}
-	return p.stack.sendUDP(from, to, info, b, true)
+	return p.stack.sendDatagrams(from, to, info, b, true)
 }
 
 // defaultGroupTTL is the TTL of datagrams to groups (RFC 1112 section 6.1).
@@ -343,7 +360,8 @@ func (p *PacketConn) maySendFrom(src, to netip.Addr) bool {
 }
 
 // sendUDP sends a datagram, or with toSelf hands it to the sockets of this stack that have joined
-// the group that is its destination.
+// the group that is its destination. If b is longer than the size of segments in info, it sends a
+// super-frame of datagrams, which the caller knows that the link takes.
 func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte, toSelf bool) error {
 	length := wire.UDPLen + len(b)
 	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
@@ -353,8 +371,12 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte, toSe
 	e.ttl, e.tos, e.toSelf = info.TTL, info.TOS, toSelf
 	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
-	if n := headerLen(to.Addr()); s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
+	super := info.Segment > 0 && info.Segment < len(b)
+	if n := headerLen(to.Addr()); super || s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
 		gso = link.GSO{Partial: true, Start: uint16(s.header + n), Offset: 6}
+		if super {
+			gso.Kind, gso.Size, gso.Header = link.UDP, uint16(info.Segment), gso.Start+wire.UDPLen
+		}
 	} else {
 		sum := h.Checksum
 		h.Checksum = 0

@@ -160,8 +160,9 @@ func TestInfoOfPackets(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, w := range []struct{ send, want PacketInfo }{
-				{PacketInfo{}, PacketInfo{to.Addr(), 9, 0x20}},
-				{PacketInfo{Local: src, TTL: 1, TOS: 0xba}, PacketInfo{to.Addr(), 1, 0xba}},
+				{PacketInfo{}, PacketInfo{Local: to.Addr(), TTL: 9, TOS: 0x20}},
+				{PacketInfo{Local: src, TTL: 1, TOS: 0xba},
+					PacketInfo{Local: to.Addr(), TTL: 1, TOS: 0xba}},
 			} {
 				if _, err := sender.WriteInfo([]byte("x"), to, w.send); err != nil {
 					t.Fatal(err)

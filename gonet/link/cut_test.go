@@ -111,6 +111,10 @@ func FuzzCut(f *testing.F) {
 		g, b := superFrame(kind, 3000, 1000)
 		f.Add(uint8(kind), g.Size, g.Header, b)
 	}
+	for _, version := range []int{4, 6} {
+		g, b := superDatagram(version, 3000, 1200)
+		f.Add(uint8(UDP), g.Size, g.Header, b)
+	}
 	f.Fuzz(func(t *testing.T, kind uint8, size, header uint16, b []byte) {
 		sum := 0
 		err := Cut(GSO{Kind: Kind(kind), Size: size, Header: header}, b, func(frame []byte) error {

@@ -59,6 +59,10 @@ func FuzzCutL3(f *testing.F) {
 		g, b := superFrame(kind, 3000, 1000)
 		f.Add(uint8(kind), g.Size, g.Header-wire.EthernetLen, b[wire.EthernetLen:])
 	}
+	for _, version := range []int{4, 6} {
+		g, b := superDatagram(version, 3000, 1200)
+		f.Add(uint8(UDP), g.Size, g.Header-wire.EthernetLen, b[wire.EthernetLen:])
+	}
 	f.Fuzz(func(t *testing.T, kind uint8, size, header uint16, b []byte) {
 		sum := 0
 		err := CutL3(GSO{Kind: Kind(kind), Size: size, Header: header}, b, func(p []byte) error {

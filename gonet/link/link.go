@@ -32,7 +32,8 @@ type Link interface {
 }
 
 // Frame is an Ethernet frame with its header, or on an L3 link an IP packet with its own. With
-// offload it may be a super-frame: one set of headers before the payload of many segments.
+// offload it may be a super-frame: one set of headers before the payload of many segments of TCP or
+// many datagrams of UDP.
 type Frame struct {
 	Data   []byte
 	GSO    GSO
@@ -47,14 +48,19 @@ const (
 	Plain Kind = iota // one packet
 	TCPv4
 	TCPv6
+	UDP // over IPv4 or IPv6, whichever the packet is
 )
+
+// MaxDatagrams bounds the datagrams in a super-frame of UDP that is written: what Linux took when
+// it began to take them (UDP_MAX_SEGMENTS, linux/udp.h). Later kernels take, and send, 128.
+const MaxDatagrams = 64
 
 // GSO describes the work on a frame that is left to the receiver of the frame, which may be
 // hardware: the cutting of a super-frame (generic segmentation offload), and the checksum. A frame
 // that never leaves the machine needs neither.
 type GSO struct {
 	Kind   Kind
-	Size   uint16 // payload in bytes of each segment of a super-frame
+	Size   uint16 // payload in bytes of each segment or datagram of a super-frame but the last
 	Header uint16 // length in bytes of all headers of a super-frame, Ethernet's included if any
 	// Partial: the checksum covers the pseudo header only. The bytes from Start on must be summed,
 	// and the sum stored Offset bytes behind Start.
@@ -72,7 +78,8 @@ type Features struct {
 	Partial  bool // frames may be written with a partial checksum
 	TCPv4    bool // super-frames of TCP over IPv4 may be written
 	TCPv6    bool
-	MaxSuper int // largest IP packet in a super-frame, in bytes
+	UDP      bool // super-frames of UDP, over IPv4 and IPv6, may be written
+	MaxSuper int  // largest IP packet in a super-frame, in bytes
 }
 
 // HeaderLen returns the length in bytes of what precedes the IP packet in a frame: that of an

@@ -18,7 +18,9 @@ func MTU(bytes int) Option { return func(f *Features) { f.MTU = bytes } }
 // Offload has a link in memory carry super-frames and partial checksums, as veth of Linux does: a
 // frame that never leaves the machine is neither cut nor summed.
 func Offload() Option {
-	return func(f *Features) { f.Partial, f.TCPv4, f.TCPv6, f.MaxSuper = true, true, true, 65535 }
+	return func(f *Features) {
+		f.Partial, f.TCPv4, f.TCPv6, f.UDP, f.MaxSuper = true, true, true, true, 65535
+	}
 }
 
 // L3 has a link in memory carry IP packets without Ethernet, as a tun of Linux does.

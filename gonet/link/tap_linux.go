@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"interleave/gonet/wire"
 )
 
 // Tap is a tap or a tun: a network device of Linux whose other end is this process. A tap carries
@@ -41,6 +43,7 @@ const (
 	virtioDataValid     = 2
 	virtioTCPv4         = 1
 	virtioTCPv6         = 4
+	virtioUDP           = 5 // VIRTIO_NET_HDR_GSO_UDP_L4: of either family
 	virtioECN           = 0x80
 )
 
@@ -49,6 +52,8 @@ const (
 	tunChecksum = 0x01
 	tunTSO4     = 0x02
 	tunTSO6     = 0x04
+	tunUSO4     = 0x20
+	tunUSO6     = 0x40
 )
 
 // OpenTap opens the tap device with a name. If there is none, it creates one, which the kernel
@@ -97,10 +102,7 @@ func newTap(fd int, kind, name string, bytes int) (*Tap, error) {
 	t := &Tap{kind: kind, name: name, features: Features{MTU: bytes, Partial: true,
 		L3: kind == "tun"}, writes: sync.Pool{New: newTapWrite}}
 	t.reading.read = t.fill
-	// If the kernel refuses offloads, the device works without them, slower.
-	if unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, tunChecksum|tunTSO4|tunTSO6) == nil {
-		t.features.TCPv4, t.features.TCPv6, t.features.MaxSuper = true, true, 65535
-	}
+	setOffloads(fd, &t.features)
 	t.file = os.NewFile(uintptr(fd), "/dev/net/tun")
 	var err error
 	if t.raw, err = t.file.SyscallConn(); err != nil {
@@ -113,6 +115,17 @@ func newTap(fd int, kind, name string, bytes int) (*Tap, error) {
 		return nil, errors.Join(err, t.file.Close())
 	}
 	return t, nil
+}
+
+// setOffloads has the kernel send super-frames, and notes which it takes. If it refuses offloads,
+// the device works without them, slower. Linux has those of UDP since 6.2, and for both families at
+// once only.
+func setOffloads(fd int, f *Features) {
+	const ofTCP = tunChecksum | tunTSO4 | tunTSO6
+	f.UDP = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, ofTCP|tunUSO4|tunUSO6) == nil
+	if f.UDP || unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, ofTCP) == nil {
+		f.TCPv4, f.TCPv6, f.MaxSuper = true, true, 65535
+	}
 }
 
 // mtu returns the MTU of a device.
@@ -273,6 +286,11 @@ func parseVirtio(b []byte) (Frame, error) {
 		f.GSO.Kind = TCPv4
 	case virtioTCPv6:
 		f.GSO.Kind = TCPv6
+	case virtioUDP:
+		f.GSO.Kind = UDP
+		if f.GSO.Partial { // the kernel's length of the headers is but a hint
+			f.GSO.Header = f.GSO.Start + wire.UDPLen
+		}
 	}
 	return f, nil
 }
@@ -292,6 +310,8 @@ func putVirtio(b *[virtioLen]byte, g GSO) {
 		b[1] = virtioTCPv4
 	case TCPv6:
 		b[1] = virtioTCPv6
+	case UDP:
+		b[1] = virtioUDP
 	}
 	native.PutUint16(b[2:], g.Header)
 	native.PutUint16(b[4:], g.Size)

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
+
+	"interleave/gonet"
 )
 
 // serve answers HTTP at port 80 of a host: with the path, or as many bytes as /bytes/N asks for.
@@ -229,6 +231,19 @@ func TestUDP(t *testing.T) {
 	}
 	if n, err = client.Read(b); err != nil || string(b[:n]) != "fro" {
 		t.Errorf("%q, %v", b[:n], err)
+	}
+	// Many at once leave the stack in one frame, which is cut before it is encrypted.
+	many := strings.Repeat("0123456789", 950)
+	to := netip.MustParseAddrPort(from.String())
+	if _, err := server.WriteInfo([]byte(many), to, gonet.PacketInfo{Segment: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	b = make([]byte, 1500)
+	for i := range 10 {
+		want := many[1000*i : min(1000*i+1000, len(many))]
+		if n, err := client.Read(b); err != nil || string(b[:n]) != want {
+			t.Fatalf("datagram %d: %d bytes, %v", i, n, err)
+		}
 	}
 }
 
