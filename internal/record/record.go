@@ -122,9 +122,9 @@ type Skip struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// NoModel is the reason why a service is not measured with a model of an experiment that only other
-// services of it have.
-const NoModel = "the service has no model of that name"
+// NoModel is the reason why a service is not measured with a model that only other services have:
+// an experiment over several has one list for all.
+const NoModel = "only other services have a model of that name"
 
 // Servers are the skips of servers that exist. Records before November 2026 have other words for
 // NoModel.

@@ -113,7 +113,7 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 			for _, name := range modelsOf(e, depth, point, c.Models) {
 				model := service.Model(name)
 				if model == nil {
-					p.miss(Missing{e.Name, point.Service, name, whyMissing(service, name)})
+					p.miss(Missing{e.Name, point.Service, name, whyMissing(tree, service, name)})
 					continue
 				}
 				if c.Skip != nil && c.Skip(model) {

@@ -78,11 +78,16 @@ var gonetSuffix = manifest.NameOn("", manifest.GoNet)
 func saysStack(model string) bool { return strings.HasSuffix(model, gonetSuffix) }
 
 // whyMissing says why a service has no model that an experiment names.
-func whyMissing(s *manifest.Service, name string) string {
+func whyMissing(tree *manifest.Tree, s *manifest.Service, name string) string {
 	base, onGoNet := strings.CutSuffix(name, gonetSuffix)
 	if m := s.Model(base); onGoNet && m != nil {
 		return fmt.Sprintf("%s opens its sockets at the kernel, and cannot run on %s", base,
 			manifest.GoNet)
 	}
-	return record.NoModel
+	for _, other := range tree.Services {
+		if other.Model(base) != nil {
+			return record.NoModel
+		}
+	}
+	return "the laboratory has no model of that name"
 }

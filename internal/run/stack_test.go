@@ -60,7 +60,7 @@ func TestOnStacks(t *testing.T) {
 		{"a model that nobody has", gonet, nil,
 			func(tree *manifest.Tree) { tree.Experiments[0].Models = []string{"d", "a"} },
 			"first 1 own: a-gonet a-gonet'\nfirst 8 own: a-gonet a-gonet'",
-			"d-gonet: " + record.NoModel},
+			"d-gonet: the laboratory has no model of that name"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
