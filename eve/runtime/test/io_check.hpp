@@ -7,13 +7,16 @@
 
 namespace io_check {
 
+// say prints a line, which no other worker's line comes into.
 [[gnu::format(printf, 1, 2)]] inline void say(const char* format, ...) {
     va_list args;
     va_start(args, format);
+    flockfile(stdout);
     vprintf(format, args);
-    va_end(args);
     putchar('\n');
     fflush(stdout);
+    funlockfile(stdout);
+    va_end(args);
 }
 
 struct say_port {
