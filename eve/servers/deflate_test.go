@@ -71,23 +71,12 @@ func serveDeflate(t *testing.T) (*process, int) {
 	return p, p.port()
 }
 
-// dialPacking connects by a well-tried client.
+// dialPacking connects by a well-tried client that packs.
 func dialPacking(t *testing.T, port int, path string,
 	mode websocket.CompressionMode) *websocket.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	c, a, err := websocket.Dial(ctx, fmt.Sprintf("ws://127.0.0.1:%d%s", port, path),
+	return dialWith(t, port, path,
 		&websocket.DialOptions{CompressionMode: mode, CompressionThreshold: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Body != nil {
-		a.Body.Close()
-	}
-	t.Cleanup(func() { _ = c.CloseNow() })
-	c.SetReadLimit(-1)
-	return c
 }
 
 // Messages of all sizes come back from a server that packs them, to a well-tried client in each of

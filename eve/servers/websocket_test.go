@@ -105,10 +105,14 @@ func serveWebSocket(t *testing.T, workers int, words ...string) (*process, int) 
 // dialWebSocket connects by a well-tried client.
 func dialWebSocket(t *testing.T, port int, path string, protocols ...string) *websocket.Conn {
 	t.Helper()
+	return dialWith(t, port, path, &websocket.DialOptions{Subprotocols: protocols})
+}
+
+func dialWith(t *testing.T, port int, path string, o *websocket.DialOptions) *websocket.Conn {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	c, a, err := websocket.Dial(ctx, fmt.Sprintf("ws://127.0.0.1:%d%s", port, path),
-		&websocket.DialOptions{Subprotocols: protocols})
+	c, a, err := websocket.Dial(ctx, fmt.Sprintf("ws://127.0.0.1:%d%s", port, path), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -253,35 +253,27 @@ func TestRestCPU(t *testing.T) {
 	}
 }
 
-// TestSettle: a server that works on after its warm-up, and then rests, is waited for. On a busy
-// machine it may take longer, so one duet of a few must show it.
+// TestSettle: a server that works on after its warm-up, and then rests, is waited for.
 func TestSettle(t *testing.T) {
-	var reasons []record.Reason
-	for range 8 {
-		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Open, Connections: 2, Rate: 500},
-			"good", "compiles")
-		for _, s := range specs {
-			s.WarmUp = 400 * time.Millisecond
-		}
-		cells := playDuet(t, bench, specs)
-		if !slices.ContainsFunc(cells["good"].Reasons,
-			func(r record.Reason) bool { return r.Gate == "rest-cpu" }) {
-			return
-		}
-		reasons = append(reasons, cells["good"].Reasons...)
-	}
-	t.Errorf("the gates say of the server beside one that compiles: %v", reasons)
+	undisturbedBy(t, "compiles", 400*time.Millisecond, 200*time.Millisecond)
 }
 
 // TestCalm: a server that works on after each of its stints is waited for, and takes no time from
 // the one beside it.
 func TestCalm(t *testing.T) {
+	undisturbedBy(t, "lingers", 600*time.Millisecond, 400*time.Millisecond)
+}
+
+// undisturbedBy wants a server that works on to take no time from the one beside it. On a busy
+// machine it may work for longer, so one duet of a few must show it.
+func undisturbedBy(t *testing.T, kind string, warmUp, window time.Duration) {
+	t.Helper()
 	var reasons []record.Reason
 	for range 8 {
 		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Open, Connections: 2, Rate: 500},
-			"good", "lingers")
+			"good", kind)
 		for _, s := range specs {
-			s.WarmUp, s.Window = 600*time.Millisecond, 400*time.Millisecond
+			s.WarmUp, s.Window = warmUp, window
 		}
 		cells := playDuet(t, bench, specs)
 		if !slices.ContainsFunc(cells["good"].Reasons,
@@ -290,7 +282,7 @@ func TestCalm(t *testing.T) {
 		}
 		reasons = append(reasons, cells["good"].Reasons...)
 	}
-	t.Errorf("the gates say of the server beside one that lingers: %v", reasons)
+	t.Errorf("the gates say of the server beside one that %s: %v", kind, reasons)
 }
 
 // TestDeathInADuet: servers that die at rest, or stop answering, or do not end as they should, lose
