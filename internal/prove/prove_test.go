@@ -95,7 +95,7 @@ func newCheckout(t *testing.T, files map[string]string) *checkout {
 	c.write("out/packages", "a package 1.0\n")
 	c.write("out/runner", "a program\n")
 	c.write(toolsFile, "ok cc (12)\n")
-	c.o = Options{Root: c.root, Rings: []string{"core"}, Out: &c.out,
+	c.o = Options{Root: c.root, Rings: []string{"core"}, Out: &c.out, Shared: linked,
 		host: &host{filepath.Join(c.root, "out/packages"), filepath.Join(c.root, "out/runner"),
 			"a machine", time.Now}}
 	return c
@@ -318,41 +318,6 @@ func TestSees(t *testing.T) {
 	if want := []string{"whole four", "whole three"}; len(ran) < 5 ||
 		!slices.Equal(ran[len(ran)-2:], want) {
 		t.Errorf("ran %q, want those last that are alone", ran)
-	}
-}
-
-// TestEnds checks the messages about test programs that end in unusual ways.
-func TestEnds(t *testing.T) {
-	for name, test := range map[string]struct{ body, want string }{
-		"panic": {`panic("out of luck")`, "out of luck"},
-		"exit":  {`println("goes"); os.Exit(3)`, "the test program ended with exit status 3"},
-		"killed": {`syscall.Kill(os.Getpid(), syscall.SIGKILL)`,
-			"the test program ended with signal: killed"},
-		"limit": {`select {}`, "test timed out after"},
-		"part": {`t.Run("part", func(t *testing.T) { t.Error("a part fails") })`,
-			"again:     go test ./three -count=1 -run '^TestEnd$/^part$'"},
-		"fatal":   {`t.Log("first"); t.Fatal("wanted more")`, "wanted more"},
-		"skipped": {`t.Skip("SKIP: install luck")`, "SKIP three TestEnd: install luck"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			body := "package three\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n" +
-				"var _ = os.Exit\nvar _ = syscall.Kill\n\n" +
-				"func TestEnd(t *testing.T) {\n\t" + test.body + "\n}\n"
-			c := newCheckout(t, map[string]string{"three/three_test.go": body})
-			c.o.Packages = []string{"three"}
-			if name == "limit" {
-				c.o.Limit = 2 * time.Second
-			}
-			report, err := c.run()
-			if want := name != "skipped"; want != errors.Is(err, ErrFailed) ||
-				want != (report.Failed() > 0) {
-				t.Errorf("got %v with %d failures", err, report.Failed())
-			}
-			if !strings.Contains(c.out.String(), test.want) {
-				t.Errorf("the output lacks %q:\n%s", test.want, c.out.String())
-			}
-		})
 	}
 }
 

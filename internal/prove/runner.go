@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -61,15 +62,14 @@ type done struct {
 
 // run runs the jobs and returns when all have ended.
 func (r *runner) run(ctx context.Context, jobs []*job) error {
-	tool, err := goOutput(ctx, r.Root, "tool", "-n", "test2json")
-	if err != nil {
-		return err
-	}
 	goroot, err := goOutput(ctx, r.Root, "env", "GOROOT")
 	if err != nil {
 		return err
 	}
-	r.tool, r.goroot = strings.TrimSpace(string(tool)), strings.TrimSpace(string(goroot))
+	r.goroot = strings.TrimSpace(string(goroot))
+	if r.tool, err = test2json(ctx, r.Root, r.goroot); err != nil {
+		return err
+	}
 	r.programs, r.building = map[bool]map[string]string{}, map[bool]bool{}
 	r.failed = len(r.Rings)
 	// A run that is stopped waits for its goroutines.
@@ -105,6 +105,25 @@ func (r *runner) run(ctx context.Context, jobs []*job) error {
 		failure = ErrFailed
 	}
 	return failure
+}
+
+// converters are the paths of test2json, by GOROOT.
+var converters sync.Map
+
+// test2json returns the path of the program that converts the output of tests. go builds it, or
+// looks through its sources to see that it is built. So go is asked once in a process: `prove
+// flakes` runs the rings many times.
+func test2json(ctx context.Context, root, goroot string) (string, error) {
+	if path, known := converters.Load(goroot); known {
+		return path.(string), nil
+	}
+	out, err := goOutput(ctx, root, "tool", "-n", "test2json")
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSpace(string(out))
+	converters.Store(goroot, path)
+	return path, nil
 }
 
 // left removes the jobs of rings after one in which a test has failed.

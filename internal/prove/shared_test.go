@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,10 +9,24 @@ import (
 	"time"
 )
 
+// linked is the folder of the test programs that the checkouts of these tests share.
+var linked string
+
+// TestMain has checkouts with the same tests link their program once. Without -trimpath, each would
+// link one of its own, with the name of its folder in it.
+func TestMain(m *testing.M) {
+	var err error
+	if linked, err = os.MkdirTemp("", "prove"); err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(linked)
+	os.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -trimpath")
+	m.Run()
+}
+
 // A checkout takes the programs that another one has linked, and links those that are different.
 // The mark at the end of a shared program shows where it goes: no linked program has one.
 func TestShared(t *testing.T) {
-	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -trimpath")
 	const mark = "taken"
 	dir := t.TempDir()
 	shared := filepath.Join(dir, "plain", "small", "two.test")
