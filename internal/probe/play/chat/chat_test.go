@@ -93,6 +93,40 @@ func TestOneOrder(t *testing.T) {
 	}
 }
 
+// Lines that were in their form are not looked at again, but one that has changed since is.
+func TestReading(t *testing.T) {
+	const (
+		ann = "2026-11-22T07:20:11.123Z :ann!ann@127.0.0.1 PRIVMSG #tea :a\n"
+		bob = "2026-11-22T07:20:12.123Z :bob!bob@127.0.0.1 PRIVMSG #tea :b\n"
+	)
+	var r reading
+	for _, test := range []struct {
+		text  string
+		lines int
+		want  string
+	}{
+		{"", 0, ""},
+		{ann, 1, ""},
+		{ann + bob, 2, ""},
+		{ann + bob + "broken\n", 0, `line 3 of the log is "broken"`},
+		{ann + bob + ann, 3, ""},
+		{"broken\n" + bob + ann, 0, `line 1 of the log is "broken"`},
+		{bob, 1, ""}, // after it was removed
+		{bob + "\n", 0, `line 2 of the log is ""`},
+	} {
+		lines, err := r.linesOf([]byte(test.text))
+		switch {
+		case test.want != "":
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%q: got %v, want %s", test.text, err, test.want)
+			}
+		case err != nil || len(lines) != test.lines ||
+			test.text != "" && strings.Join(lines, "\n")+"\n" != test.text:
+			t.Errorf("%q: got %q, %v", test.text, lines, err)
+		}
+	}
+}
+
 func TestNote(t *testing.T) {
 	talk := saidBy("a")
 	text := talk.said[0].text
@@ -112,6 +146,45 @@ func TestNote(t *testing.T) {
 	}
 	if heard := talk.member("z").heard; len(heard) != 1 {
 		t.Errorf("%d lines count as heard, want 1", len(heard))
+	}
+}
+
+func TestIsPong(t *testing.T) {
+	for _, test := range []struct {
+		line, token string
+		want        bool
+	}{
+		{":chat PONG chat :fence1", "fence1", true},
+		{":chat PONG chat fence1", "fence1", true},
+		{"PONG fence1", "fence1", true},
+		{":chat PONG chat :fence12", "fence1", false},
+		{":chat PONG chat :fence1 2", "fence1", false},
+		{":ann!ann@h PRIVMSG #tea :PONG fence1", "fence1", false},
+		{"PONG", "fence1", false},
+		{"", "fence1", false},
+	} {
+		if got := isPong(test.line, test.token); got != test.want {
+			t.Errorf("%q and %q: got %v", test.line, test.token, got)
+		}
+	}
+}
+
+func TestNoteWelcome(t *testing.T) {
+	for _, test := range []struct {
+		line, nick string
+	}{
+		{":chat 422 ann :MOTD File is missing", "ann"},
+		{":chat 376 ann :End of MOTD", "ann"},
+		{":chat 372 ann :- the text of the day", ""},
+		{":chat 422", ""},
+		{":ann!ann@h PRIVMSG #tea :422 ann 422", ""},
+		{"PING 422", ""},
+	} {
+		s := &speaker{}
+		s.noteWelcome(test.line)
+		if s.nick != test.nick || s.welcome != (test.nick != "") {
+			t.Errorf("%q: got %q, %v", test.line, s.nick, s.welcome)
+		}
 	}
 }
 

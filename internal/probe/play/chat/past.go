@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"interleave/internal/probe/play"
@@ -37,6 +38,35 @@ func readLog(path string) (text []byte, err error) {
 	return text, nil
 }
 
+// A reading is the log as it was last read. Each client of a group reads the log, so the lines that
+// are known to be in their form are not looked at again.
+type reading struct {
+	mu    sync.Mutex
+	text  []byte
+	lines []string // of text
+}
+
+// linesOf returns the lines of a log that ends in a whole one. Every line must be in its form.
+func (r *reading) linesOf(text []byte) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !bytes.HasPrefix(text, r.text) { // it is another log
+		r.text, r.lines = nil, nil
+	}
+	lines := r.lines
+	for line := range strings.Lines(string(text[len(r.text):])) {
+		line = strings.TrimSuffix(line, "\n")
+		if !logForm.MatchString(line) {
+			return nil,
+				fmt.Errorf("line %d of the log is %s, want TIME :NICK!USER@HOST "+
+					"PRIVMSG|NOTICE|TOPIC TO :TEXT", len(lines)+1, quoteLine(line))
+		}
+		lines = append(lines, line)
+	}
+	r.text, r.lines = text, lines
+	return lines, nil
+}
+
 // logLines reads the log. Every line of it must be whole and in its form.
 func (s *scene) logLines() ([]string, error) {
 	if s.Server.Data == nil {
@@ -56,16 +86,7 @@ func (s *scene) logLines() ([]string, error) {
 		return nil, fmt.Errorf("the log ends in half a line: %s",
 			transcript.Short(text[bytes.LastIndexByte(text, '\n')+1:]))
 	}
-	lines := strings.Split(string(text), "\n")
-	lines = lines[:len(lines)-1]
-	for i, line := range lines {
-		if !logForm.MatchString(line) {
-			return nil,
-				fmt.Errorf("line %d of the log is %s, want TIME :NICK!USER@HOST "+
-					"PRIVMSG|NOTICE|TOPIC TO :TEXT", i+1, quoteLine(line))
-		}
-	}
-	return lines, nil
+	return s.log.linesOf(text)
 }
 
 // logIs compares the next lines of the log, from where the last look ended, with the wanted ones.

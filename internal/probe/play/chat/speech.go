@@ -33,6 +33,7 @@ type scene struct {
 	talk    *talk
 	granted int // how often the last line of "says until" was taken
 	logAt   int // lines of the log that were looked at
+	log     reading
 }
 
 // sceneOf returns the scene of a play.
@@ -114,10 +115,19 @@ func pingOf(line string) (token string, isPing bool) {
 
 // noteWelcome notes that the client has registered, and its nick, if the line ends the welcome.
 func (s *speaker) noteWelcome(line string) {
-	if words := strings.Fields(line); len(words) > 2 && (words[1] == ERR_NOMOTD ||
-		words[1] == RPL_ENDOFMOTD) {
+	if number := secondWord(line); number != ERR_NOMOTD && number != RPL_ENDOFMOTD {
+		return
+	}
+	if words := strings.Fields(line); len(words) > 2 {
 		s.welcome, s.nick = true, words[2]
 	}
+}
+
+// secondWord returns the second word of a line: its command or number, if the line names a source.
+func secondWord(line string) string {
+	_, rest, _ := strings.Cut(line, " ")
+	word, _, _ := strings.Cut(rest, " ")
+	return word
 }
 
 // cutLine cuts a line of the server into its tags and the rest. The line must be one of IRC.
@@ -220,6 +230,9 @@ func (s *speaker) fence() error {
 
 // isPong reports whether a line is the answer to a ping. The server may have any name.
 func isPong(line, token string) bool {
+	if !strings.Contains(line, token) {
+		return false // so nearly every line is told apart before it is cut into words
+	}
 	words := strings.Fields(line)
 	return len(words) >= 2 && slices.Contains(words[:2], "PONG") &&
 		strings.TrimPrefix(words[len(words)-1], ":") == token
@@ -434,11 +447,13 @@ func (s *scene) awaitNames(c *speaker, room string) error {
 		if err != nil {
 			return fmt.Errorf("%s; want 366, the end of the names of %s", play.Why(err), room)
 		}
-		words := strings.Fields(line)
-		if len(words) > 3 && words[1] == RPL_ENDOFNAMES && words[3] == room {
-			return nil
+		number := secondWord(line)
+		if number == RPL_ENDOFNAMES {
+			if words := strings.Fields(line); len(words) > 3 && words[3] == room {
+				return nil
+			}
 		}
-		if len(words) > 1 && isRefusal(words[1]) {
+		if isRefusal(number) {
 			return fmt.Errorf("got %s, want to be in %s", quoteLine(line), room)
 		}
 		if err := s.talk.note(c.nickOf(), line); err != nil {

@@ -278,6 +278,7 @@ func (r *round) read(i int, acknowledged chan<- string) error {
 	nick := c.nickOf()
 	m := t.member(nick)
 	begin, kept, parts := len(m.heard), 0, 0
+	token := talkToken(parts + 1)
 	once := map[int]bool{}
 	for len(m.heard)-begin < r.total[i] || kept < len(mine) {
 		_, line, err := c.line()
@@ -290,16 +291,17 @@ func (r *round) read(i int, acknowledged chan<- string) error {
 				play.Why(err), len(m.heard)-begin, r.total[i], kept, len(mine),
 				t.absent(nick, once))
 		}
-		if parts*int(r.words.pipeline) < len(mine) && isPong(line, talkToken(parts+1)) {
+		if parts*int(r.words.pipeline) < len(mine) && isPong(line, token) {
 			parts++
 			for ; kept < min(len(mine), parts*int(r.words.pipeline)); kept++ {
 				t.said[mine[kept]].kept = true
 			}
 			select {
-			case acknowledged <- talkToken(parts):
+			case acknowledged <- token:
 			default:
 				return fmt.Errorf("got %s, which nobody waits for", quoteLine(line))
 			}
+			token = talkToken(parts + 1)
 			r.acknowledged(int64(kept - (parts-1)*int(r.words.pipeline)))
 			continue
 		}
@@ -313,9 +315,8 @@ func (r *round) read(i int, acknowledged chan<- string) error {
 // hear takes a line that is not the answer to a ping. Once are the generated lines that the speaker
 // has heard in this round.
 func (r *round) hear(c *speaker, line string, once map[int]bool) error {
-	words := strings.SplitN(line, " ", 3)
-	refused := len(words) > 1 && isRefusal(words[1])
-	if refused || words[0] == "ERROR" && !r.over.Load() {
+	first, _, _ := strings.Cut(line, " ")
+	if isRefusal(secondWord(line)) || first == "ERROR" && !r.over.Load() {
 		return fmt.Errorf("got %s in the middle of the talk", quoteLine(line))
 	}
 	t, nick := r.scene.talk, c.nickOf()
