@@ -276,3 +276,50 @@ func TestSockets(t *testing.T) {
 		})
 	}
 }
+
+// TestHalfAMessageWaits: the time in which a program reads nothing is not held against the peer,
+// who could not send the rest of a message.
+func TestHalfAMessageWaits(t *testing.T) {
+	const text = `import io.http
+import io.socket.*
+import io.websocket
+serve: (x: http.exchange) void:
+    bounds: websocket.limits = websocket.limits(message_time = 1s, silence = 4s)
+    c: websocket.connection@ = websocket.connection(bounds)
+    on c received [+stdout]: stdout.write("received %s\n", received.text)
+    on c closed [+stdout]: stdout.write("closed %d %s\n", closed.code, closed.reason)
+    early: timer@ = timer.after(100ms)
+    late: timer@ = timer.after(10s)
+    on early fired [+c]: websocket.pause(c)
+    on late fired [+c]: websocket.resume(c)
+    websocket.accept(c, x)
+const head: string = ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+    + "Connection: upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+main: () void:
+    table: http.routes
+    table.get("/"):
+        run = [] (x: http.exchange) void: serve(x)
+    started <- http.listen(8080, table)
+    match started:
+        error(e): fail e
+        ok(server): talk(server)
+talk: (server: http.server@) void:
+    came <- tcp_socket.connect("127.0.0.1", 8080) [-server]
+    match came:
+        error(e): fail e
+        ok(s):
+            heard: int@
+            on s data [+heard]: heard += s.read_buffer().size()
+            on s close [+server]: http.stop(server, 1s)
+            @ [+s]: s.write_buffer((head + "\x01\x82\x00\x00\x00\x00ha").bytes())
+            _ <- sleep(10500ms) [+s]
+            s.write_buffer("\x80\x82\x00\x00\x00\x00lf\x88\x82\x00\x00\x00\x00\x03\xe8".bytes())
+`
+	p := trial.Check(t, "half.eve", text)
+	for seed := range uint64(5) {
+		if d := trial.Difference(text, "received half\nclosed 1000 \n", run(p, seed)); d != "" {
+			t.Fatalf("seed %d:\n%s", seed, d)
+		}
+	}
+}
