@@ -140,6 +140,18 @@ func TestDescriptorsOfOthers(t *testing.T) {
 	if err := errors.Join(r.Close(), w.Close()); err != nil {
 		t.Errorf("the caller's descriptors: %v", err)
 	}
+	for _, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_STREAM} {
+		fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewDescriptor(fd, ethernet); !errors.Is(err, unix.ENOTCONN) {
+			t.Errorf("a socket of kind %d without a peer: %v", kind, err)
+		}
+		if err := unix.Close(fd); err != nil {
+			t.Errorf("the caller's descriptor: %v", err)
+		}
+	}
 	if _, err := NewDescriptor(-1, ethernet); !errors.Is(err, unix.EBADF) {
 		t.Errorf("no descriptor: %v", err)
 	}

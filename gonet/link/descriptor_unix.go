@@ -3,6 +3,7 @@
 package link
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +31,10 @@ func NewDescriptor(fd int, features Features) (Link, error) {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: neither a device nor a socket: %w", fd, err)
+	}
+	// Anybody could send to a socket that is not connected, and what it sends goes nowhere.
+	if _, err := unix.Getpeername(fd); errors.Is(err, unix.ENOTCONN) {
+		return nil, fmt.Errorf("descriptor %d: a socket without a peer: %w", fd, err)
 	}
 	conn, err := socketConn(fd)
 	if err != nil {
