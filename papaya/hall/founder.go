@@ -23,7 +23,7 @@ const chanServNick = "ChanServ"
 func newRoom(name string, now int64, since uint64) *room {
 	return &room{name: name, created: now, since: since, named: since, modes: map[byte]bool{},
 		lists: map[byte][]ban{}, rights: map[string]byte{}, invited: map[string]bool{},
-		absent: map[string]uint64{}}
+		absent: map[string]uint64{}, taken: map[string]bool{}}
 }
 
 // setFounder gives a room a founder, or none if account is empty. It returns false if the account

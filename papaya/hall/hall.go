@@ -161,9 +161,11 @@ type room struct {
 	// since is the offset of the room's beginning. Older messages belong to another room of that
 	// name.
 	since uint64
-	// named is the offset from which on the room has its name. former are the names before it.
+	// named is the offset from which on the room has its name. former are the names before it, and
+	// taken those of them that another room has had since.
 	named   uint64
 	former  []tenure
+	taken   map[string]bool
 	topic   string
 	founder string // the folded account that made the room, and is always operator
 	setBy   string

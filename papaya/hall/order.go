@@ -172,7 +172,8 @@ type Room struct {
 	Founder string    `json:"founder,omitempty"`
 	Topic   string    `json:"topic,omitempty"`
 	Since   time.Time `json:"since"`
-	Former  []string  `json:"former,omitempty"` // the folded names that it had before
+	// Former are the folded names that it had before, but those that another room has had since.
+	Former []string `json:"former,omitempty"`
 }
 
 // Sessions lists the sessions on all servers, by nick; those of one user from the oldest on.

@@ -123,7 +123,9 @@ func (h *Hall) Room(name string) (Room, bool) {
 func (r *room) shown() Room {
 	var former []string
 	for _, t := range r.former {
-		former = append(former, t.nick)
+		if !r.taken[t.nick] {
+			former = append(former, t.nick)
+		}
 	}
 	return Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder, r.topic,
 		time.UnixMilli(r.created).UTC(), former}

@@ -139,6 +139,9 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 		return // another program has logged it
 	}
 	r := h.rooms[irc.Lower(target)]
+	if u.in(r) == nil { // it may have got another name meanwhile
+		r = lastOf(h.formers[irc.Lower(target)], irc.Lower(target))
+	}
 	switch {
 	case r != nil && u.in(r) != nil:
 		target = r.name

@@ -75,6 +75,7 @@ func (h *Hall) joinOne(s *session, name, key string) {
 			r.modes['n'], r.modes['t'] = true, true
 		}
 		h.rooms[folded] = r
+		h.take(r, folded)
 	}
 	in := h.entrant(r, u)
 	returns, mark := r.returning(u)

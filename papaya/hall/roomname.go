@@ -84,14 +84,30 @@ func (h *Hall) renamed(u *user, folded string) *room {
 	return lastOf(some, folded)
 }
 
-// roomNow returns the room of a name, or the one that had it last. Programs know a room by the name
-// that it had when they were made.
+// roomNow returns the room of a name, or the one that had it last, if that is still there. Programs
+// know a room by the name that it had when they were made. So a room that has a name after another
+// one keeps it for programs when it ends: they must not read or post in the room before.
 func (h *Hall) roomNow(name string) *room {
 	folded := irc.Lower(name)
 	if r := h.rooms[folded]; r != nil {
 		return r
 	}
-	return lastOf(h.formers[folded], folded)
+	for _, r := range h.formers[folded] {
+		if !r.taken[folded] {
+			return r
+		}
+	}
+	return nil
+}
+
+// take notes that a room gets a folded name, which others may have had.
+func (h *Hall) take(r *room, folded string) {
+	delete(r.taken, folded)
+	for _, o := range h.formers[folded] {
+		if o != r {
+			o.taken[folded] = true
+		}
+	}
 }
 
 // noteFormer adds a room to the table of former names.
@@ -161,6 +177,7 @@ func (h *Hall) renameRoom(u *user, r *room, name, why string) {
 	o := h.newOut(u, "RENAME "+old+" "+name+" :"+why)
 	o.kept = true
 	if from != to {
+		h.take(r, to)
 		h.index[to] = h.chunksOf([]string{from, to})
 		delete(h.index, from)
 		delete(h.rooms, from)

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,6 +57,90 @@ func TestRoomsThatAreRenamed(t *testing.T) {
 	}
 	if n := len(p.halls["a"].hall.formers); n != 0 {
 		t.Errorf("%d former names are left of a room that has ended", n)
+	}
+}
+
+// TestFormerNamesOfTwoRooms: when a later room of a former name has ended, no program that is for
+// that name reads or posts in the room that had the name before. A room that gets its name back has
+// it as at first.
+func TestFormerNamesOfTwoRooms(t *testing.T) {
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+	p.add("a")
+	p.add("b")
+	for _, s := range p.halls {
+		s.hall.config.Founder = true
+	}
+	steps := func(lines ...string) {
+		for _, l := range lines {
+			p.step(l)
+		}
+	}
+	steps("[connect ann]", "ann > NICK ann", "ann > USER ann 0 * :Ann", "ann > JOIN #tea",
+		"ann > PRIVMSG #tea :one", "ann > RENAME #tea #chai", "ann > JOIN #tea",
+		"ann > PRIVMSG #tea :of a later room", "ann > PART #tea", "[order post #tea hub/hook two]")
+	for name, s := range p.halls {
+		if _, err := s.hall.Messages("#tea", Page{Limit: 10}); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("%s: messages of a name that another room had: %v", name, err)
+		}
+		if r, ok := s.hall.Room("#tea"); ok {
+			t.Errorf("%s: #tea is %+v", name, r)
+		}
+		all, err := messagesOf(t, s.hall, "#chai", Page{Limit: 10})
+		if err != nil || len(all) != 1 || all[0].Text != "one" {
+			t.Errorf("%s: #chai has %v, %v", name, all, err)
+		}
+		if r, ok := s.hall.Room("#chai"); !ok || len(r.Former) > 0 {
+			t.Errorf("%s: #chai is %+v, %v", name, r, ok)
+		}
+		state, err := s.hall.Save()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(s.hall.config, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := again.Room("#tea"); ok {
+			t.Errorf("%s: after a start #tea is %+v", name, r)
+		}
+	}
+	steps("ann > RENAME #chai #tea", "ann > RENAME #tea #pot")
+	for name, s := range p.halls {
+		if r, ok := s.hall.Room("#tea"); !ok || r.Name != "#pot" {
+			t.Errorf("%s: #tea is %+v, %v", name, r, ok)
+		}
+	}
+}
+
+// TestRemovedUnderAFormerName: a removal that was on its way when a room was renamed is done, and
+// told under the name that the room has.
+func TestRemovedUnderAFormerName(t *testing.T) {
+	p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+	p.add("a")
+	a := p.halls["a"]
+	a.hall.config.Founder = true
+	for _, l := range []string{"[connect ann]",
+		"ann > CAP REQ :draft/message-redaction echo-message", "ann > CAP END", "ann > NICK ann",
+		"ann > USER ann 0 * :Ann", "ann > JOIN #tea", "ann > PRIVMSG #tea :one",
+		"ann > PRIVMSG #tea :two"} {
+		p.step(l)
+	}
+	m, err := irc.Parse("REDACT #tea " + p.msgid("{one}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, ok := a.hall.Line(&p.people["ann"].Client, &m)
+	if !ok {
+		t.Fatal("the removal is not logged")
+	}
+	p.step("ann > RENAME #tea #chai")
+	p.log(a, entry, nil)
+	all, err := messagesOf(t, a.hall, "#chai", Page{Limit: 10})
+	if err != nil || len(all) != 1 || all[0].Text != "two" {
+		t.Errorf("the room has %v, %v", all, err)
+	}
+	if !strings.Contains(p.script.String(), ":ann!ann@host REDACT #chai ") {
+		t.Errorf("ann is told\n%s", p.script.String())
 	}
 }
 

@@ -79,6 +79,7 @@ type (
 		Since        uint64            `json:",omitempty"`
 		Named        uint64            `json:",omitempty"`
 		Former       []savedTenure     `json:",omitempty"`
+		Taken        []raw             `json:",omitempty"`
 		Topic, SetBy raw               `json:",omitempty"`
 		SetAt        int64             `json:",omitempty"`
 		Modes        raw               `json:",omitempty"` // of usualModes
@@ -258,6 +259,9 @@ func (r *room) save() savedRoom {
 	for _, t := range r.former {
 		out.Former = append(out.Former, savedTenure{raw(t.nick), t.from, t.until})
 	}
+	for _, name := range sorted(r.taken) {
+		out.Taken = append(out.Taken, raw(name))
+	}
 	for account, right := range r.rights {
 		out.Rights[key(account)] = raw(right)
 	}
@@ -410,6 +414,9 @@ func (h *Hall) load(v savedRoom) error {
 	r.facts = loadFacts(v.Facts)
 	for _, t := range v.Former {
 		r.former, r.named = append(r.former, tenure{string(t.Nick), t.From, t.Until}), v.Named
+	}
+	for _, name := range v.Taken {
+		r.taken[string(name)] = true
 	}
 	h.noteFormer(r)
 	if r.founder, r.offered = string(v.Founder), string(v.Offered); r.founder != "" {
