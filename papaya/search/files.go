@@ -67,6 +67,11 @@ func (x *Index) load() error {
 	// The larger ones come first: a crash may have left the segments that one was made from.
 	slices.SortFunc(places, func(a, b place) int { return int(b.chunks) - int(a.chunks) })
 	for _, p := range places {
+		there := slices.ContainsFunc(x.list(),
+			func(s *segment) bool { return s.from == p.from && s.chunks == p.chunks })
+		if there { // it was opened by a call that has failed at another file
+			continue
+		}
 		s, err := x.loadSegment(p.from, p.chunks)
 		if err != nil {
 			if !errors.Is(err, errCovered) {

@@ -26,6 +26,12 @@ const (
 // of a smaller disk. A guess.
 const reserve = 256 << 20
 
+// maxTermBytes bounds the terms of a segment with their records, in bytes. A search has those of
+// one segment in memory, and a merge those of all that it merges. Text that is no language, such as
+// keys or pictures in base64, has more bytes of terms than of text, so its segments stay small. A
+// guess: 512 MiB of a language have a tenth of it.
+const maxTermBytes = 128 << 20
+
 // Run keeps the index until ctx ends. It logs a failure once, and that it is over.
 func (x *Index) Run(ctx context.Context) {
 	defer x.close()
@@ -182,7 +188,8 @@ func (x *Index) mergeSome(ctx context.Context) (did bool, err error) {
 			for j < len(list) && list[j].from < group+size {
 				j++
 			}
-			if list[i].chunks < size && fills(list[i:j], group, size, uint32(begin>>ChunkBits)) {
+			if list[i].chunks < size && termBytes(list[i:j]) <= x.mostTerms &&
+				fills(list[i:j], group, size, uint32(begin>>ChunkBits)) {
 				first := max(uint64(group)<<ChunkBits, begin)
 				return true, x.make(ctx, group, size, first, list[i:j], nil)
 			}
@@ -190,6 +197,16 @@ func (x *Index) mergeSome(ctx context.Context) (did bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// termBytes returns the size of the terms of segments, with their records.
+func termBytes(list []*segment) (bytes int64) {
+	for _, s := range list {
+		for _, d := range []*dictionary{&s.names, &s.words} {
+			bytes += d.size + int64(d.count+1)*recordSize
+		}
+	}
+	return bytes
 }
 
 // fills says whether segments have all chunks of a group. Nothing lies before the chunk in which

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A paper is a text that has nothing but messages. Its methods may be called by any goroutine.
@@ -265,6 +268,33 @@ func TestSegmentsGrow(t *testing.T) {
 	}
 }
 
+// TestTextOfNoLanguage: text all of whose words are new, as of somebody who floods a room, stays in
+// small segments, so that no search and no merge has all of its words in memory.
+func TestTextOfNoLanguage(t *testing.T) {
+	p := newPaper()
+	for p.end < 17<<ChunkBits {
+		var words []string
+		for range 10 {
+			words = append(words, fmt.Sprintf("%016x", p.random.Uint64()))
+		}
+		p.add(Message{At: p.end, Time: 1000 + int64(len(p.messages)), Name: "#1", Said: true,
+			Text: strings.Join(words, " ")}, 1000)
+	}
+	x := New(t.TempDir(), p, quiet)
+	t.Cleanup(x.close)
+	x.mostTerms = 100_000
+	settle(t, x)
+	check(t, x, p)
+	if got := x.sizes(); len(got) != 17 || slices.Max(got) != 1 {
+		t.Errorf("the segments have %v chunks", got)
+	}
+	for _, s := range x.list() {
+		if n := termBytes([]*segment{s}); n > x.mostTerms {
+			t.Errorf("the terms of %d chunks take %d bytes", s.chunks, n)
+		}
+	}
+}
+
 // TestTextIsCut: messages before the text's beginning leave the index, also if the beginning was
 // changed while no server ran.
 func TestTextIsCut(t *testing.T) {
@@ -293,6 +323,31 @@ func TestTextIsCut(t *testing.T) {
 	if got := x.sizes(); len(got) > 0 {
 		t.Errorf("of a text without messages there are segments of %v chunks", got)
 	}
+}
+
+// TestACutIsHeard: what is cut off leaves the index at once, also if nobody says anything more.
+func TestACutIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper()
+		p.fill(40)
+		x := New(t.TempDir(), p, quiet)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { x.Run(ctx) })
+		time.Sleep(time.Hour)
+		p.cut(p.messages[len(p.messages)/2].At)
+		x.Cut()
+		time.Sleep(time.Hour)
+		for _, s := range x.list() {
+			if s.first < p.begin {
+				t.Errorf("%d chunks have messages from %d on, and the text from %d", s.chunks,
+					s.first, p.begin)
+			}
+		}
+		check(t, x, p)
+		stop()
+		running.Wait()
+	})
 }
 
 // TestWhileItGrows reads the index while another goroutine makes it, and a third removes messages.

@@ -248,6 +248,35 @@ func TestDamage(t *testing.T) {
 	check(t, x, shorter)
 }
 
+// TestWhatCannotBeRemoved: a start that cannot remove what is no segment is tried again, and the
+// segments that it has opened stay.
+func TestWhatCannotBeRemoved(t *testing.T) {
+	p := newPaper()
+	p.fill(17)
+	folder := t.TempDir()
+	x := opened(t, folder, p)
+	x.close()
+	strange := x.path(64, 1)
+	if err := os.MkdirAll(filepath.Join(strange, "somebody's"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x = New(folder, p, quiet)
+	t.Cleanup(x.close)
+	for range 2 {
+		if _, err := x.work(t.Context()); err == nil {
+			t.Fatal("a folder in the place of a segment is no error")
+		}
+	}
+	if _, err := os.Stat(x.path(0, 16)); err != nil {
+		t.Errorf("a good segment: %v", err)
+	}
+	if err := os.RemoveAll(strange); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, x)
+	check(t, x, p)
+}
+
 // TestDamageWhileItIsRead: a part that cannot be read any more leaves the index, and the reader is
 // told to read the text.
 func TestDamageWhileItIsRead(t *testing.T) {

@@ -40,6 +40,8 @@ type Index struct {
 	loaded bool         // under making: the files of an earlier run were opened
 	step   func(string) // set by a test, which ends the process in it
 
+	mostTerms int64 // see maxTermBytes; a test sets another one
+
 	mu       sync.Mutex
 	segments []*segment // without overlaps, by their places
 	removed  []uint64   // offsets of messages that were removed and may be in segments
@@ -51,7 +53,7 @@ type Index struct {
 
 // New returns the index of a text, which is empty until Run. The folder is made when it is needed.
 func New(folder string, source Source, logger *slog.Logger) *Index {
-	return &Index{folder: folder, source: source, logger: logger,
+	return &Index{folder: folder, source: source, logger: logger, mostTerms: maxTermBytes,
 		lacks: source.End() - source.Begin(), changed: make(chan struct{}, 1)}
 }
 
@@ -76,6 +78,14 @@ func Remove(folder string) error {
 // Grown says that the text has become longer, from one offset to another. It does not block.
 func (x *Index) Grown(from, to uint64) {
 	if x != nil && from>>ChunkBits != to>>ChunkBits {
+		x.wake()
+	}
+}
+
+// Cut says that the text begins later than before. What is gone leaves the files soon. It does not
+// block.
+func (x *Index) Cut() {
+	if x != nil {
 		x.wake()
 	}
 }
