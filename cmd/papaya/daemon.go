@@ -390,7 +390,7 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 	d.keeping.Lock()
 	c := d.settings.Load()
 	d.expireFiles(now)
-	n, err := keep.Retain(ctx, d.text, c.Keep, now)
+	n, err := d.retainText(ctx, c.Keep, now)
 	lines := 0
 	if err == nil {
 		var rooms []hall.Room

@@ -24,17 +24,35 @@ func (d *daemon) openIndex(c *config.Config) error {
 	return nil
 }
 
-// retainRooms removes messages of rooms that are older than the room's limit, with their files and
-// from the index.
+// retainText removes messages that are older than a limit, from the index, too; 0 keeps all.
+func (d *daemon) retainText(ctx context.Context, age time.Duration,
+	now time.Time) (bytes uint64, err error) {
+	bytes, err = keep.Retain(ctx, d.text, age, now)
+	if bytes > 0 {
+		d.index.Cut()
+	}
+	return bytes, err
+}
+
+// retainRooms removes messages of rooms that are older than the room's limit.
 func (d *daemon) retainRooms(ctx context.Context, ages map[string]time.Duration,
 	now time.Time) (lines int, err error) {
 	if len(ages) == 0 {
 		return 0, nil
 	}
+	return d.removeLines(ctx, func(before func(keep.Line) error) (int, error) {
+		return keep.RetainRooms(ctx, d.text, ages, now, before)
+	})
+}
+
+// removeLines has a function remove messages from the middle of the text, with their files and from
+// the index.
+func (d *daemon) removeLines(ctx context.Context,
+	remove func(before func(keep.Line) error) (int, error)) (lines int, err error) {
 	change := d.index.Change()
 	defer func() { change.Done(err) }()
 	erase := d.eraseFilesOf(ctx)
-	return keep.RetainRooms(ctx, d.text, ages, now, func(l keep.Line) error {
+	return remove(func(l keep.Line) error {
 		if err := change.Remove(l.At); err != nil {
 			return err
 		}

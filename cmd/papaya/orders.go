@@ -15,6 +15,7 @@ import (
 	"interleave/papaya/control"
 	"interleave/papaya/hall"
 	"interleave/papaya/irc"
+	"interleave/papaya/keep"
 	"interleave/papaya/server"
 )
 
@@ -72,7 +73,9 @@ func (d *daemon) forgetOld(ctx context.Context) {
 func (d *daemon) erase(ctx context.Context, room string) (int, error) {
 	d.keeping.Lock()
 	defer d.keeping.Unlock()
-	return d.retainRooms(ctx, map[string]time.Duration{room: 0}, time.Now())
+	return d.removeLines(ctx, func(before func(keep.Line) error) (int, error) {
+		return keep.RemoveRoom(ctx, d.text, room, before)
+	})
 }
 
 // roomAges parses a setting that package config has checked, and returns the ages by folded name. A

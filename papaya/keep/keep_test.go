@@ -96,14 +96,7 @@ func TestExportText(t *testing.T) {
 // TestRoomsThatWereRenamed: a room has what was said under its former names, and not what was said
 // in other rooms of those names.
 func TestRoomsThatWereRenamed(t *testing.T) {
-	text := ""
-	for i, line := range []string{"ann PRIVMSG #tea :one", "ann RENAME #tea #Chai :why",
-		"ann PRIVMSG #chai :two", "ann PRIVMSG #tea :of another room",
-		"ann PRIVMSG #den : RENAME #den #tea :", "ann RENAME #CHAI #brew :",
-		"ann PRIVMSG @#brew :three", "ann RENAME #tea #Tea :", "ann PRIVMSG #Tea :again"} {
-		nick, rest, _ := strings.Cut(line, " ")
-		text += fmt.Sprintf("2026-11-20T07:%02d:00.000Z :%s!a@h %s\n", i, nick, rest)
-	}
+	text := renamedText()
 	for room, want := range map[string]string{"#Brew": lines(text, 0, 1, 2, 5, 6),
 		"#chai": lines(text, 0, 1, 2, 5), "#tea": lines(text, 0, 1, 3, 7, 8),
 		"#den": lines(text, 4)} {
@@ -111,6 +104,45 @@ func TestRoomsThatWereRenamed(t *testing.T) {
 		if _, err := Export(t.Context(), &memory{1000, text, 7}, Filter{Rooms: []string{room}},
 			AsText, &b, noBad(t)); err != nil || b.String() != want {
 			t.Errorf("%s: %v:\n%s\nwant:\n%s", room, err, b.String(), want)
+		}
+	}
+}
+
+// renamedText is a text with two rooms, one of which has got two other names; the other one has the
+// first of these later.
+func renamedText() (text string) {
+	for i, line := range []string{"PRIVMSG #tea :one", "RENAME #tea #Chai :why",
+		"PRIVMSG #chai :two", "PRIVMSG #tea :of another room",
+		"PRIVMSG #den : RENAME #den #tea :", "RENAME #CHAI #brew :",
+		"PRIVMSG @#brew :three", "RENAME #tea #Tea :", "PRIVMSG #Tea :again"} {
+		text += fmt.Sprintf("2026-11-20T07:%02d:00.000Z :ann!a@h %s\n", i, line)
+	}
+	return text
+}
+
+// TestRemoveRoomThatWasRenamed: with a room goes what was said in it under any name, and nothing
+// that was said in another room that had its name before.
+func TestRemoveRoomThatWasRenamed(t *testing.T) {
+	text := renamedText()
+	for room, want := range map[string]string{"#Brew": lines(text, 0, 1, 2, 5, 6),
+		"#chai": "", "#tea": lines(text, 3, 7, 8), "#den": lines(text, 4)} {
+		kept, err := log.OpenText(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kept.Write(0, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		var gone strings.Builder
+		n, err := RemoveRoom(t.Context(), kept, room, func(l Line) error {
+			gone.Write(l.Raw)
+			return nil
+		})
+		if err != nil || gone.String() != want || n != strings.Count(want, "\n") {
+			t.Errorf("%s: %d lines, %v:\n%s\nwant:\n%s", room, n, err, gone.String(), want)
+		}
+		if err := kept.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

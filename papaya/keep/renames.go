@@ -45,6 +45,15 @@ func (r renames) names(l Line, each func(name string) bool) bool {
 	}
 }
 
+// last returns the folded name that the room has now in which a line was said.
+func (r renames) last(l Line) (last string) {
+	r.names(l, func(name string) bool {
+		last = name
+		return false
+	})
+	return last
+}
+
 // next returns the first rename of a room at an offset or behind it.
 func (r renames) next(name string, at uint64) (renamed, bool) {
 	for _, n := range r[name] {
