@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ var notations = map[string]notation{
 	// ' opens a lifetime
 	".rs":  {line: []string{"//"}, from: "/*", to: "*/", quotes: `"`, over: `"`},
 	".erl": {line: []string{"%"}, quotes: `"`, over: `"`, dollar: true},
+	".hrl": {line: []string{"%"}, quotes: `"`, over: `"`, dollar: true},
 	".py":  {line: []string{"#"}, quotes: `"'`},
 	".rb":  {line: []string{"#"}, quotes: `"'`},
 	".hs":  {line: []string{"--"}, from: "{-", to: "-}", quotes: `"`},
@@ -50,6 +52,16 @@ func (m *Model) Lines() (int, error) {
 		total += CodeLines(name, data)
 	}
 	return total, nil
+}
+
+// Whole says whether the model's source is all of its program, so that its lines can be compared.
+// It is not where a script starts a package of the system, and where the program lies outside of
+// the services and one of its files is shown.
+func (m *Model) Whole() bool {
+	return !slices.ContainsFunc(m.Source, func(name string) bool {
+		return filepath.Ext(name) == ".sh" && m.Language != "sh" ||
+			strings.HasPrefix(filepath.ToSlash(name), "../../../")
+	})
 }
 
 // CodeLines counts the lines of code of a file's text. The name tells the language.

@@ -57,6 +57,24 @@ func TestModelLines(t *testing.T) {
 	}
 }
 
+func TestWhole(t *testing.T) {
+	for _, tt := range []struct {
+		language, source string
+		want             bool
+	}{
+		{"c", "echo.c", true},
+		{"go", "../go-goroutine/images.go", true},
+		{"c", "../../transfer/c-loop-lwip/transfer.c", true},
+		{"c", "chat.sh", false}, // of a package of the system
+		{"go", "../../../papaya/server/deal.go", false},
+	} {
+		m := Model{Language: tt.language, Source: []string{tt.source}}
+		if got := m.Whole(); got != tt.want {
+			t.Errorf("%s in %s: got %v", tt.source, tt.language, got)
+		}
+	}
+}
+
 func FuzzCodeLines(f *testing.F) {
 	f.Add("int a; /* b\n */ '\"' `\n", ".go")
 	f.Add("f() -> $\\", ".erl")

@@ -200,7 +200,7 @@ func (s *study) model(service, name string) *manifest.Model {
 // lines counts a model's code; 0 where it is not known.
 func (s *study) lines(service, model string) int {
 	m := s.model(service, model)
-	if m == nil {
+	if m == nil || !m.Whole() {
 		return 0
 	}
 	n, err := m.Lines()

@@ -8,8 +8,8 @@ import (
 	"interleave/internal/stats"
 )
 
-// LinesOf counts the lines of code of a tree's models, for Models. A model that is not there, or
-// whose source cannot be read, has 0.
+// LinesOf counts the lines of code of a tree's models, for Models. A model that is not there, whose
+// source cannot be read, or is not all of its program, has 0.
 func LinesOf(tree *manifest.Tree) func(service, model string) int {
 	return func(service, model string) int {
 		s := tree.Service(service)
@@ -17,7 +17,7 @@ func LinesOf(tree *manifest.Tree) func(service, model string) int {
 			return 0
 		}
 		m := s.Model(model)
-		if m == nil {
+		if m == nil || !m.Whole() {
 			return 0
 		}
 		n, err := m.Lines()
