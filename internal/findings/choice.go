@@ -89,8 +89,9 @@ func (g *gatherer) choices() []Choice {
 }
 
 // pick finds the answer that tells most models of a service apart, or shows them level. Of equals,
-// an experiment on the service comes before one that only borrows it, cores of their own before
-// shared ones, and the last point, which on an axis is the highest load, before all others.
+// servers that are warm come before fresh ones, an experiment on the service before one that only
+// borrows it, cores of their own before shared ones, and the last point, which on an axis is the
+// highest load, before all others.
 func (g *gatherer) pick(service, need string, metrics []manifest.Metric) *Choice {
 	for _, m := range metrics {
 		var best *Choice
@@ -125,7 +126,10 @@ func (s *series) rank(c Choice) int {
 	if told < 2 { // the best is one of them
 		return 0
 	}
-	n := 4 * told
+	n := 8 * told
+	if !s.cold {
+		n += 4
+	}
 	if !s.borrowed {
 		n += 2
 	}
@@ -275,7 +279,8 @@ func (s Span) standing() Standing {
 	return Open
 }
 
-// byLines orders the models of a service by their lines of code, which have no uncertainty.
+// byLines orders the models of a service by their lines of code, which have no uncertainty. Those
+// that the run has miscounted are left out.
 func (g *gatherer) byLines(service string) []Choice {
 	out := Choice{Service: service, Need: "lines", Metric: manifest.Lines}
 	for _, s := range g.series {
@@ -284,8 +289,9 @@ func (g *gatherer) byLines(service string) []Choice {
 		}
 		for _, r := range s.Rows {
 			n := float64(lines(g.run.Tree, service, r.Model))
-			if n == 0 || g.variants(service)[r.Model] != "" || slices.ContainsFunc(out.Models,
-				func(p Place) bool { return p.Model == r.Model }) {
+			if n == 0 || g.variants(service)[r.Model] != "" || g.recounted(service, r.Model) ||
+				slices.ContainsFunc(out.Models,
+					func(p Place) bool { return p.Model == r.Model }) {
 				continue
 			}
 			out.Models = append(out.Models, Place{Model: r.Model, Value: Span{n, n, n}})

@@ -183,6 +183,11 @@ func TestTheBestIsTheBest(t *testing.T) {
 		c.Models[0].Model != "a" {
 		t.Errorf("without the variant of a: %+v", c.Models)
 	}
+	cold := s
+	cold.cold, cold.Condition = true, manifest.Own
+	if s.rank(c) <= cold.rank(c) {
+		t.Error("fresh servers on cores of their own answer before warm ones on shared cores")
+	}
 	alone := series{rows: rows(map[string][]float64{"a": {1, 1, 1, 1, 1, 1}, "d": {1, 1}})}
 	if rank := alone.rank(alone.choice("p99", nil)); rank != 0 {
 		t.Errorf("a choice of one model has the rank %d", rank)

@@ -295,6 +295,41 @@ func TestChoicesSayWhatIsLevel(t *testing.T) {
 	}
 }
 
+// TestAMiscountedModelHasNoPlace: the run counted one file of a program that has two.
+func TestAMiscountedModelHasNoPlace(t *testing.T) {
+	run, now := smallRun(t, 1), smallTree(t, t.TempDir())
+	node := now.Service("echo").Model("node-loop")
+	for _, c := range []struct {
+		source []string
+		want   string
+	}{
+		{node.Source, "node-loop"},
+		{[]string{"node-loop.c", "more.c"}, "go-goroutine"},
+	} {
+		node.Source = c.source
+		i := slices.IndexFunc(Of(run, now).Choices, func(choice Choice) bool {
+			return choice.Metric == manifest.Lines
+		})
+		if got := Of(run, now).Choices[i].Models[0].Model; got != c.want {
+			t.Errorf("%v: %s has the fewest lines, want %s", c.source, got, c.want)
+		}
+	}
+}
+
+// TestAChoiceSaysOfHowManyModels: the best of two is not the best of seventeen.
+func TestAChoiceSaysOfHowManyModels(t *testing.T) {
+	c := Choice{Experiment: "eve-echo", Point: "latency", Condition: manifest.Own,
+		Models: make([]Place, 2)}
+	for models, want := range map[int]string{
+		2:  "eve-echo, latency, own cores",
+		17: "eve-echo, latency, own cores; only 2 of the 17 models",
+	} {
+		if got := where(c, models); got != want {
+			t.Errorf("%d models: got %q, want %q", models, got, want)
+		}
+	}
+}
+
 func TestTheLimitOfSize(t *testing.T) {
 	dir := t.TempDir()
 	pages := map[string][]byte{"README.md": []byte("new")}

@@ -31,7 +31,7 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 	}
 	slices.SortStableFunc(f.Gates, func(a, b Gate) int { return cmp.Compare(b.Cells, a.Cells) })
 	slices.SortFunc(f.Labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
-	g := gatherer{f: f, run: run, byName: map[string][]record.Cell{}}
+	g := gatherer{f: f, run: run, checkout: tree, byName: map[string][]record.Cell{}}
 	for _, c := range run.Cells {
 		g.byName[c.Experiment] = append(g.byName[c.Experiment], c)
 	}
@@ -116,10 +116,11 @@ func (f *Figures) count(c *record.Cell) {
 
 // A gatherer goes through the experiments of a run.
 type gatherer struct {
-	f      *Figures
-	run    report.Run
-	byName map[string][]record.Cell
-	series []series // what the choice of a model is made from
+	f        *Figures
+	run      report.Run
+	checkout *manifest.Tree // nil: there is none
+	byName   map[string][]record.Cell
+	series   []series // what the choice of a model is made from
 }
 
 // A series is one table with the values by round, which the file does not keep.
@@ -128,6 +129,7 @@ type series struct {
 	rows     []verdict.Row
 	offered  bool // the load set the rate
 	borrowed bool // the experiment is about another service
+	cold     bool // of a server's first responses
 }
 
 func (g *gatherer) experiment(e *manifest.Experiment) {
@@ -179,6 +181,24 @@ func lines(t *manifest.Tree, service, model string) int {
 	return verdict.LinesOf(t)(service, model)
 }
 
+// recounted says whether the checkout takes other files for a model's source than the run did. Then
+// the run's count of its lines is known to be wrong.
+func (g *gatherer) recounted(service, model string) bool {
+	source := func(t *manifest.Tree) []string {
+		if t == nil {
+			return nil
+		}
+		if s := t.Service(service); s != nil {
+			if m := s.Model(model); m != nil {
+				return m.Source
+			}
+		}
+		return nil
+	}
+	now := source(g.checkout)
+	return now != nil && !slices.Equal(now, source(g.run.Tree))
+}
+
 // tables keeps the figures of an experiment's cells.
 func (g *gatherer) tables(e *manifest.Experiment) {
 	cells := g.byName[e.Name]
@@ -224,7 +244,8 @@ func (g *gatherer) table(e *manifest.Experiment, p manifest.Point, condition man
 		g.f.Tables = append(g.f.Tables, t)
 	}
 	g.series = append(g.series, series{t, slices.DeleteFunc(slices.Clone(rows),
-		func(r verdict.Row) bool { return r.Twin }), offered, t.Service != e.Service})
+		func(r verdict.Row) bool { return r.Twin }), offered, t.Service != e.Service,
+		p.Load.Shape == manifest.Cold})
 }
 
 // metrics are those that the experiment lists and those of its claims, without lines of code.

@@ -34,8 +34,8 @@ func (w *writer) readme() string {
 		"within 10 %% of it. A model that is *not told apart* may be as good or not: this run "+
 		"does not show it, as the interval is too wide or the two have fewer than %d rounds in "+
 		"common. Ratios are formed within rounds, on this machine; with other loads the order "+
-		"may be another. One program under two databases, or with two ways to lock, is one "+
-		"model here.", stats.MinRounds)
+		"may be another. Only models are here that the run has measured. One program under two "+
+		"databases, or with two ways to lock, is one model here.", stats.MinRounds)
 	w.services()
 	w.unfair()
 	w.open()
@@ -82,7 +82,8 @@ func (w *writer) everyClaim() {
 		"interval, on own or on shared cores. Where it has no unit it is a ratio, of the model "+
 		"that the claim is about to the one that it is compared with, or a power. *Published* is "+
 		"a figure of the source's own. The region that reproduces a claim, *reproduced if*, is "+
-		"ours: it stood in the experiment before the run.")
+		"ours: it stood in the experiment before the run. Rounds have the numbers of the run, "+
+		"which measures other claims in between, so one that has 13 may be decided at round 78.")
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
@@ -146,6 +147,12 @@ func (w *writer) services() {
 }
 
 func (w *writer) service(name string, choices []Choice) {
+	models := map[string]bool{}
+	for _, c := range choices {
+		for _, p := range c.Models {
+			models[p.Model] = true
+		}
+	}
 	w.line("")
 	w.line("### %s", name)
 	w.line("")
@@ -156,13 +163,7 @@ func (w *writer) service(name string, choices []Choice) {
 		if name := cell(metricName(c.Metric)); name != need {
 			need += " (" + name + ")"
 		}
-		w.line("| %s | %s | %s | %s |", need, take(c), untold(c), where(c))
-	}
-	models := map[string]bool{}
-	for _, c := range choices {
-		for _, p := range c.Models {
-			models[p.Model] = true
-		}
+		w.line("| %s | %s | %s | %s |", need, take(c), untold(c), where(c, len(models)))
 	}
 	w.line("")
 	w.line("<details><summary>All models: how many times worse than the best</summary>")
@@ -235,15 +236,21 @@ func untold(c Choice) string {
 	return cell(strings.Join(parts, "; "))
 }
 
-func where(c Choice) string {
-	if c.Experiment == "" {
-		return "blank lines and comments left out"
+// where says where a choice was measured, and of how many models, where the service has others that
+// were not measured there.
+func where(c Choice, models int) string {
+	text := "blank lines and comments left out"
+	if c.Experiment != "" {
+		point := c.Point
+		if strings.HasPrefix(point, "cold ") {
+			point += ", the first responses of a fresh server"
+		}
+		text = fmt.Sprintf("%s, %s, %s cores", c.Experiment, point, c.Condition)
 	}
-	point := c.Point
-	if strings.HasPrefix(point, "cold ") {
-		point += ", the first responses of a fresh server"
+	if n := len(c.Models); n < models {
+		text += fmt.Sprintf("; only %d of the %d models", n, models)
 	}
-	return cell(fmt.Sprintf("%s, %s, %s cores", c.Experiment, point, c.Condition))
+	return cell(text)
 }
 
 // times is a model's place: 1 for the best, else its ratio with the interval.
@@ -276,9 +283,16 @@ func texts[T any](list []T, text func(T) string) []string {
 	return out
 }
 
-// standIn says whether a claim is judged against something else than what its source measured: its
-// transfer says that one thing stands for another.
-func standIn(c Claim) bool { return strings.Contains(c.Transfer, "stands for") }
+// standIn is the sentence of a claim's transfer that says what stands for something that its source
+// measured; empty if nothing does.
+func standIn(c Claim) string {
+	for sentence := range strings.SplitSeq(c.Transfer, ". ") {
+		if strings.Contains(sentence, "stands for") {
+			return strings.TrimSuffix(sentence, ".")
+		}
+	}
+	return ""
+}
 
 // unfair lists the claims that this run could not judge as their source meant them.
 func (w *writer) unfair() {
@@ -291,8 +305,8 @@ func (w *writer) unfair() {
 		func(c Claim) bool { return c.Word == stats.NotMeasured },
 		func(c Claim) string { return c.Reason }) || some
 	some = w.byReason("Judged against a stand-in", func(c Claim) bool {
-		return standIn(c) && c.Word != stats.NotMeasured && c.Word != stats.NotComparable
-	}, func(c Claim) string { return c.Transfer }) || some
+		return standIn(c) != "" && c.Word != stats.NotMeasured && c.Word != stats.NotComparable
+	}, standIn) || some
 	if !some {
 		w.line("")
 		w.line("None: every claim was judged against what its source measured.")
@@ -379,7 +393,8 @@ func (w *writer) machineSection() {
 	row("tool chains", strings.Join(tools, ", "))
 	if len(w.Gates) > 0 {
 		w.line("")
-		w.line("Cells that no figure rests on, by the gate that they did not pass:")
+		w.prose("", "Cells that no figure rests on, by the gate that they did not pass; one cell "+
+			"may be in several lines:")
 		w.line("")
 	}
 	for _, g := range w.Gates {

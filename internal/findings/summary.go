@@ -4,8 +4,9 @@ package findings
 // figures are taken from the record, so that they cannot be stale:
 //
 //	- Go's memory for a connection is what it was: {G1 here}, published {G1 published} ({G1}).
-//	- Eve beats Erlang, not the loops in C ({E1a: not reproduced}).
+//	- Eve beats Erlang, {E1a of erlang-actor} times, not the loops in C ({E1a: not reproduced}).
 //
+// "of" names one of the comparisons that the claim rests on.
 // A link with a verdict says for which the sentence was written. Where the record has another, the
 // page says so, and the command warns.
 
@@ -81,6 +82,10 @@ func (f *Figures) field(field string) (text, warning string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	if part, isOf := strings.CutPrefix(what, "of "); isOf {
+		text, err := c.figureOf(part)
+		return text, "", err
+	}
 	here, published, region := headline(c)
 	switch what {
 	case "":
@@ -96,8 +101,20 @@ func (f *Figures) field(field string) (text, warning string, err error) {
 	case "verdict":
 		return string(c.Word), "", nil
 	}
-	return "", "", fmt.Errorf("{%s}: expected nothing, here, figure, published, accept or verdict "+
-		"after the claim", field)
+	return "", "", fmt.Errorf("{%s}: expected nothing, here, figure, of COMPARISON, published, "+
+		"accept or verdict after the claim", field)
+}
+
+// figureOf is the figure of one comparison of a claim, without its interval.
+func (c *Claim) figureOf(part string) (string, error) {
+	var names []string
+	for _, p := range c.Parts {
+		if p.Name == part {
+			return interval.ReplaceAllString(figure(p.Estimate, p.Unit), ""), nil
+		}
+		names = append(names, p.Name)
+	}
+	return "", fmt.Errorf("claim %s has no comparison %q: expected one of %q", c.ID, part, names)
 }
 
 // named finds a claim by its name on the pages.
@@ -124,11 +141,19 @@ func (f *Figures) expected(id string, word stats.Word) (text, warning string, er
 	return f.link(c), "", nil
 }
 
-// counted is the number of claims with a verdict, of decided ones, or of all.
+// counted is the number of claims with a verdict, of decided ones, or of all. "published" before
+// the word leaves out our own, "our" the others.
 func (f *Figures) counted(word string) (int, error) {
+	with := func(ours bool) bool { return true }
+	if rest, only := strings.CutPrefix(word, "published "); only {
+		word, with = rest, func(ours bool) bool { return !ours }
+	} else if rest, only := strings.CutPrefix(word, "our "); only {
+		word, with = rest, func(ours bool) bool { return ours }
+	}
 	n := 0
 	for _, c := range f.Claims {
-		if word == "claims" || word == "decided" && Decided(c.Word) || word == string(c.Word) {
+		if with(c.Ours) && (word == "claims" || word == "decided" && Decided(c.Word) ||
+			word == string(c.Word)) {
 			n++
 		}
 	}

@@ -15,6 +15,9 @@ func TestSummary(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"{count claims} claims, {count decided} decided, {count not comparable} not here",
 			"5 claims, 3 decided, 1 not here"},
+		{"{count published claims} and {count our claims}, {count published reproduced}",
+			"4 and 1, 2"},
+		{"{E2b of echo}", "2.23"},
 		{"{E2b here}, published {E2b published}: {E2b verdict}",
 			"2.23 (2.21–2.26), published 3.88: inconclusive"},
 		{"{E2b figure}, {E2b accept}, {E2b}", "2.23, 3.10 to 4.85, [E2b](eve.md#e2b)"},
@@ -36,13 +39,15 @@ func TestSummary(t *testing.T) {
 func TestWrongSummary(t *testing.T) {
 	f := Of(smallRun(t, 1), nil)
 	for text, want := range map[string]string{
-		"\n{E99}":           `summary.md:2: there is no claim "E99"`,
-		"{E99: reproduced}": `summary.md:1: there is no claim "E99"`,
-		"{E2a: true}":       `"true" is no verdict`,
-		"{E2a rate}":        "{E2a rate}: expected nothing, here, figure",
-		"{count papers}":    `"papers" cannot be counted`,
-		"{}":                `there is no claim ""`,
-		"a { } b":           `there is no claim ""`,
+		"\n{E99}":            `summary.md:2: there is no claim "E99"`,
+		"{E99: reproduced}":  `summary.md:1: there is no claim "E99"`,
+		"{E2a: true}":        `"true" is no verdict`,
+		"{E2a rate}":         "{E2a rate}: expected nothing, here, figure",
+		"{count papers}":     `"papers" cannot be counted`,
+		"{count our papers}": `"papers" cannot be counted`,
+		"{E2b of soup}":      `claim E2b has no comparison "soup": expected one of ["echo"]`,
+		"{}":                 `there is no claim ""`,
+		"a { } b":            `there is no claim ""`,
 	} {
 		_, _, err := summaryOf(text).fill(f)
 		if err == nil || !strings.Contains(err.Error(), want) {
