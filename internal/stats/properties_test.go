@@ -222,6 +222,7 @@ func edges() []edge {
 	}
 	less := func(s Sample) Finding { return Direction(s, Less, 1.05) }
 	greater := func(s Sample) Finding { return Direction(s, Greater, 1.05) }
+	least := func(s Sample) Finding { return AtLeast(s, 4) }
 	size := func(s Sample) Finding { return Magnitude(s, 1.5, 1.25) }
 	equal := func(s Sample) Finding { return Equality(s, 1.10) }
 	amount := func(s Sample) Finding { return Absolute(s, 32, 1.25, true) }
@@ -249,6 +250,7 @@ func edges() []edge {
 		{"direction: no effect", no, ratio(1, greater)},
 		{"direction less: effect at the bar", yes, ratio(1/1.05, less)},
 		{"direction less: no effect", no, ratio(1, less)},
+		{"at least: as many", either, ratio(4, least)},
 		{"magnitude: upper edge", either, ratio(1.5*1.25, size)},
 		{"magnitude: lower edge", either, ratio(1.5/1.25, size)},
 		{"equality: edge", either, ratio(1.10, equal)},

@@ -16,6 +16,9 @@ package stats
 //
 // below: the number must not lie past a bar. The interval wholly below it reproduces, the interval
 // wholly past it refutes.
+//
+// past: the number has to lie past a bar that the claim names, as in "at least 4 times". The
+// interval wholly past it reproduces, the interval wholly below it refutes.
 
 import (
 	"fmt"
@@ -26,6 +29,16 @@ import (
 // the smallest ratio of interest (0 means 1.05): the bar is effect, "none" is 1.
 func Direction(s Sample, sense Sense, effect float64) Finding {
 	return sided(KindDirection, s, sense, 1, effect)
+}
+
+// AtLeast judges "A has at least k times as much as B" from the log ratios A/B. A smaller ratio
+// refutes it, and need not be below 1.
+func AtLeast(s Sample, k float64) Finding {
+	f := past(math.Log(k)).judge(KindDirection, s, newNumbers(s.Values), math.Exp)
+	f.Sense, f.Published, f.Margin, f.Accept = Greater, k, k, [2]float64{k, math.Inf(1)}
+	f = f.terms(k > 0)
+	f.tellDirection()
+	return f
 }
 
 // Bound judges "A has less (greater) than v of the metric" from the logarithms of what was
@@ -199,6 +212,14 @@ func beyond(bar, none float64, small string) rule {
 		agree:   [2]float64{math.Nextafter(none, math.Inf(1)), math.Inf(1)},
 		against: "it is the other way round", edge: "the edge of the " + small + " that count",
 		strip: "below the " + small + " that count", narrow: (bar - none) / 2}
+}
+
+// past wants the number above bar.
+func past(bar float64) rule {
+	return rule{zone: zone{math.Nextafter(bar, math.Inf(1)), math.Inf(1), bar, math.Inf(1)},
+		agree:   [2]float64{math.Nextafter(bar, math.Inf(1)), math.Inf(1)},
+		against: "the effect is smaller than claimed", edge: "the edge of what is claimed",
+		narrow: bar / 2}
 }
 
 // below wants the number not above bar.

@@ -55,6 +55,17 @@ func TestRules(t *testing.T) {
 		{"direction: effect below 1", Direction(spread(n, 2, .1), Less, .9), Inconclusive,
 			"0.9, below 1", 0},
 
+		{"at least: more", AtLeast(spread(n, 6, .1), 4), Reproduced, "", n},
+		{"at least: less", AtLeast(spread(n, 1.13, .05), 4), NotReproduced,
+			"direction reproduced, size not", 0},
+		{"at least: nothing", AtLeast(spread(n, 1, .05), 4), NotReproduced,
+			"smaller than claimed", 0},
+		{"at least: opposite", AtLeast(spread(n, .8, .05), 4), NotReproduced,
+			"other way round", 0},
+		{"at least: as many", AtLeast(spread(n, 4, .1), 4), Inconclusive,
+			"edge of what is claimed", n / 2},
+		{"at least: of nothing", AtLeast(spread(n, 4, .1), 0), Inconclusive, "not above", 0},
+
 		{"magnitude: as published", Magnitude(spread(n, 1.45, .1), 1.5, 0), Reproduced, "", n},
 		{"magnitude: too small", Magnitude(spread(n, 1.1, .05), 1.5, 0), NotReproduced,
 			"direction reproduced, size not", 0},

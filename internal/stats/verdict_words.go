@@ -148,6 +148,8 @@ func (f Finding) says() string {
 	switch {
 	case len(f.Parts) > 0:
 		return fmt.Sprintf("says so of all %d", len(f.Parts))
+	case f.Kind == KindDirection && f.Published > 0:
+		return "says at least " + published + "x"
 	case f.Kind == KindDirection:
 		side := "more"
 		if f.Sense == Less {

@@ -111,6 +111,10 @@ func TestJudge(t *testing.T) {
 			"alone"), func(c *manifest.Claim) {
 			c.Margin = 1.5
 		}), byModel(1000, 800, 1), "inconclusive", "below the 50 % that count", 1},
+		{"at least four times", with(direction("a", "b", "greater",
+			"alone"), func(c *manifest.Claim) {
+			c.Margin, c.Published = 4, 4
+		}), byModel(1000, 800, 1), "not reproduced", "direction reproduced, size not", 1},
 		{"one point of all fails", direction("b", "a", "less"), func(m string, p manifest.Point,
 			_ int) float64 {
 			if m == "b" && p.X != 64 {

@@ -78,7 +78,11 @@ func (v *Verdict) conclude() {
 func compare(c manifest.Claim, s stats.Sample) stats.Finding {
 	switch stats.Kind(c.Kind) {
 	case stats.KindDirection:
-		return stats.Direction(s, stats.Sense(c.Sense), c.Margin)
+		if sense := stats.Sense(c.Sense); sense != stats.Greater || c.Published != c.Margin ||
+			c.Published == 0 {
+			return stats.Direction(s, sense, c.Margin)
+		}
+		return stats.AtLeast(s, c.Published) // the claim names its effect: "at least 4 times"
 	case stats.KindMagnitude:
 		return stats.Magnitude(s, c.Published, c.Margin)
 	case stats.KindEquality:
