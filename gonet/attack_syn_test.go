@@ -87,10 +87,7 @@ func attackWireOf(t *testing.T, network string, f func(t *testing.T, client *Sta
 // the race detector, which takes many times as long and has memory of its own, they are an
 // eighth: the backlog is full at the first look, and the table of neighbours at the third of six.
 func TestAttackSynFlood(t *testing.T) {
-	syns := 120_000
-	if underRace {
-		syns /= 8
-	}
+	syns := fewer(120_000, 8)
 	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8",
 		"from afar": "10.0.0.0/24"} {
 		t.Run(name, func(t *testing.T) {
@@ -343,7 +340,7 @@ func TestAttackNobodyAccepts(t *testing.T) {
 		for _, c := range open {
 			go func() { _, _ = c.Write(text) }() // the connection waits in the backlog
 		}
-		for i := range 20_000 {
+		for i := range fewer(20_000, 8) {
 			o.tcp(at(addrO, 1000+i), at(addrV, 80), wire.TCP{Seq: 5, Flags: wire.SYN, Window: 1000})
 		}
 		time.Sleep(time.Minute)

@@ -43,10 +43,7 @@ func raw(t *testing.T, name string) (send func(frame []byte)) {
 // the kernel's own clients are served. Under the race detector they are a fifth: the backlog is
 // full at the first look.
 func TestAttackSynFloodOnATap(t *testing.T) {
-	syns := 100_000
-	if underRace {
-		syns /= 5
-	}
+	syns := fewer(100_000, 5)
 	s := kernel(t)
 	serveEcho(t, s, ":7")
 	send := raw(t, device(t))

@@ -217,6 +217,15 @@ var (
 // at returns an address with a port.
 func at(a netip.Addr, port int) netip.AddrPort { return netip.AddrPortFrom(a, uint16(port)) }
 
+// fewer returns n, or a part of it under the race detector, which takes ten times as long for each
+// packet. A test that has fewer still passes the bound that it is about.
+func fewer(n, part int) int {
+	if underRace {
+		return n / part
+	}
+	return n
+}
+
 // memory returns the size in bytes of the heap and the stacks in use.
 func memory() int64 {
 	runtime.GC()

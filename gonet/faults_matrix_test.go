@@ -60,14 +60,8 @@ var talks = map[string]func(t *testing.T, seed uint64, r *rand.Rand, near, far n
 	"close in middle": closeInTheMiddle,
 }
 
-// conversations is the number of conversations: a quarter under the race detector, which takes ten
-// times as long.
-func conversations() uint64 {
-	if underRace {
-		return uint64(*faultSeeds+3) / 4
-	}
-	return uint64(*faultSeeds)
-}
+// conversations is the number of conversations.
+func conversations() uint64 { return uint64(max(1, fewer(*faultSeeds, 4))) }
 
 // TestMatrixOfFaults runs each talk over each wire. The seeds also choose the family, the
 // congestion control, the sizes of buffers and the MTU.

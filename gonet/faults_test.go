@@ -164,10 +164,7 @@ func withFaults(t *testing.T, seed uint64, super bool, control string, there, ba
 // TestManyBytesThroughAllFaults sends many bytes in both directions, of which a twentieth of the
 // packets is lost, and some are late, duplicated or corrupted.
 func TestManyBytesThroughAllFaults(t *testing.T) {
-	length := *faultBytes
-	if underRace { // the race detector takes ten times as long
-		length /= 4
-	}
+	length := fewer(*faultBytes, 8)
 	worst := link.Fault{Loss: .05, Reorder: .05, Jitter: 2 * time.Millisecond, Duplicate: .05,
 		Corrupt: .02, Delay: 2 * time.Millisecond}
 	for _, address := range []string{"10.0.0.2", "2001:db8::2"} {

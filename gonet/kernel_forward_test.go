@@ -71,7 +71,7 @@ func forwardsTheKernel(t *testing.T, host string) {
 	if got := c.RemoteAddr().String(); got != net.JoinHostPort(host, "80") {
 		t.Errorf("connected to %s", got)
 	}
-	const size = 10 << 20
+	size := fewer(10<<20, 5)
 	sent := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(onlyWriter{c}, newStream(1, size))

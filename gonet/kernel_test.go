@@ -153,7 +153,7 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	big := make([]byte, 50_000_000)
+	big := make([]byte, fewer(50_000_000, 5))
 	for i := range big {
 		big[i] = byte(i * i >> 7)
 	}

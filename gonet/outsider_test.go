@@ -52,7 +52,8 @@ func (e *boundedWriter) Write(b []byte) (int, error) {
 const captureBytes = 32 << 20
 
 // capturedKernel is kernel with a capture that tshark reads at the end: no frame may be malformed
-// or have a wrong checksum, except those that the test's wire has corrupted.
+// or have a wrong checksum, except those that the test's wire has corrupted. Under the race
+// detector tshark does not read it: the frames are those of the run without.
 func capturedKernel(t *testing.T) *Stack {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
@@ -74,7 +75,9 @@ func capturedKernel(t *testing.T) *Stack {
 		if err := errors.Join(buffer.Flush(), file.Close()); err != nil {
 			t.Error(err)
 		}
-		checkWithTshark(t, tshark, name)
+		if !underRace {
+			checkWithTshark(t, tshark, name)
+		}
 	})
 	return kernel(t, func(l link.Link) link.Link {
 		capture, err = link.NewCapture(l, "tap", &boundedWriter{buffer, captureBytes})
@@ -93,23 +96,21 @@ func checkWithTshark(t *testing.T, tshark, name string) {
 	wrong := []string{"_ws.malformed && !tcp.analysis.retransmission && !tcp.analysis.out_of_order",
 		"frame.cap_len != frame.len", "ip.checksum.status == 0", "tcp.checksum.status == 0",
 		"udp.checksum.status == 0", "icmp.checksum.status == 0", "icmpv6.checksum.status == 0"}
-	args := []string{within, tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE", "-o",
-		"tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}
 	var problem bytes.Buffer
-	look := func(more ...string) string {
-		cmd := exec.Command("timeout", append(args, more...)...)
-		cmd.Stderr = &problem
-		out, err := cmd.Output()
-		if err != nil {
-			t.Errorf("tshark: %v\n%s", err, problem.String())
-		}
-		return string(out)
+	cmd := exec.Command("timeout", within, tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE",
+		"-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-Y",
+		"("+strings.Join(wrong, ") || (")+")")
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("tshark: %v\n%s", err, problem.String())
 	}
-	if out := look("-Y", "("+strings.Join(wrong, ") || (")+")"); out != "" {
+	if len(out) > 0 {
 		t.Errorf("tshark objects:\n%.2000s", out)
 	}
-	if out := look("-c", "1"); out == "" {
-		t.Error("tshark has seen nothing")
+	// Without a frame the file has 68 bytes: the blocks of the section and of the interface.
+	if info, err := os.Stat(name); err != nil || info.Size() < 100 {
+		t.Errorf("nothing was captured (%v)", err)
 	}
 }
 

@@ -196,12 +196,13 @@ func TestSoak(t *testing.T) {
 			empty(t, 0, x, y)
 			time.Sleep(20 * time.Minute)
 		}
-		live(1000) // allocates what is allocated once
+		live(fewer(1000, 4)) // allocates what is allocated once
 		growth := newGrowth(t)
 		before := growth.goroutines
-		live(*soakConns)
+		conns := fewer(*soakConns, 4)
+		live(conns)
 		growth.measure()
-		t.Logf("%d connections: %d bytes more, %d goroutines more", *soakConns, growth.atEnd,
+		t.Logf("%d connections: %d bytes more, %d goroutines more", conns, growth.atEnd,
 			runtime.NumGoroutine()-before)
 		// The runtime's own: partly used spans, and stacks for reuse.
 		if growth.atEnd > 2<<20 && !underRace || growth.lastRoutine > 0 {
