@@ -14,7 +14,7 @@ import (
 // refusals are whole requests that are wrong: each gets a reason, and stores nothing.
 func (c *client) refusals() {
 	before := c.list()
-	good, photo, moving := pngOf(c.t, gray(9, 9)), jpegOf(c.t, gray(9, 9)), gifOf(c.t, 9, 9)
+	good, photo, moving := pngOf(c.t, gray(9, 9)), grayJPEG(c.t, 9, 9), gifOf(c.t, 9, 9)
 	webp := []byte("RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00")
 	for _, b := range []struct {
 		name    string
@@ -30,7 +30,7 @@ func (c *client) refusals() {
 		{"png: bomb", resized(good, 10_000, 5_001), 422},
 		{"png: greatest", resized(good, 1<<31-1, 1<<31-1), 422},
 		{"png: first chunk is no IHDR", append(bytes.Clone(good[:8]),
-			append(chunk("teXt", make([]byte, 13)), good[8:]...)...), 422},
+			append(chunk(nil, "teXt", make([]byte, 13)), good[8:]...)...), 422},
 		{"png: endless chunk", append(bytes.Clone(good[:33]), 0xff, 0xff, 0xff, 0xff, 'I', 'D', 'A',
 			'T', 0, 0, 0, 0), 422},
 		{"jpeg: begin alone", photo[:4], 422}, {"jpeg: cut", photo[:len(photo)-2], 422},
@@ -42,7 +42,7 @@ func (c *client) refusals() {
 		{"gif: begin alone", moving[:6], 422}, {"gif: cut", moving[:len(moving)-1], 422},
 		{"gif: no width", append(append([]byte("GIF89a\x00\x00"), moving[8:]...), 0x3b), 422},
 		{"gif: bomb", append(append([]byte("GIF89a\xff\xff\xff\xff"), moving[10:]...), 0x3b), 422},
-		{"a byte too long", padded(c.t, good, 20<<20+1), 413},
+		{"a byte too long", padded(c.t, good, largest+1), 413},
 	} {
 		kind, body := form([3]string{"image", "x.png", string(b.content)})
 		c.refused(b.name, map[string]string{"Content-Type": "image/png"}, b.content, b.status)

@@ -107,7 +107,7 @@ func passes(chain []*link) bool {
 	kind, body := form([3]string{"image", "of a form.png", string(content)})
 	formed := first.stored(first.ask("POST", "/images", map[string]string{"Content-Type": kind},
 		body, 201), len(content))
-	big := padded(first.t, content, 20<<20)
+	big := padded(first.t, content, largest)
 	uploaded := first.ask("POST", "/images?name=large",
 		map[string]string{"Content-Type": "image/png"}, big, 201, 503, 504)
 	if uploaded.status != 201 {
@@ -120,7 +120,7 @@ func passes(chain []*link) bool {
 	if got := a.header.Get("Server-Timing"); !nextTiming.MatchString(got) {
 		first.t.Errorf("an upload: got Server-Timing %q, want %s", got, nextTiming)
 	}
-	if i.Name != name || formed.Name != "of a form.png" || large.Bytes != 20<<20 {
+	if i.Name != name || formed.Name != "of a form.png" || large.Bytes != largest {
 		first.t.Errorf("got %+v, %+v and %+v", i, formed, large)
 	}
 	tag := first.ask("GET", i.URL, nil, nil, 200).header.Get("ETag")

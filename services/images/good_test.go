@@ -30,10 +30,10 @@ func (c *client) uploads() {
 		{"image/jpeg", jpegOf(c.t, paint(41, 31, 2)), 41, 31},
 		{"image/gif", gifOf(c.t, 300, 7), 300, 7},
 		{"image/png", pngOf(c.t, gray(1, 1)), 1, 1},
-		{"image/jpeg", jpegOf(c.t, gray(2000, 1000)), 2000, 1000},
-		{"image/jpeg", append(jpegOf(c.t, gray(5, 6)), "what some cameras write behind it"...), 5,
+		{"image/jpeg", grayJPEG(c.t, 2000, 1000), 2000, 1000},
+		{"image/jpeg", append(grayJPEG(c.t, 5, 6), "what some cameras write behind it"...), 5,
 			6},
-		{"image/png", padded(c.t, pngOf(c.t, gray(3, 3)), 20<<20), 3, 3}, // the largest
+		{"image/png", padded(c.t, pngOf(c.t, gray(3, 3)), largest), 3, 3},
 	} {
 		// the bytes say what it is
 		for _, declared := range []string{u.kind, "application/octet-stream", "image/gif"} {
@@ -203,9 +203,9 @@ func (c *client) thumbnails() {
 		kind          string
 		width, height int
 	}{
-		{pngOf(c.t, paint(320, 240, 4)), "image/png", 160, 120}, {jpegOf(c.t, gray(1000, 3000)),
+		{pngOf(c.t, paint(320, 240, 4)), "image/png", 160, 120}, {grayJPEG(c.t, 1000, 3000),
 			"image/jpeg", 53, 160}, {gifOf(c.t, 400, 1), "image/png", 160, 1},
-		{pngOf(c.t, gray(20, 10)), "image/png", 20, 10}, {jpegOf(c.t, gray(2500, 2000)),
+		{pngOf(c.t, gray(20, 10)), "image/png", 20, 10}, {grayJPEG(c.t, 2500, 2000),
 			"image/jpeg", 160, 128},
 	} {
 		i := c.upload("image/png", "t", u.content)
@@ -237,7 +237,8 @@ func (c *client) thumbnails() {
 	}
 	noise := pngOf(c.t, gray(30, 30))
 	broken := append(bytes.Clone(noise[:33]),
-		append(chunk("IDAT", []byte("no deflate stream at all")), noise[len(noise)-12:]...)...)
+		chunk(nil, "IDAT", []byte("no deflate stream at all"))...)
+	broken = append(broken, noise[len(noise)-12:]...)
 	for range 2 {
 		c.ask("GET", c.upload("image/png", "broken", broken).Thumbnail, nil, nil, 422)
 	}

@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 		`document.querySelector("#state").textContent === "No images yet."`)
 	dir := t.TempDir()
 	files := map[string][]byte{"Teekanne & <b>Tasse</b>.png": pngOf(t, paint(300, 200, 11)),
-		"wide.jpg": jpegOf(t, gray(2000, 300)), "dot.gif": gifOf(t, 3, 3),
+		"wide.jpg": grayJPEG(t, 2000, 300), "dot.gif": gifOf(t, 3, 3),
 		"notes.png": []byte("no image")}
 	var paths []string
 	for name, content := range files {

@@ -11,8 +11,23 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 )
+
+// known are the large pictures, by what they are made of. Each model gets the same ones: to make
+// them takes up to a tenth of a second.
+var known sync.Map
+
+// once returns the picture of this key, which encode makes once. Nobody may change it.
+func once(key any, encode func() []byte) []byte {
+	made, ok := known.Load(key)
+	if !ok {
+		made, _ = known.LoadOrStore(key, slices.Clip(encode()))
+	}
+	return made.([]byte)
+}
 
 // paint makes a picture that compresses badly, the same for the same seed.
 func paint(width, height int, seed uint64) *image.NRGBA {
@@ -55,6 +70,11 @@ func gifOf(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
+// grayJPEG is the JPEG of gray.
+func grayJPEG(t testing.TB, width, height int) []byte {
+	return once([2]int{width, height}, func() []byte { return jpegOf(t, gray(width, height)) })
+}
+
 // gray is a plain picture of any size, which compresses well.
 func gray(width, height int) image.Image {
 	m := image.NewGray(image.Rect(0, 0, width, height))
@@ -87,21 +107,28 @@ func resizedJPEG(t testing.TB, content []byte, width, height uint16) []byte {
 	return b
 }
 
-// chunk is a part of a PNG.
-func chunk(name string, content []byte) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(content)))
+// chunk appends a part of a PNG.
+func chunk(b []byte, name string, content []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(content)))
+	begin := len(b)
 	b = append(append(b, name...), content...)
-	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[begin:]))
 }
 
 // padded is a PNG with so many bytes in all, by a chunk of text before its end.
 func padded(t testing.TB, content []byte, size int) []byte {
-	const end = 12 // bytes of IEND
-	spare := size - len(content) - end
-	if spare < 0 {
-		t.Fatalf("a PNG of %d bytes cannot be padded to %d", len(content), size)
+	type key struct {
+		content string
+		size    int
 	}
-	b := bytes.Clone(content[:len(content)-end])
-	b = append(b, chunk("teXt", bytes.Repeat([]byte("x"), spare))...)
-	return append(b, content[len(content)-end:]...)
+	return once(key{string(content), size}, func() []byte {
+		const end = 12 // bytes of IEND, and of any other chunk without its content
+		spare := size - len(content) - end
+		if spare < 0 {
+			t.Fatalf("a PNG of %d bytes cannot be padded to %d", len(content), size)
+		}
+		b := append(make([]byte, 0, size), content[:len(content)-end]...)
+		b = chunk(b, "teXt", bytes.Repeat([]byte("x"), spare))
+		return append(b, content[len(content)-end:]...)
+	})
 }
