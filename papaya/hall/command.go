@@ -13,6 +13,7 @@ type cmd struct {
 	// asksOf is for those where it depends on the client.
 	asks   func(h *Hall, m *irc.Message) bool
 	asksOf func(h *Hall, c *Client, m *irc.Message) bool
+	passes bool // it goes on while the log cannot be written: see refuse.go
 }
 
 func (d *cmd) asking(h *Hall, c *Client, m *irc.Message) bool {
@@ -31,7 +32,7 @@ func init() {
 		"CAP":  {words: 1, unregistered: true, ask: (*Hall).capCommand},
 		"PASS": {words: 1, unregistered: true, ask: (*Hall).pass},
 		"NICK": {unregistered: true, ask: (*Hall).nickUnregistered, apply: (*Hall).nick,
-			asks: noNick},
+			asks: noNick, passes: true},
 		"USER":         {words: 4, unregistered: true, ask: (*Hall).userCommand},
 		"AUTHENTICATE": {words: 1, unregistered: true, ask: (*Hall).authenticate},
 		"REGISTER":     {words: 3, unregistered: true, ask: (*Hall).registerCommand},
@@ -42,8 +43,8 @@ func init() {
 		"QUIT": {unregistered: true, ask: (*Hall).quit},
 
 		"JOIN": {words: 1, ask: (*Hall).joinRenamed, apply: (*Hall).join,
-			asksOf: (*Hall).asksRenamed},
-		"PART":    {words: 1, apply: (*Hall).part},
+			asksOf: (*Hall).asksRenamed, passes: true},
+		"PART":    {words: 1, apply: (*Hall).part, passes: true},
 		"RENAME":  {words: 2, apply: (*Hall).rename},
 		"PRIVMSG": {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"NOTICE":  {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
@@ -55,9 +56,9 @@ func init() {
 		"INVITE": {ask: (*Hall).invitations, apply: (*Hall).invite,
 			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) < 2 }},
 		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
-		"AWAY":    {apply: (*Hall).away},
-		"KILL":    {words: 1, apply: (*Hall).kill},
-		"WALLOPS": {words: 1, apply: (*Hall).wallops},
+		"AWAY":    {apply: (*Hall).away, passes: true},
+		"KILL":    {words: 1, apply: (*Hall).kill, passes: true},
+		"WALLOPS": {words: 1, apply: (*Hall).wallops, passes: true},
 		"ACCEPT": {words: 1, ask: (*Hall).accepted, apply: (*Hall).acceptCommand,
 			asks: func(_ *Hall, m *irc.Message) bool { return m.Param(0) == "*" }},
 		"SETNAME": {words: 1, apply: (*Hall).setname},

@@ -167,6 +167,9 @@ func (j *JetStream) SaveState(ctx context.Context, sequence uint64, state []byte
 	if err != nil || revision > 0 && was.Sequence >= sequence {
 		return err
 	}
+	if err := j.checkSpace(len(state)); err != nil {
+		return fmt.Errorf("saving the state: %w", err)
+	}
 	kv, err := j.current().js.KeyValue(ctx, "papaya-state")
 	if err != nil {
 		return fmt.Errorf("saving the state: %w", err)

@@ -17,8 +17,8 @@ type Admin struct {
 	server  *server       // nil before Run
 	gone    chan struct{} // closed when the server takes no more events
 	last    uint64
-	waiting map[uint64]chan struct{} // orders that the log has not returned yet
-	news    chan struct{}            // nil: nobody waits for it
+	waiting map[uint64]chan error // orders without an answer; each has room for it
+	news    chan struct{}         // nil: nobody waits for it
 }
 
 // ErrNotServing is returned before the server runs and after it has ended.
@@ -29,7 +29,7 @@ var ErrNotServing = errors.New("the server does not serve")
 func (a *Admin) attach(s *server) (detach func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.server, a.gone, a.waiting = s, make(chan struct{}), map[uint64]chan struct{}{}
+	a.server, a.gone, a.waiting = s, make(chan struct{}), map[uint64]chan error{}
 	gone := a.gone
 	return func() {
 		close(gone)
@@ -159,8 +159,9 @@ func (a *Admin) Post(ctx context.Context, room, from string, lines []string) err
 }
 
 // Order logs an order (hall.EndNick and the others), and returns when this server has obeyed it.
+// The error is log.ErrRefused if the log cannot be written: the order is not obeyed then.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	a.mu.Lock()
 	a.last++
 	number, gone := a.last, a.gone
@@ -174,18 +175,26 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	}); err != nil {
 		return err
 	}
-	if err := wait(ctx, done, gone); err != nil {
-		return fmt.Errorf("the log has not taken the order yet: %w", err)
+	err := ErrNotServing
+	select {
+	case answer := <-done:
+		return answer
+	case <-gone:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
-	return nil
+	return fmt.Errorf("the log has not taken the order yet: %w", err)
 }
 
 // obeyed takes note that an order was obeyed.
-func (a *Admin) obeyed(number uint64) {
+func (a *Admin) obeyed(number uint64) { a.answer(number, nil) }
+
+// answer ends the wait for an order.
+func (a *Admin) answer(number uint64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if done := a.waiting[number]; done != nil {
-		close(done)
+		done <- err
 		delete(a.waiting, number)
 	}
 }

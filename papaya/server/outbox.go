@@ -294,8 +294,9 @@ func plainReason(err error) string {
 	}
 }
 
-// refuse answers the messages that the log has refused. All other items still take effect: at once
-// on a single server, and when the log works again in a cluster, where the order is shared.
+// refuse answers the items that the log has refused, except those that say who is here. These still
+// take effect: at once on a single server, and when the log works again in a cluster, where the
+// order is shared. There, orders wait, too.
 func (s *server) refuse(items []item, why string) {
 	var again []item
 	for _, i := range items {
@@ -306,6 +307,8 @@ func (s *server) refuse(items []item, why string) {
 			s.unpend(i.conn)
 		case s.config.Shared:
 			again = append(again, i)
+		case i.entry.Kind == hall.Order && !hall.Passes(i.entry):
+			s.config.Admin.answer(i.entry.Client, fmt.Errorf("%w: %s", log.ErrRefused, why))
 		default:
 			if !i.done {
 				s.hall.Alone(s.config.Unique, s.run, s.config.Now().UnixMilli())
