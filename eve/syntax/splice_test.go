@@ -9,12 +9,25 @@ import (
 // Texts made of tokens of real ones and of tokens that break them: the parse ends, and keeps its
 // guarantees.
 func TestSplices(t *testing.T) {
-	words := []string{
+	files, words := splices(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		text := splice(random, files[random.IntN(len(files))], words)
+		f, diags := parse("splice.eve", text)
+		if verify(t, f, diags); t.Failed() {
+			t.Fatalf("text:\n%s", text)
+		}
+	}
+}
+
+// splices returns programs as lists of their tokens, and words to put between those.
+func splices(t *testing.T) (files [][]string, words []string) {
+	t.Helper()
+	words = []string{
 		"\n", "\n  ", "\n          ", "\t", "\x80", "\"", "'", "f\"{", "{", "}", "(", "[", ")", "]",
 		"<", ">>", "\\", "é", "\r\n", "#",
 		"0x", "1.",
 	}
-	var files [][]string
 	for _, name := range []string{"testdata/everything.eve", "testdata/program2.eve",
 		"../std/par.eve"} {
 		f, _ := parse(name, read(t, name))
@@ -27,14 +40,7 @@ func TestSplices(t *testing.T) {
 		files = append(files, file)
 		words = append(words, file...)
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
-		text := splice(random, files[random.IntN(len(files))], words)
-		f, diags := parse("splice.eve", text)
-		if verify(t, f, diags); t.Failed() {
-			t.Fatalf("text:\n%s", text)
-		}
-	}
+	return files, words
 }
 
 // splice changes some tokens of a part of file.

@@ -1,5 +1,17 @@
--- Starts `eve lsp` for buffers with programs in Eve. Neovim 0.7 or newer.
+-- For buffers with programs in Eve: starts `eve lsp`, in Neovim 0.7 or newer, and colours by
+-- tree-sitter.
 local M = {}
+
+-- Colours the buffer by the tree-sitter parser, if there is one.
+function M.colour()
+  if #vim.api.nvim_get_runtime_file('parser/eve.*', false) == 0 then
+    return
+  end
+  local ok, why = pcall(vim.treesitter.start, 0, 'eve')
+  if not ok then
+    vim.notify_once('eve.vim: the tree-sitter parser: ' .. why)
+  end
+end
 
 -- The folder of a project: the nearest one above the file that git knows, or else the file's own.
 local function root(file)
