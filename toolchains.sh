@@ -258,6 +258,7 @@ want libjpeg "Eve's util.image" 'apt libjpeg62-turbo-dev' \
 	sh -c 'printf "#include <stdio.h>\n#include <jpeglib.h>\n" | cc -fsyntax-only -x c - &&
 	echo jpeglib.h'
 want libpng "Eve's util.image" 'apt libpng-dev' header png.h
+want nghttp2 "Eve's io.http2" 'apt libnghttp2-dev' header nghttp2/nghttp2.h
 want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
 want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
 	least 1 openssl version

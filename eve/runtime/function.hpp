@@ -55,8 +55,9 @@ template <class R, class... As> class callback<R(As...)> {
     };
 
 public:
-    // The zero value: a call of it does nothing.
+    // The zero value: a call of it does nothing. Eve has none, so an option uses it for none.
     callback() noexcept = default;
+    explicit callback(niche) noexcept {}
     template <class F>
     requires(!__is_same(bare<F>, callback)) callback(F f)
         : held_(new (place{buffer_new(1, sizeof(body<F>))}) body<F>(static_cast<F&&>(f))) {}
@@ -80,6 +81,7 @@ public:
         if (held_ == nullptr) return nothing{}(static_cast<As&&>(as)...);
         return static_cast<body<nothing>*>(held_)->call(held_, static_cast<As&&>(as)...);
     }
+    bool is_niche() const noexcept { return held_ == nullptr; }
     friend bool same(const callback& a, const callback& b) noexcept { return a.held_ == b.held_; }
 
 private:

@@ -33,7 +33,12 @@ const slowHandshake = 600_000
 // openTLS starts it with a certificate for localhost and 127.0.0.1, and one for *.example.test.
 func openTLS(t *testing.T, clients string, openTime int, settings ...string) *tlsHouse {
 	t.Helper()
-	exe := example(t, "tls")
+	return openTLSOf(t, example(t, "tls"), clients, openTime, settings...)
+}
+
+// openTLSOf starts a program that is made from it.
+func openTLSOf(t *testing.T, exe, clients string, openTime int, settings ...string) *tlsHouse {
+	t.Helper()
 	ca := newAuthority(t, "a test")
 	ca.good("localhost", "localhost", "127.0.0.1")
 	ca.good("example", "*.example.test")

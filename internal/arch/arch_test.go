@@ -248,7 +248,7 @@ func TestImportsPointOneWay(t *testing.T) {
 // ofEvesTests are the packages of others that Eve's tests may import: test archives and scripts,
 // and clients of servers that are written in Eve.
 var ofEvesTests = []string{"golang.org/x/tools/", "github.com/rogpeppe/go-internal/",
-	"github.com/coder/websocket", "github.com/chromedp/chromedp"}
+	"github.com/coder/websocket", "github.com/chromedp/chromedp", "golang.org/x/net/http2"}
 
 // TestEveNeedsNothing checks that Eve imports only the standard library.
 func TestEveNeedsNothing(t *testing.T) {

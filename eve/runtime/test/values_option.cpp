@@ -143,6 +143,7 @@ void check_functions() {
     auto keep = [held = text("a text of more than fifteen bytes"), n = i64(0)](i64 x) mutable {
         return held.size() + (n += x);
     };
+    static_assert(sizeof(option<callback<void()>>) == sizeof(callback<void()>));
     callback<i64(i64)> c = keep;
     callback<i64(i64)> d = c;
     expect(c(1) == 34 && d(1) == 35, "copies are one closure");

@@ -1,0 +1,124 @@
+package servers_test
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+)
+
+// hostile are clients that want the server to work or to keep memory for nothing: what they do
+// again and again until they are cut off, and with which code the server ends the connection.
+var hostile = []struct {
+	name  string
+	begin func(f *framer) error
+	again func(f *framer, i uint32) error
+	code  http2.ErrCode
+}{
+	{"rapid reset", nil, func(f *framer, i uint32) error {
+		return errors.Join(f.ask(2*i+1, "GET", "/slow/1000", false),
+			f.WriteRSTStream(2*i+1, http2.ErrCodeCancel))
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"wrong requests", nil, func(f *framer, i uint32) error {
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, EndHeaders: true,
+			EndStream: true, BlockFragment: f.head("GET", "/", "Upper", "x")})
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"pings", nil, func(f *framer, i uint32) error {
+		return f.WritePing(false, [8]byte{byte(i)})
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"settings", nil, func(f *framer, _ uint32) error {
+		return f.WriteSettings()
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"priorities", nil, func(f *framer, i uint32) error {
+		return f.WritePriority(2*i+1, http2.PriorityParam{StreamDep: 0})
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"empty data", func(f *framer) error {
+		return f.ask(1, "POST", "/echo", true)
+	}, func(f *framer, _ uint32) error {
+		return f.WriteData(1, false, nil)
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"small windows", func(f *framer) error {
+		return f.ask(1, "GET", "/large", false)
+	}, func(f *framer, _ uint32) error {
+		return f.WriteWindowUpdate(1, 1)
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"continuations", func(f *framer) error {
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+			BlockFragment: f.head("GET", "/")})
+	}, func(f *framer, _ uint32) error {
+		return f.WriteContinuation(1, false, nil)
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"header bombs", nil, func(f *framer, i uint32) error {
+		bomb := []string{"x", strings.Repeat("x", 4000)}
+		for len(bomb) < 1000 {
+			bomb = append(bomb, bomb[:2]...) // of one byte each: the table has them
+		}
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, EndHeaders: true,
+			EndStream: true, BlockFragment: f.head("GET", "/", bomb...)})
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"window beyond its end", nil, func(f *framer, _ uint32) error {
+		return f.WriteWindowUpdate(0, 1<<31-1)
+	}, http2.ErrCodeFlowControl},
+	{"even stream", nil, func(f *framer, _ uint32) error {
+		return f.ask(2, "GET", "/", false)
+	}, http2.ErrCodeProtocol},
+	{"large frame", nil, func(f *framer, _ uint32) error {
+		return f.WriteRawFrame(http2.FrameData, 0, 1, make([]byte, 1<<20))
+	}, http2.ErrCodeFrameSize},
+}
+
+// Hostile clients are told why they are cut off, and the server serves the others.
+func TestHTTP2Hostile(t *testing.T) {
+	t.Parallel()
+	p, port := serveHTTP2(t, 2)
+	before := p.descriptors()
+	for _, h := range hostile {
+		f := p.frame(port)
+		f.must(f.SetNoDelay(true))
+		f.AllowIllegalWrites = true
+		var code http2.ErrCode
+		told, ended := false, make(chan struct{})
+		go func() {
+			defer close(ended)
+			code, told = f.farewell()
+		}()
+		var err error
+		if h.begin != nil {
+			f.must(h.begin(f))
+		}
+		for i := uint32(0); i < 20_000 && err == nil; i++ {
+			err = h.again(f, i)
+		}
+		f.CloseWrite()
+		<-ended
+		if told && code != h.code {
+			t.Errorf("%s: the server ends the connection with %v, want %v", h.name, code, h.code)
+		}
+		if !told && err == nil { // else a reset of TCP has overtaken it
+			t.Errorf("%s: the server takes it all", h.name)
+		}
+		f.Close()
+	}
+	c := p.dial(port)
+	c.say("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n")
+	if said, err := io.ReadAll(c); err != nil || len(said) < 17 ||
+		said[3] != byte(http2.FrameGoAway) {
+		t.Errorf("behind a wrong preface: %x, %v", said, err)
+	}
+	for range 50 { // bytes at random
+		f := p.frame(port)
+		noise := make([]byte, 300)
+		for i := range noise {
+			noise[i] = byte(rand.Uint32() >> rand.N(32))
+		}
+		_, _ = f.Write(noise) // the server may have hung up already
+		f.CloseWrite()
+		f.farewell()
+		f.Close()
+	}
+	newBrowser2(t, port).must("GET", "/", nil, 200, "hello 1\n")
+	p.eventually("no connection is left", func() bool { return p.descriptors() <= before+1 })
+}
