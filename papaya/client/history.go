@@ -1,12 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
-
-	"interleave/papaya/irc"
 )
 
 // message makes a message for a room from a line. It returns false if the line is not for people.
@@ -130,46 +129,36 @@ func (s *Session) past(b *batch) {
 	if r == nil && !isSearch(b.kind) {
 		return
 	}
-	var page []*Message
-	var redactions []line
-	for _, raw := range b.lines {
-		l := s.line(raw)
-		switch raw.Command {
-		case "PRIVMSG", "NOTICE":
-			if _, m, ok := s.message(l); ok {
-				page = append(page, m)
-			}
-		case "REDACT":
-			redactions = append(redactions, l)
-		}
+	lines := make([]line, len(b.lines))
+	for i, m := range b.lines {
+		lines[i] = s.line(m)
 	}
 	// Some servers answer a search with a page of history.
 	if isSearch(b.kind) || r.asked == nothing && s.searching == r {
-		s.found(page)
+		s.found(s.messages(lines))
 		return
 	}
 	asked := r.asked
 	r.asked = nothing
 	if asked == around || asked == pastBefore || asked == pastAfter {
-		if asked == pastBefore {
-			slices.Reverse(page)
-		}
-		s.pastPage(r, asked, page, redactions, len(b.lines))
-		s.askAround(r)
-		return
+		s.pastPage(r, asked, lines)
+	} else {
+		s.presentPage(r, asked, lines)
 	}
-	top, add := r.oldest(), r.add
-	if asked == before { // from the last on: each is put before others of the same time
-		slices.Reverse(page)
-		add = r.addOlder
+	s.askAround(r)
+}
+
+// presentPage adds a page to the newest messages of a room.
+func (s *Session) presentPage(r *Room, asked asking, lines []line) {
+	top, behind := r.oldest(), (*Message)(nil)
+	if asked == after {
+		behind = r.behind
 	}
+	fresh, last := s.putPage(r, lines, behind)
 	// What was said in a room before we came is read, and in a conversation what we have answered.
 	var read time.Time
-	for _, m := range page {
-		if m.Own {
-			r.confirmOwn(m)
-		}
-		if !add(m) {
+	for _, m := range fresh {
+		if !m.Kind.spoken() {
 			continue
 		}
 		if asked == after || asked == latest && !r.read.IsZero() {
@@ -183,31 +172,88 @@ func (s *Session) past(b *batch) {
 		r.read, r.looked = read, !read.IsZero()
 		r.recount()
 	}
-	for _, l := range redactions { // the messages that they name may be in the same page
-		r.redact(l)
-	}
 	if asked == before && r.oldest() == top {
 		r.Whole = true // nor would the next page have anything older
 	}
-	s.turnPage(r, asked, b.lines)
+	if asked == after {
+		s.turnPage(r, lines, cmp.Or(last, behind))
+	}
 	if asked == latest || asked == after {
 		s.tell(Event{Kind: CaughtUp, Room: r})
 	}
-	s.askAround(r)
+}
+
+// putPage merges a page into a room or its past. A line that removes a message that neither has is
+// a note, in its place.
+func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Message,
+	last *Message) {
+	named := map[string]bool{}
+	for _, m := range s.messages(lines) {
+		named[m.ID] = true
+	}
+	var page []*Message
+	var removals []line
+	for _, l := range lines {
+		if m := s.spoken(l); m != nil {
+			if m.Own && !r.known[m.key()] {
+				r.confirmOwn(m)
+			}
+			page = append(page, m)
+		}
+		id := l.Param(1)
+		if l.Command != "REDACT" || id == "" {
+			continue
+		}
+		switch {
+		case named[id] || r.known[id]:
+			removals = append(removals, l)
+		case r.gone[id] == nil:
+			page = append(page, noteOf(l))
+		}
+		named[id] = true
+	}
+	fresh, last = r.merge(page, behind)
+	for _, l := range removals {
+		r.redact(l)
+	}
+	return fresh, last
+}
+
+// spoken returns the message of a line of a page, or nil if it is none.
+func (s *Session) spoken(l line) *Message {
+	if l.Command != "PRIVMSG" && l.Command != "NOTICE" {
+		return nil
+	}
+	if _, m, ok := s.message(l); ok {
+		return m
+	}
+	return nil
+}
+
+// messages returns those of a page.
+func (s *Session) messages(lines []line) []*Message {
+	var list []*Message
+	for _, l := range lines {
+		if m := s.spoken(l); m != nil {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // turnPage asks for the next page of missed messages, if the last one was full.
-func (s *Session) turnPage(r *Room, asked asking, lines []irc.Message) {
-	if asked != after || len(lines) == 0 || len(lines) < s.limit() {
+func (s *Session) turnPage(r *Room, lines []line, behind *Message) {
+	r.behind = nil
+	if len(lines) == 0 || len(lines) < s.limit() {
 		return
 	}
-	l := s.line(lines[len(lines)-1])
-	last := &Message{ID: l.Tags["msgid"], Time: l.time}
+	l := lines[len(lines)-1]
 	if r.pages++; r.pages < maxPages {
-		s.after(r, last)
+		s.after(r, &Message{ID: l.Tags["msgid"], Time: l.time}, behind)
 		return
 	}
-	s.note(r, Wrong, "there are more messages than are shown: the rest is on the server", last.Time)
+	r.insert(&Message{Time: l.time, Kind: Wrong,
+		Text: "there are more messages than are shown: the rest is on the server"}, behind)
 }
 
 // isSearch says whether a batch is the result of a search. Each server has its own type for them.
@@ -228,10 +274,13 @@ func (s *Session) missed(r *Room) {
 	asked := r.asked
 	r.asked = nothing
 	if asked == after && r.from != nil && r.from.ID != "" {
-		s.after(r, &Message{Time: r.from.Time.Add(-time.Millisecond)})
+		s.after(r, &Message{Time: r.from.Time}, r.behind)
 		return
 	}
 	switch asked {
+	case after:
+		r.behind = nil
+		s.askAround(r)
 	case around, pastAfter:
 		r.Latest()
 		s.Note(s.active, Wrong, "the server does not have these messages any more")

@@ -10,6 +10,9 @@ import (
 
 const markerCap = "draft/read-marker"
 
+// markAgain is the time after which a refused marker is sent again. A guess.
+const markAgain = time.Minute
+
 // ReadUpTo returns the time of the newest message that the user has seen, on any device.
 func (r *Room) ReadUpTo() time.Time { return r.read }
 
@@ -49,6 +52,15 @@ func (s *Session) askMarker(r *Room) {
 // moved says whether the server must still be told up to where a room was read.
 func (r *Room) moved() bool { return r.looked && r.read.After(r.marked) }
 
+// markerRefused takes note that the server could not store a marker: its disk may be full. The
+// marker is sent again later, or on the next connection.
+func (s *Session) markerRefused(r *Room) {
+	s.markersFrom = s.settings.Now().Add(markAgain)
+	if r != nil {
+		r.marked = time.Time{}
+	}
+}
+
 // MarkersWait says whether SendMarkers has something to send.
 func (s *Session) MarkersWait() bool {
 	if !s.caps[markerCap] || s.state != ready {
@@ -56,7 +68,7 @@ func (s *Session) MarkersWait() bool {
 	}
 	for _, r := range s.rooms {
 		if r.moved() {
-			return true
+			return s.markersFrom.IsZero() || !s.settings.Now().Before(s.markersFrom)
 		}
 	}
 	return false

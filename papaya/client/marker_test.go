@@ -61,6 +61,37 @@ func TestMarkersOfTwoDevices(t *testing.T) {
 	}
 }
 
+// TestRefusedMarkers are sent again after a while, and on the next connection, but not at once.
+func TestRefusedMarkers(t *testing.T) {
+	now := noon
+	s := New(Settings{Nick: "ann", Now: func() time.Time { return now }})
+	connect(t, s, marks)
+	tea := s.Find("#tea")
+	hear(t, s, ":x BATCH +h chathistory #tea", ":x BATCH -h",
+		"@msgid=1;time=2026-11-22T11:00:01.000Z :bob!b@h PRIVMSG #tea one")
+	s.Look(tea)
+	const marker = "MARKREAD #tea timestamp=2026-11-22T11:00:01.000Z\n"
+	refused := func() {
+		t.Helper()
+		s.SendMarkers()
+		wants(t, out(s), marker)
+		hear(t, s, ":x FAIL MARKREAD INTERNAL_ERROR #tea :The log says: no space left on device")
+	}
+	refused()
+	if s.SendMarkers(); s.MarkersWait() || out(s) != "" || len(tea.Messages) != 1 {
+		t.Errorf("a refused marker is sent again at once, or is told: %q", shown(tea))
+	}
+	now = now.Add(markAgain)
+	refused()
+	s.Lost()
+	connect(t, s, marks)
+	refused()
+	hear(t, s, ":x MARKREAD #tea timestamp=2026-11-22T11:00:01.000Z")
+	if now = now.Add(markAgain); s.MarkersWait() {
+		t.Error("a marker that the server has is sent again")
+	}
+}
+
 // TestMarkersFromTheFuture do not hide what is said later.
 func TestMarkersFromTheFuture(t *testing.T) {
 	s := newSession(Settings{})

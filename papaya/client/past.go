@@ -1,5 +1,7 @@
 package client
 
+import "slices"
+
 // A message that a search has found may be far older than what a room has. The room then shows a
 // part of its history apart from the newest messages, until scrolling joins the two.
 
@@ -38,7 +40,7 @@ func (s *Session) Seek(r *Room, m *Message) bool {
 // requested.
 func (s *Session) askAround(r *Room) {
 	if r.seek != nil && r.asked == nothing && s.hasHistory() && s.state == ready {
-		s.ask(r, around, "AROUND", reference(r.seek))
+		s.ask(r, around, "AROUND", reference(r.seek, 0))
 	}
 }
 
@@ -48,7 +50,7 @@ func (s *Session) Newer(r *Room) {
 		return
 	}
 	if m := r.past.newest(); m != nil {
-		s.ask(r, pastAfter, "AFTER", reference(m))
+		s.ask(r, pastAfter, "AFTER", reference(m, -1))
 	}
 }
 
@@ -65,9 +67,8 @@ func (r *Room) find(id string) *Message {
 	return nil
 }
 
-// pastPage adds a page to the part of the history that the user looks at. lines is how many lines
-// the page had.
-func (s *Session) pastPage(r *Room, asked asking, page []*Message, redactions []line, lines int) {
+// pastPage adds a page to the part of the history that the user looks at.
+func (s *Session) pastPage(r *Room, asked asking, lines []line) {
 	seek := r.seek
 	switch {
 	case asked == around && seek == nil, asked != around && r.past == nil:
@@ -76,22 +77,14 @@ func (s *Session) pastPage(r *Room, asked asking, page []*Message, redactions []
 		r.past, r.seek = newRoom(r.Name, r.Channel), nil
 	}
 	past := r.past
-	top := past.oldest()
-	joins := asked == pastAfter && lines < s.limit()
-	add := past.addOlder
-	if asked != pastBefore {
-		add = past.add
+	top, behind := past.oldest(), (*Message)(nil)
+	if asked == pastAfter {
+		behind = past.newest()
 	}
-	for _, m := range page {
-		joins = joins || r.known[m.key()]
-		add(m)
-	}
-	for _, l := range redactions {
-		past.redact(l)
-	}
+	s.putPage(past, lines, behind)
 	past.Whole = past.Whole || asked == pastBefore && past.oldest() == top
 	x := past.find(idOf(seek))
-	if joins {
+	if asked == pastAfter && len(lines) < s.limit() || s.hasSome(r, lines) {
 		r.join()
 		if asked == around {
 			x = r.find(seek.ID)
@@ -107,18 +100,15 @@ func (s *Session) pastPage(r *Room, asked asking, page []*Message, redactions []
 	}
 }
 
+// hasSome says whether a room has a message of a page.
+func (s *Session) hasSome(r *Room, lines []line) bool {
+	return slices.ContainsFunc(s.messages(lines),
+		func(m *Message) bool { return r.known[m.key()] })
+}
+
 func idOf(m *Message) string {
 	if m == nil {
 		return ""
 	}
 	return m.ID
-}
-
-// join makes the part of the history that the user looks at, and the newest messages, one.
-func (r *Room) join() {
-	for _, m := range r.past.Messages {
-		r.add(m)
-	}
-	r.Whole = r.Whole || r.past.Whole
-	r.past = nil
 }

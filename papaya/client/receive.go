@@ -418,7 +418,8 @@ func (s *Session) onFail(l line) {
 	}
 	switch l.Param(0) {
 	case "MARKREAD":
-		return // other devices will not know what was read here
+		s.markerRefused(room)
+		return
 	case "SEARCH":
 		s.found(nil)
 		if l.Param(1) == "INVALID_TARGET" {

@@ -44,23 +44,28 @@ func (s *Session) onRedact(l line) {
 // redact deletes the message that a REDACT names.
 func (r *Room) redact(l line) {
 	id := l.Param(1)
-	if id == "" {
+	switch {
+	case id == "":
 		return
-	}
-	note := &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Kind: Deleted,
-		Nick: l.nick(), Text: l.Param(2), of: id}
-	if !r.known[id] {
-		if r.gone[id] == nil && r.add(note) {
-			r.gone[id] = note
+	case !r.known[id]:
+		if r.gone[id] == nil {
+			r.add(noteOf(l))
 		}
 		return
 	}
+	note := noteOf(l)
 	for _, m := range r.Messages {
 		if m.ID == id && m.Kind.spoken() {
 			m.delete(note)
 			r.recount()
 		}
 	}
+}
+
+// noteOf makes the note for a REDACT of a message that the room does not have.
+func noteOf(l line) *Message {
+	return &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Kind: Deleted,
+		Nick: l.nick(), Text: l.Param(2), of: l.Param(1)}
 }
 
 // delete makes a message the note that it was deleted.

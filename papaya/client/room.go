@@ -88,7 +88,7 @@ type Room struct {
 	Joined   bool
 	Topic    string
 	Members  map[string]Member // by folded nick
-	Messages []*Message        // by time
+	Messages []*Message        // in the server's order: see order.go
 	Unread   int
 	Mentions int
 	Whole    bool // there are no older messages
@@ -101,7 +101,8 @@ type Room struct {
 	asked  asking
 	past   *Room    // the part of the history that the user looks at
 	seek   *Message // the message that it is requested for
-	from   *Message // the requested page begins after it
+	from   *Message // the requested page of missed messages begins after it
+	behind *Message // the message here that they follow, until all have come
 	pages  int
 	naming map[string]Member // members of an unfinished answer to NAMES
 }
@@ -109,36 +110,6 @@ type Room struct {
 func newRoom(name string, channel bool) *Room {
 	return &Room{Name: name, Channel: channel, Members: map[string]Member{},
 		known: map[string]bool{}, gone: map[string]*Message{}}
-}
-
-// add inserts a message by its time, behind those of the same time. It returns false if the room
-// has it already.
-func (r *Room) add(m *Message) bool {
-	return r.insert(m, func(other *Message) bool { return other.Time.After(m.Time) })
-}
-
-// addOlder is add, and inserts the message before those of the same time.
-func (r *Room) addOlder(m *Message) bool {
-	return r.insert(m, func(other *Message) bool { return !other.Time.Before(m.Time) })
-}
-
-// insert inserts a message before the last ones that follow it.
-func (r *Room) insert(m *Message, follows func(*Message) bool) bool {
-	if k := m.key(); k != "" {
-		if r.known[k] {
-			return false
-		}
-		r.known[k] = true
-	}
-	if note := r.gone[m.ID]; note != nil && m.ID != "" {
-		m.delete(note)
-	}
-	at := len(r.Messages)
-	for at > 0 && follows(r.Messages[at-1]) {
-		at--
-	}
-	r.Messages = slices.Insert(r.Messages, at, m)
-	return true
 }
 
 // confirmOwn removes our message whose echo has come.
@@ -210,10 +181,13 @@ func (r *Room) count(m *Message) {
 func (r *Room) recount() {
 	r.Unread, r.Mentions = 0, 0
 	for _, m := range slices.Backward(r.Messages) {
+		if !m.Told {
+			continue
+		}
 		if !m.Time.After(r.read) {
 			return
 		}
-		if m.Told && m.Kind.spoken() {
+		if m.Kind.spoken() {
 			r.count(m)
 		}
 	}

@@ -53,9 +53,8 @@ func (s *Session) Say(r *Room, kind Kind, text string) Outcome {
 func (s *Session) sayOne(r *Room, kind Kind, parts []part) {
 	m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: joined(parts), Own: true,
 		Pending: s.caps["echo-message"]}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
-		// The server's clock is ahead of ours. Our message is still the last.
-		m.Time = r.Messages[n-1].Time
+	if last := r.newest(); last != nil && last.Time.After(m.Time) {
+		m.Time = last.Time // the server's clock is ahead of ours
 	}
 	command, first := "PRIVMSG", len(s.out)
 	if kind == Notice {

@@ -44,8 +44,6 @@ func (s *Session) searchNext() {
 	case s.search == nil || s.searching != nil:
 	case len(s.search.rooms) == 0:
 		hits := s.search.hits
-		slices.SortStableFunc(hits,
-			func(a, b Hit) int { return a.Message.Time.Compare(b.Message.Time) })
 		s.tell(Event{Kind: Found, Hits: hits[max(0, len(hits)-maxFound):]})
 		s.search = nil
 	default:
@@ -74,10 +72,25 @@ func (s *Session) withdraw(id, by string) {
 // found takes the messages of one room.
 func (s *Session) found(page []*Message) {
 	if s.search != nil && s.search == s.searched {
-		for _, m := range page {
-			s.search.hits = append(s.search.hits, Hit{s.searching, m})
+		theirs := make([]Hit, len(page))
+		for i, m := range page {
+			theirs[i] = Hit{s.searching, m}
 		}
+		s.search.hits = byTime(s.search.hits, theirs)
 	}
 	s.searching = nil
 	s.searchNext()
+}
+
+// byTime makes one list of two. Each keeps its own order: that of a room is the server's, and many
+// of its messages may have the same time.
+func byTime(one, other []Hit) []Hit {
+	list := make([]Hit, 0, len(one)+len(other))
+	for _, h := range one {
+		for len(other) > 0 && other[0].Message.Time.Before(h.Message.Time) {
+			list, other = append(list, other[0]), other[1:]
+		}
+		list = append(list, h)
+	}
+	return append(list, other...)
 }

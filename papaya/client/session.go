@@ -127,13 +127,14 @@ type Session struct {
 	asking        map[string]bool // rooms for which the session, not the user, has sent WHO
 	heard         time.Time       // when the last connection last received something
 	authenticated bool
-	nickAgain     bool    // the nick was refused before we had logged in
-	source        string  // our nick!user@host
-	server        string  // the server's name
-	searching     *Room   // it was asked for
-	search        *search // the user waits for it
-	searched      *search // what searching was asked for
-	Why           string  // the server's last ERROR
+	nickAgain     bool      // the nick was refused before we had logged in
+	markersFrom   time.Time // before that, no read markers are sent
+	source        string    // our nick!user@host
+	server        string    // the server's name
+	searching     *Room     // it was asked for
+	search        *search   // the user waits for it
+	searched      *search   // what searching was asked for
+	Why           string    // the server's last ERROR
 }
 
 // New makes a session without a connection.
@@ -158,7 +159,7 @@ func (s *Session) reset() {
 		history: pageLength}
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
 	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
-	s.source, s.server, s.Why = "", "", ""
+	s.source, s.server, s.Why, s.markersFrom = "", "", "", time.Time{}
 	s.searching, s.search, s.searched = nil, nil, nil
 }
 
@@ -328,9 +329,6 @@ func (s *Session) Note(r *Room, kind Kind, text string) { s.note(r, kind, text, 
 // NoteHit is Note for a message that a search has found.
 func (s *Session) NoteHit(r *Room, hit Hit, text string) *Message {
 	m := &Message{Time: s.settings.Now(), Kind: Answer, Text: text, Hit: &hit}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
-		m.Time = r.Messages[n-1].Time // the server's clock is ahead of ours
-	}
 	r.add(m)
 	r.trim()
 	return m
@@ -439,16 +437,21 @@ func (s *Session) CatchUp(r *Room) {
 		return
 	}
 	r.pages = 0
-	if m := r.newest(); m != nil {
-		s.after(r, m)
+	m := r.behind // a connection was lost while this went on, and newer messages may have come
+	if m == nil {
+		m = r.newest()
+	}
+	if m != nil {
+		s.after(r, m, m)
 		return
 	}
 	s.ask(r, latest, "LATEST", "*")
 }
 
-func (s *Session) after(r *Room, m *Message) {
-	r.from = m
-	s.ask(r, after, "AFTER", reference(m))
+// after requests what was said after a message. The page follows behind in the room.
+func (s *Session) after(r *Room, m, behind *Message) {
+	r.from, r.behind = m, behind
+	s.ask(r, after, "AFTER", reference(m, -1))
 }
 
 // Older requests the page of messages before the oldest that the user looks at. It returns false if
@@ -463,7 +466,7 @@ func (s *Session) Older(r *Room) bool {
 		len(list.Messages) > deep {
 		return false
 	}
-	s.ask(r, kind, "BEFORE", reference(m))
+	s.ask(r, kind, "BEFORE", reference(m, 1))
 	return true
 }
 
@@ -477,11 +480,14 @@ func (s *Session) ask(r *Room, kind asking, command, ref string) {
 
 func stamp(t time.Time) string { return "timestamp=" + t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func reference(m *Message) string {
+// reference names a message in a request for history. A message without an id is named by its time.
+// A request for those before or after it then begins so many milliseconds beyond, since others may
+// have the same time: those that are there already are not shown twice.
+func reference(m *Message, beyond int) string {
 	if m.ID != "" {
 		return "msgid=" + m.ID
 	}
-	return stamp(m.Time)
+	return stamp(m.Time.Add(time.Duration(beyond) * time.Millisecond))
 }
 
 func words(s string) []string {

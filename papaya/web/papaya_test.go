@@ -161,12 +161,21 @@ func TestReconnectAfterTheServerWasKilled(t *testing.T) {
 	}
 }
 
+// TestHistoryIsThereForWhoComesLater has several lines in each millisecond, and so has the jump
+// from the search to an old one.
 func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	p := newPapaya(t, false)
 	ann := newPerson(t, 1280, 800)
 	ann.signIn(p.url(), "ann", "#tea")
-	const many = 260 // more than two pages
-	for i := range many {
+	const many, typed = 260, 5 // more than two pages; ann herself says the first and the last
+	for i := range typed {
+		ann.write(fmt.Sprintf("line %d", i))
+	}
+	ann.sees(fmt.Sprintf("line %d", typed-1))
+	ann.Until("all is echoed", `!document.querySelector(".pending")`)
+	bobSays(t, p, typed, many-typed)
+	ann.sees(fmt.Sprintf("line %d", many-typed-1))
+	for i := many - typed; i < many; i++ {
 		ann.write(fmt.Sprintf("line %d", i))
 	}
 	ann.sees(fmt.Sprintf("line %d", many-1))
@@ -226,15 +235,21 @@ func TestLinesOfOneMomentStayInOrder(t *testing.T) {
 	p := newPapaya(t, false)
 	ann := newPerson(t, 1280, 800)
 	const many = 260 // more than two pages
+	bobSays(t, p, 0, many)
+	ann.signIn(p.url(), "ann", "#tea")
+	ann.seesAllOf(many)
+}
+
+// bobSays has bob, who has no page, say lines of these numbers in #tea at once, and go.
+func bobSays(t *testing.T, p *papaya, from, to int) {
+	t.Helper()
 	bob := irctest.Dial(t, p.plain)
 	lines := "NICK bob\r\nUSER bob 0 * :Bob\r\nJOIN #tea\r\n"
-	for i := range many {
+	for i := from; i < to; i++ {
 		lines += fmt.Sprintf("PRIVMSG #tea :line %d\r\n", i)
 	}
 	bob.Send("%s", lines+"QUIT")
 	bob.ExpectEnd() // the server ends the connection when everything is in the log
-	ann.signIn(p.url(), "ann", "#tea")
-	ann.seesAllOf(many)
 }
 
 func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {

@@ -3,6 +3,9 @@
 
 const cap = "draft/read-marker";
 
+/** again is the time in ms after which a refused marker is sent again. A guess. */
+const again = 60_000;
+
 /**
  * marker takes the marker of a room. A server may tell one from the future, which must not hide
  * what is said from now on.
@@ -26,9 +29,21 @@ export function askMarker(s, room) {
     s.send("MARKREAD", room.name);
 }
 
+/**
+ * markerRefused is called when the server could not store a marker: its disk may be full. The
+ * marker is sent again later, or on the next connection.
+ */
+export function markerRefused(s, room) {
+  s.markersFrom = s.now() + again;
+  if (room) room.marked = 0;
+}
+
 /** markersWait says whether sendMarkers has something to send. */
 export const markersWait = (s) =>
-  s.has(cap) && s.state === "ready" && [...s.rooms.values()].some(moved);
+  s.has(cap) &&
+  s.state === "ready" &&
+  s.now() >= s.markersFrom &&
+  [...s.rooms.values()].some(moved);
 
 const moved = (room) => room.looked && room.read > room.marked;
 

@@ -30,17 +30,17 @@ export function askAround(s, room) {
 export function newer(s, room) {
   const last = room.past?.newest();
   if (!last || room.asked || s.state !== "ready") return;
-  s.ask(room, "past-after", "AFTER", s.reference(last));
+  s.ask(room, "past-after", "AFTER", s.reference(last, -1));
 }
 
 /** isPast says whether a request was about the part that is shown. */
 export const isPast = (asked) => /^(around|past-)/.test(asked);
 
 /**
- * pastPage adds a page to the part of the history that is shown. redactions is called with the
- * room that they are for; lines is how many lines the page had.
+ * pastPage adds a page to the part of the history that is shown, by put(into, behind). page are
+ * its messages; lines is how many lines it had.
  */
-export function pastPage(s, room, asked, page, redactions, lines) {
+export function pastPage(s, room, asked, page, put, lines) {
   const wanted = room.seek;
   const around = asked === "around";
   if (around ? !wanted : !room.past) return; // the user has gone back to the newest
@@ -50,15 +50,10 @@ export function pastPage(s, room, asked, page, redactions, lines) {
   }
   const { past } = room;
   const top = past.oldest();
-  const older = asked === "past-before";
-  let joins = asked === "past-after" && lines < s.limit();
-  for (const m of older ? [...page].reverse() : page) {
-    joins ||= room.has(m);
-    past.add(m, older);
-  }
-  redactions(past);
-  if (older && past.oldest() === top) past.whole = true;
-  if (joins) room.join();
+  put(past, asked === "past-after" ? past.newest() : undefined);
+  if (asked === "past-before" && past.oldest() === top) past.whole = true;
+  const ends = asked === "past-after" && lines < s.limit();
+  if (ends || page.some((m) => room.has(m))) room.join();
   if (!around) return;
   const here = (room.past ?? room).find(wanted.id);
   if (here) s.hooks.shown(room, here);

@@ -1,12 +1,13 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
+import { missed, past } from "./history.js";
 import { nickOf } from "./irc.js";
-import { askMarker, marker } from "./marker.js";
+import { askMarker, marker, markerRefused } from "./marker.js";
+import { message } from "./message.js";
 import { assemble, multiline } from "./multiline.js";
-import { askAround, isPast, notThere, pastPage } from "./past.js";
-import { redact, redacted } from "./redact.js";
+import { redacted } from "./redact.js";
 import { follow, renamed, unwant } from "./rename.js";
-import { maxBatch, maxPages } from "./room.js";
+import { maxBatch } from "./room.js";
 import { found, remarked } from "./search.js";
 
 export const handlers = {
@@ -269,7 +270,10 @@ export const handlers = {
       follow(s, line.params[2], line.params[3]);
       return;
     }
-    if (about === "MARKREAD") return; // other devices will not know what was read here
+    if (about === "MARKREAD") {
+      markerRefused(s, room);
+      return;
+    }
     if (about === "WEBPUSH") {
       const [, , verb, endpoint] = line.params;
       s.hooks.pushed?.(verb, endpoint, line.params.at(-1));
@@ -377,48 +381,6 @@ function support(into, word) {
   }
 }
 
-/** message makes of a line what a room keeps, or null of what is not for people. */
-function message(s, { tags, source, command, params, time, timed }) {
-  let [target = "", text = ""] = params;
-  while (
-    target.length > 1 &&
-    s.support.prefixes.includes(target[0]) &&
-    s.isChannel(target.slice(1))
-  )
-    target = target.slice(1);
-  const nick = nickOf(source);
-  let kind = command === "NOTICE" ? "notice" : "message";
-  if (text.startsWith("\x01")) {
-    const action = /^\x01ACTION ?(.*?)\x01?$/s.exec(text);
-    if (!action) return null;
-    kind = "action";
-    [, text] = action;
-  }
-  const own = s.isMe(nick);
-  const id = tags.get("msgid") ?? "";
-  return {
-    target,
-    m: {
-      id,
-      time,
-      timed,
-      told: true,
-      nick,
-      kind,
-      text,
-      own,
-      label: tags.get("label") ?? "",
-      mention: !own && mentions(s, text),
-    },
-  };
-}
-
-function mentions(s, text) {
-  const nick = s.fold(s.nick);
-  const word = /[\p{L}\p{N}_\-[\]\\`^{|}]+/gu;
-  return (s.fold(text).match(word) ?? []).some((w) => w === nick);
-}
-
 function spoken(s, line) {
   const made = message(s, line);
   if (!made) return;
@@ -453,95 +415,6 @@ function spoken(s, line) {
   }
   room.count(m);
   s.hooks.message(room, m);
-}
-
-/** past puts a page of history in. */
-function past(s, batch) {
-  if (/targets/.test(batch.type)) {
-    for (const { params } of batch.lines) {
-      const name = params[1] ?? "";
-      if (name && !s.isChannel(name)) s.catchUp(s.open(name));
-    }
-    return;
-  }
-  if (/search/.test(batch.type)) {
-    found(s, messages(s, batch));
-    return;
-  }
-  const room = s.find(batch.target);
-  if (!room) return;
-  const { asked } = room;
-  if (!asked && s.searching?.room === room) {
-    // some servers answer a search with a page of history
-    found(s, messages(s, batch));
-    return;
-  }
-  room.asked = "";
-  const top = room.oldest();
-  const page = messages(s, batch);
-  const redactions = (of) => {
-    for (const line of batch.lines)
-      if (line.command === "REDACT") redact(s, of, s.timed(line));
-  };
-  if (isPast(asked)) {
-    pastPage(s, room, asked, page, redactions, batch.lines.length);
-    askAround(s, room);
-    return;
-  }
-  const known = room.read > 0 || asked === "after";
-  // What was said in a room before we came is read, and in a conversation what we have answered.
-  let before = 0;
-  const older = asked === "before"; // from the last on: each is put before others of the same time
-  for (const m of older ? [...page].reverse() : page) {
-    if (m.own) room.settle(m);
-    if (!room.add(m, older)) continue;
-    if (m.own || room.isChannel) before = Math.max(before, m.time);
-    if (!older && known) room.count(m);
-  }
-  redactions(room); // the messages that they name may be in the same page
-  // nor would the next page have anything older
-  if (older && room.oldest() === top) room.whole = true;
-  const end = batch.lines.at(-1);
-  const last = end && { id: end.tags.get("msgid") ?? "", ...s.timed(end) };
-  if (asked === "after" && last && batch.lines.length >= s.limit()) {
-    if (++room.pages < maxPages) s.after(room, last);
-    else
-      s.note(
-        room,
-        "More was said here than is shown: the rest is on the server.",
-        "error",
-        last.time,
-      );
-  }
-  if (asked === "latest" && !known) {
-    room.read = before;
-    room.looked = before > 0;
-    room.recount();
-  }
-  if (!older) s.hooks.caughtUp?.(room);
-  askAround(s, room);
-}
-
-/** messages are those of a batch. */
-const messages = (s, batch) =>
-  batch.lines
-    .map(
-      (line) =>
-        /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, s.timed(line))?.m,
-    )
-    .filter(Boolean);
-
-/** missed asks again by time when the server does not know the msgid any more. */
-function missed(s, room) {
-  if (!room) return;
-  const { asked, from } = room;
-  room.asked = "";
-  if (asked === "after" && from?.id)
-    s.after(room, { ...from, id: "", time: from.time - 1 });
-  else if (asked === "around" || asked === "past-after") notThere(s, room);
-  else if (asked === "past-before" && room.past) room.past.whole = true;
-  else room.whole = true;
-  askAround(s, room);
 }
 
 /** failed marks the message that the server would not pass on. */

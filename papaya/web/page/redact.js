@@ -38,32 +38,36 @@ export function redacted(s, line) {
 }
 
 /** redact deletes the message that a REDACT names. */
-export function redact(s, room, { tags, source, params, time, timed }) {
-  const id = params[1];
+export function redact(s, room, line) {
+  const id = line.params[1];
   if (!id) return;
-  const by = nickOf(source);
-  const why = (params[2] ?? "").trim();
-  const text = `Message deleted by ${by}${why ? `: ${why}` : ""}`;
   if (room.known.has(id)) {
     const m = room.messages.find((x) => x.id === id && spoken(x));
     if (!m) return; // it is a note already
-    makeNote(m, text);
+    makeNote(m, textOf(line));
     room.recount();
     s.hooks.deleted?.(room, m);
     return;
   }
-  if (room.gone.has(id)) return;
-  const note = {
-    id: tags.get("msgid") ?? "",
-    time,
-    timed,
-    told: true,
-    nick: "",
-    kind: "deleted",
-    text,
-    of: id,
-  };
-  if (room.add(note)) room.gone.set(id, note);
+  if (!room.gone.has(id)) room.add(noteOf(line));
+}
+
+/** noteOf is the note for a REDACT of a message that the room does not have. */
+export const noteOf = (line) => ({
+  id: line.tags.get("msgid") ?? "",
+  time: line.time,
+  timed: line.timed,
+  told: true,
+  nick: "",
+  kind: "deleted",
+  text: textOf(line),
+  of: line.params[1],
+});
+
+/** textOf is the text of a note. */
+function textOf({ source, params }) {
+  const why = (params[2] ?? "").trim();
+  return `Message deleted by ${nickOf(source)}${why ? `: ${why}` : ""}`;
 }
 
 /** makeNote makes a message the note that it was deleted. */

@@ -1,15 +1,12 @@
 // A room, or a conversation with one user: its messages in order, its members, and what is unread.
-// Messages are sorted by time and identified by msgid, so history may come late, twice or in
-// pieces.
+// Messages are identified by msgid, so history may come late, twice or in pieces. Their order is
+// the server's: that in which they come, and in a page of history that of the page. Times do not
+// tell it, since many messages have the same one, and a clock may be set back.
 
 import { makeNote, spoken } from "./redact.js";
 
-/**
- * keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back
- * ends.
- */
+/** keep is how many messages a room holds while nobody scrolls back. */
 export const keep = 2000;
-export const deep = 20000;
 
 /**
  * maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as
@@ -27,7 +24,7 @@ export class Room {
     this.joined = false;
     this.topic = "";
     this.members = new Map(); // folded nick -> {nick, prefix, away}
-    this.messages = []; // by time
+    this.messages = []; // in the server's order
     this.known = new Set(); // msgids, or a substitute
     this.gone = new Map(); // notes for messages that the room does not have, by msgid
     this.unread = 0;
@@ -39,13 +36,25 @@ export class Room {
     this.asked = ""; // the history that was requested: '', 'latest', 'after' or 'before'
     this.past = null; // the part of the history that is shown instead of the newest messages
     this.seek = null; // the message that it is requested for
+    this.from = null; // missed messages are requested after this one
+    this.behind = null; // the message here that they follow, until all have come
   }
 
   /**
-   * add puts a message where its time says, behind those of the same moment, or before them if
-   * it is older; false if it is there already.
+   * add puts a message behind all others, as it came, except those of one's own that wait for their
+   * echo; false if it is there already.
    */
-  add(message, older = false) {
+  add(message) {
+    if (!this.take(message)) return false;
+    let at = this.messages.length;
+    const waits = (m) => m?.pending && !m.failed;
+    if (message.told) while (waits(this.messages[at - 1])) at--;
+    this.messages.splice(at, 0, message);
+    return true;
+  }
+
+  /** take notes that the room has a message; false if it had it already. */
+  take(message) {
     const key = keyOf(message);
     if (key) {
       if (this.known.has(key)) return false;
@@ -53,12 +62,62 @@ export class Room {
     }
     if (message.id && this.gone.has(message.id))
       makeNote(message, this.gone.get(message.id).text);
-    let at = this.messages.length;
-    const after = ({ time }) =>
-      time > message.time || (older && time === message.time);
-    while (at > 0 && after(this.messages[at - 1])) at--;
-    this.messages.splice(at, 0, message);
+    if (message.of) this.gone.set(message.of, message);
     return true;
+  }
+
+  /**
+   * merge puts a page of the history in, whose order is the server's: behind a message of the room,
+   * or without one before all that the room has of the history. Messages that are there already
+   * show where those beside them belong, and take the order of the page. Lines that are in no
+   * history, such as who has joined, have only their times. It returns the messages that are new,
+   * and the last one of the page as the room has it.
+   */
+  merge(page, behind) {
+    const old = this.messages;
+    const places = new Map(old.map((m, at) => [keyOf(m), at]));
+    places.delete("");
+    const paged = new Set(); // those of the page that are there already
+    const rows = [];
+    const fresh = [];
+    for (const m of page) {
+      const at = places.get(keyOf(m));
+      if (at !== undefined && !paged.has(old[at])) {
+        paged.add(old[at]);
+        rows.push({ m: old[at], at });
+      } else if (at === undefined && this.take(m)) {
+        fresh.push(m);
+        rows.push({ m, at: -1 });
+      }
+    }
+    const list = [];
+    let next = 0; // the place of the next old message
+    const until = (end) => {
+      for (; next < end; next++)
+        if (!paged.has(old[next])) list.push(old[next]);
+    };
+    let begin = behind ? old.indexOf(behind) + 1 : 0;
+    if (!behind) {
+      // what the history has before the first that is there already comes before the page
+      begin = rows.find(({ at }) => at >= 0)?.at ?? 0;
+      const stays = (m) => m.told && !paged.has(m);
+      while (begin > 0 && !stays(old[begin - 1])) begin--;
+    }
+    until(begin);
+    for (const { m, at } of rows) {
+      until(at);
+      while (next < old.length && !old[next].told && old[next].time <= m.time)
+        until(next + 1);
+      list.push(m);
+    }
+    until(old.length);
+    this.messages = list;
+    return { fresh, last: rows.at(-1)?.m };
+  }
+
+  /** insert puts a line behind a message, or before all if the room has it no more. */
+  insert(line, behind) {
+    this.messages.splice(this.messages.indexOf(behind) + 1, 0, line);
   }
 
   /**
@@ -116,7 +175,7 @@ export class Room {
 
   /** join makes the part of the history that is shown, and the newest messages, one. */
   join() {
-    for (const m of this.past.messages) this.add(m);
+    this.merge(this.past.messages);
     this.whole ||= this.past.whole;
     this.past = null;
   }
@@ -144,8 +203,9 @@ export class Room {
     this.mentions = 0;
     for (let at = this.messages.length - 1; at >= 0; at--) {
       const m = this.messages[at];
+      if (!m.told) continue;
       if (m.time <= this.read) return;
-      if (m.told && spoken(m)) this.count(m);
+      if (spoken(m)) this.count(m);
     }
   }
 

@@ -48,11 +48,25 @@ export function found(s, messages) {
   const { room, search: of } = s.searching ?? {};
   s.searching = null;
   if (of && of === s.search) {
-    of.hits.push(...messages.map((m) => ({ room, m })));
-    of.hits.sort((a, b) => b.m.time - a.m.time);
-    of.hits.length = Math.min(of.hits.length, most);
+    const theirs = messages.map((m) => ({ room, m })).reverse();
+    of.hits = newestFirst(of.hits, theirs).slice(0, most);
   }
   next(s);
+}
+
+/**
+ * newestFirst makes one list of two. Each keeps its own order: that of a room is the server's, and
+ * many of its messages may have the same time.
+ */
+function newestFirst(one, other) {
+  const list = [];
+  let at = 0;
+  for (const hit of one) {
+    while (at < other.length && other[at].m.time > hit.m.time)
+      list.push(other[at++]);
+    list.push(hit);
+  }
+  return list.concat(other.slice(at));
 }
 
 /** remarked is called for what the server remarks on a search: it has not found everything. */

@@ -95,6 +95,7 @@ export class Session {
     this.away = false;
     this.authenticated = false;
     this.nickAgain = false;
+    this.markersFrom = 0; // the time before which no read markers are sent
     this.searching = null; // what the server is searching
     this.search = null; // what the user waits for
     this.source = "";
@@ -285,15 +286,18 @@ export class Session {
    */
   catchUp(room) {
     if (!this.history() || room.asked) return;
-    const newest = room.newest();
+    // a connection may have been lost while this went on, and newer messages had come before
+    const last = room.behind ?? room.newest();
     room.pages = 0;
-    if (newest) this.after(room, newest);
+    if (last) this.after(room, last, last);
     else this.ask(room, "latest", "LATEST", "*");
   }
 
-  after(room, message) {
+  /** after asks for what was said after a message. Its page follows behind in the room. */
+  after(room, message, behind) {
     room.from = message;
-    this.ask(room, "after", "AFTER", reference(message));
+    room.behind = behind;
+    this.ask(room, "after", "AFTER", this.reference(message, -1));
   }
 
   /** older asks for the page before what is shown; false if there is none to be had. */
@@ -309,12 +313,17 @@ export class Session {
     )
       return false;
     const kind = room.past ? "past-before" : "before";
-    this.ask(room, kind, "BEFORE", reference(oldest));
+    this.ask(room, kind, "BEFORE", this.reference(oldest, 1));
     return true;
   }
 
-  reference(message) {
-    return reference(message);
+  /**
+   * reference names a message in a request for history. A message without an id is named by its
+   * time. A request for those before or after it then begins so many ms beyond, since others may
+   * have the same time: those that are there already are not shown twice.
+   */
+  reference({ id, time }, beyond = 0) {
+    return id ? `msgid=${id}` : stamp(time + beyond);
   }
 
   ask(room, kind, command, ref) {
@@ -354,7 +363,7 @@ export class Session {
     const label = this.has("labeled-response") ? `m${++this.labels}` : "";
     const text = joined(parts);
     room.add({
-      time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0),
+      time: Math.max(this.now(), room.newest()?.time ?? 0),
       nick: this.nick,
       kind,
       text,
@@ -378,4 +387,3 @@ export class Session {
 }
 
 const stamp = (time) => `timestamp=${new Date(time).toISOString()}`;
-const reference = (m) => (m.id ? `msgid=${m.id}` : stamp(m.time));

@@ -37,13 +37,19 @@ export function draw(
   { unreadFrom, quiet, mayDelete, filehost },
 ) {
   const want = [];
+  const days = new Map(); // key -> how often it was there
   let before = null;
   let marked = unreadFrom <= 0;
   for (const m of messages) {
     if (quiet && m.kind === "event") continue;
     const newDay = !before || dayOf(before.time) !== dayOf(m.time);
-    if (newDay)
-      want.push(line(list, `day ${dayOf(m.time)}`, "day", day.format(m.time)));
+    if (newDay) {
+      // a day comes twice if the server's clock was set back
+      const key = `day ${dayOf(m.time)}`;
+      const times = (days.get(key) ?? 0) + 1;
+      days.set(key, times);
+      want.push(line(list, `${key} ${times}`, "day", day.format(m.time)));
+    }
     const fresh = !marked && spoken(m) && !m.own && m.time > unreadFrom;
     if (fresh) {
       marked = true;
