@@ -17,6 +17,8 @@ BESIEGERS ?= 10000
 N         ?= 10
 BESIDE    ?= nothing
 RINGS     ?= core
+# The packages of the workspace (go.work): ./... alone has only those of the laboratory.
+ALL       := ./... ./gonet/... ./gonet/cmd/gonet
 PKG       ?= ./gonet/...
 BENCH     ?= .
 ROUNDS    ?= 6
@@ -86,10 +88,10 @@ lint: ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, eac
 	@$(MAKE) --no-print-directory -j2 -Otarget lint-go lint-others
 
 lint-go: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode
-	$(OUT)/bin/golangci-lint run ./...
-	internal/arch/deadcode.sh $(OUT)/bin/deadcode
+	$(OUT)/bin/golangci-lint run $(ALL)
+	internal/arch/deadcode.sh $(OUT)/bin/deadcode $(ALL)
 	internal/arch/systems.sh $(GO)
-	for m in wireguard wintun; do (cd gonet/$$m && \
+	for m in wireguard wintun; do (cd gonet/$$m && GOWORK=off \
 	  $(abspath $(OUT)/bin/golangci-lint) run -c ../../.golangci.yml ./...) || exit 1; done
 	$(GO) vet -tags gonet ./services/...
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
@@ -111,7 +113,7 @@ golden: ## rewrite the golden files; look at the diff
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
 	  grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | sed 's/func //' | while read -r t; do \
-	    echo "$$t ($$(dirname "$$f"))"; (cd "$$(dirname "$$f")" && $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x .) || exit 1; \
+	    echo "$$t ($$(dirname "$$f"))"; (cd "$$(dirname "$$f")" && GOWORK=off $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x .) || exit 1; \
 	  done || exit 1; done
 
 bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoNet and Papaya
@@ -143,8 +145,9 @@ release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: ta
 	./release.sh $(VERSION)
 
 install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local
-	@for p in eve gonet gonet-wg papaya; do dir=.; [ $$p != gonet-wg ] || dir=gonet/wireguard; \
-	  (cd $$dir && CGO_ENABLED=0 $(GO) build -trimpath -o $(abspath $(OUT))/bin/$$p ./cmd/$$p) && \
+	@for p in eve gonet gonet-wg papaya; do dir=.; main=./cmd/$$p; \
+	  case $$p in gonet) dir=gonet/cmd/gonet main=.;; gonet-wg) dir=gonet/wireguard;; esac; \
+	  (cd $$dir && GOWORK=off CGO_ENABLED=0 $(GO) build -trimpath -o $(abspath $(OUT))/bin/$$p $$main) && \
 	  install -D -m 755 $(OUT)/bin/$$p "$(DESTDIR)$(PREFIX)/bin/$$p" && \
 	  echo "installed $(DESTDIR)$(PREFIX)/bin/$$p" || exit 1; done
 	@install -D -m 644 docs/papaya/man/papaya.1 "$(DESTDIR)$(PREFIX)/share/man/man1/papaya.1"
@@ -164,7 +167,7 @@ $(EVE):
 	$(GO) build -o $(EVE) ./cmd/eve
 
 $(GONET):
-	$(GO) build -o $(GONET) ./cmd/gonet
+	$(GO) build -o $(GONET) ./gonet/cmd/gonet
 
 $(PROVE):
 	$(GO) build -o $(PROVE) ./cmd/prove

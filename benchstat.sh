@@ -25,6 +25,8 @@ trap 'exit 130' INT TERM
 git worktree add --quiet --detach "$work/A" "$base"
 git worktree add --quiet --detach "$work/B" HEAD
 for side in A B; do
+	export GOWORK=$work/$side/go.work
+	[ -e "$GOWORK" ] || GOWORK=off # not that of the checkout around it
 	folders=$(go list -C "$work/$side" -f '{{.Dir}}' "${packages[@]}")
 	while read -r folder; do
 		if grep -qs '^func Benchmark' "$folder"/*_test.go; then

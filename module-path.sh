@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Changes the module's path, so that other modules can fetch and import it. usage: ./module-path.sh
+# Changes the path of the tree's modules, so that others can fetch and import them: that of the
+# laboratory, and those of GoNet, which begin with it. usage: ./module-path.sh
 # example.org/you/interleave
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -17,10 +18,9 @@ list() { # the files of these kinds, without built and fetched ones
 	find . -path ./out -prune -o -path ./.git -prune -o -type f \( "$@" \) -print0
 }
 list -name '*.go' | xargs -0 sed -i "s#\"$from/#\"$new/#g"
-list -name '*.md' | xargs -0 sed -i "s#\`$from/gonet#\`$new/gonet#g; s#go doc $from/#go doc $new/#g"
+list -name '*.md' | xargs -0 sed -i -E \
+	"s#([\`\"=])$from/gonet#\1$new/gonet#g; s#(go (doc|get|install)) $from/#\1 $new/#g"
+list -name go.mod | xargs -0 sed -i -E \
+	"s#^(module |\t|replace )$from(/gonet[^ ]*)?( |\$)#\1$new\2\3#"
 sed -i "s#\*$from/#*$new/#g" .golangci.yml
-sed -i "1s#.*#module $new#" go.mod
-for mod in gonet/{wireguard,wintun}/go.mod; do
-	sed -i -E "s#^(module |\t|replace )$from([ /])#\1$new\2#" "$mod"
-done
 echo "module $old is module $new now; git diff shows what changed"

@@ -21,7 +21,7 @@ command -v dpkg-deb >/dev/null || fail "dpkg-deb is missing: apt-get install dpk
 grep -q "^## $version\b" CHANGES.md || fail "CHANGES.md has no section \"## $version\""
 [ -z "$(git status --porcelain)" ] || fail "the checkout has changes that are not committed"
 
-export CGO_ENABLED=0
+export CGO_ENABLED=0 GOWORK=off # each program as the go.mod of its module says
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 module=$(sed -n 's/^module //p' go.mod)
@@ -31,11 +31,18 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$out"
 mkdir -p "$out"
 
+place() { # PROGRAM: sets the folder of its module, its package there, and that of its version
+	dir=. main=cmd/$1 own=$module
+	case $1 in
+	gonet) dir=gonet/cmd/gonet main=. own=$module/gonet ;;
+	gonet-wg) dir=gonet/wireguard own=$module/gonet ;;
+	esac
+}
+
 compile() { # PROGRAM OS ARCH FILE
-	local dir=.
-	[ "$1" != gonet-wg ] || dir=gonet/wireguard
+	place "$1"
 	(cd "$dir" && GOOS=$2 GOARCH=$3 go build -trimpath -buildvcs=false -o "$4" \
-		-ldflags "-s -w -X $module/internal/version.Release=$version" "./cmd/$1")
+		-ldflags "-s -w -X $own/internal/version.Release=$version" "./$main")
 }
 
 pages() { # PROGRAM FOLDER: copies the files that belong beside a program
@@ -120,10 +127,9 @@ for arch in amd64 arm64; do
 done
 
 for program in eve gonet gonet-wg papaya; do
-	dir=.
-	[ "$program" != gonet-wg ] || dir=gonet/wireguard
+	place "$program"
 	# The SBOM's timestamp would be the only difference between two builds of a commit.
-	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "cmd/$program" "$dir" |
+	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "$main" "$dir" |
 		sed '/^ *"timestamp": /d' >"$out/$program-$version.cdx.json"
 done
 (cd "$out" && sha256sum -- * >SHA256SUMS)

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	golang.org/x/sys v0.49.0
 	golang.zx2c4.com/wintun v0.0.0-20230126152724-0fa3db229ce2
-	interleave v0.0.0
+	interleave/gonet v0.0.0
 )
 
-replace interleave => ../..
+replace interleave/gonet => ..

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	golang.org/x/net v0.62.0
 	golang.zx2c4.com/wireguard v0.0.0-20260522210424-ecfc5a8d5446
-	interleave v0.0.0
+	interleave/gonet v0.0.0
 )
 
 require (
@@ -14,4 +14,4 @@ require (
 	golang.zx2c4.com/wintun v0.0.0-20230126152724-0fa3db229ce2 // indirect
 )
 
-replace interleave => ../..
+replace interleave/gonet => ..

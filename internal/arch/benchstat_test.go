@@ -50,6 +50,9 @@ func BenchmarkFast(b *testing.B) {
 func BenchmarkBad(b *testing.B) { b.Fatal("it fails") }
 `)
 		write("fast/testdata/text", n+"\n")
+		if n == "2" { // the base is not of the workspace around it
+			write("go.work", "go 1.26\n\nuse .\n")
+		}
 		git(t, dir, "init", "-q")
 		git(t, dir, "add", ".")
 		git(t, dir, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "-m", n)

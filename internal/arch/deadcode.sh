@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Prints the functions that no program reaches, and fails if there are any besides those in
-# testonly.txt. usage: deadcode.sh DEADCODE (golang.org/x/tools/cmd/deadcode)
+# testonly.txt. usage: deadcode.sh DEADCODE PACKAGES... (golang.org/x/tools/cmd/deadcode)
 set -euo pipefail
 list=$(dirname "$0")/testonly.txt
-found=$("$1" ./... | grep -v '^out/')
+found=$("$@" | grep -v '^out/')
 
 fault=0
 while read -r pattern; do

@@ -40,10 +40,11 @@ func (j *job) name() string {
 	return strings.Join(append([]string{j.ring, j.pkg.dir, j.tests}, j.args...), " ")
 }
 
-// listPackages asks go for the packages that have tests.
+// listPackages asks go for the packages that have tests, in all modules of the checkout's
+// workspace.
 func listPackages(ctx context.Context, root string) ([]testPackage, error) {
 	const form = `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}`
-	out, err := goOutput(ctx, root, "list", "-f", form, "./...")
+	out, err := goOutput(ctx, root, "list", "-f", form, "work")
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,34 @@ func TestFirstRing(t *testing.T) {
 	}
 }
 
+// outside are the modules of the tree that go does not list with the others. A test of package
+// gonet runs the tests of each.
+var outside = []string{"gonet/wireguard", "gonet/wintun"}
+
+// TestNothingIsLeftOut compares the packages that go lists with the folders that have tests.
+func TestNothingIsLeftOut(t *testing.T) {
+	checkout, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := listPackages(t.Context(), checkout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, p := range packages {
+		listed[p.dir] = true
+	}
+	for dir := range testsOf(t) {
+		alone := slices.ContainsFunc(outside,
+			func(module string) bool { return strings.HasPrefix(dir+"/", module+"/") })
+		if listed[dir] == alone {
+			t.Errorf("%s: its tests are in a ring: %v, in a module that is tested alone: %v", dir,
+				listed[dir], alone)
+		}
+	}
+}
+
 // testsOf finds the names of the tests of all packages, by their folders.
 func testsOf(t *testing.T) map[string][]string {
 	t.Helper()

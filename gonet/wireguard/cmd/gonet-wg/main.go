@@ -15,8 +15,8 @@ import (
 	"sync"
 	"syscall"
 
+	"interleave/gonet/internal/version"
 	"interleave/gonet/wireguard/gateway"
-	"interleave/internal/version"
 )
 
 // The exit codes, as of gonet.

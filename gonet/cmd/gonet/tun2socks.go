@@ -12,7 +12,6 @@ import (
 	"interleave/gonet"
 	"interleave/gonet/socks"
 	"interleave/gonet/tun2socks"
-	"interleave/internal/command"
 )
 
 // tunFlags are the flags of `gonet tun2socks`, beside those of its device.
@@ -94,10 +93,10 @@ func (w *tunFlags) run(cmd *cobra.Command) error {
 // flags of the device.
 func (w *tunFlags) config() (cfg tun2socks.Config, err error) {
 	if _, _, err := net.SplitHostPort(w.server); err != nil {
-		return cfg, command.Usagef("--socks %s: not a HOST:PORT", w.server)
+		return cfg, usagef("--socks %s: not a HOST:PORT", w.server)
 	}
 	if w.most < 1 {
-		return cfg, command.Usagef("--most %d: at least 1", w.most)
+		return cfg, usagef("--most %d: at least 1", w.most)
 	}
 	server := &socks.Dialer{Server: w.server, User: w.user}
 	if server.Password, err = w.readPassword(); err != nil {
@@ -106,7 +105,7 @@ func (w *tunFlags) config() (cfg tun2socks.Config, err error) {
 	cfg = tun2socks.Config{Server: server, NoUDP: w.noUDP, Connections: w.most}
 	if w.names != "" {
 		if cfg.Names, err = netip.ParsePrefix(w.names); err != nil {
-			return cfg, command.Usagef("--names %s: not a network, as 198.18.0.0/15", w.names)
+			return cfg, usagef("--names %s: not a network, as 198.18.0.0/15", w.names)
 		}
 	}
 	w.host.configure = func(c *gonet.Config) {
@@ -146,7 +145,7 @@ func (w *tunFlags) readPassword() (string, error) {
 	case w.password == "" && w.user == "":
 		return "", nil
 	case w.password == "" || w.user == "":
-		return "", command.Usagef("--user and --password-file belong together")
+		return "", usagef("--user and --password-file belong together")
 	}
 	b, err := os.ReadFile(w.password)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/term"
 
 	"interleave/gonet/link"
-	"interleave/internal/command"
 )
 
 func upCommand() *cobra.Command {
@@ -154,7 +153,7 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 		}
 	} else if term.IsTerminal(int(file.Fd())) {
 		return nil,
-			command.Usagef("a capture is binary: write it to a file or a pipe: gonet dump " +
+			usagef("a capture is binary: write it to a file or a pipe: gonet dump " +
 				"| tshark -r -")
 	}
 	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1,

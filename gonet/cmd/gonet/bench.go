@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"interleave/internal/command"
 )
 
 // benchFlags holds the flags of bench.
@@ -41,7 +39,7 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
   gonet bench --rounds 11 --time 3s`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if b.rounds < 1 || b.time <= 0 || b.pings < 1 {
-				return command.Usagef("bench: --rounds, --time and --pings must be positive")
+				return usagef("bench: --rounds, --time and --pings must be positive")
 			}
 			if b.inside {
 				return b.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())

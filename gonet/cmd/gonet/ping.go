@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"interleave/gonet/wire"
-	"interleave/internal/command"
 )
 
 // pingFlags holds the flags of ping.
@@ -42,11 +41,11 @@ func pingCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case p.interval < leastInterval:
-				return command.Usagef("-i %v: at least %v s", p.interval, leastInterval)
+				return usagef("-i %v: at least %v s", p.interval, leastInterval)
 			case p.size < 0 || p.size > 65507:
-				return command.Usagef("-s %d: from 0 to 65507 bytes", p.size)
+				return usagef("-s %d: from 0 to 65507 bytes", p.size)
 			case p.wait <= 0 || p.count < 0:
-				return command.Usagef("-W must be positive, and -c not negative")
+				return usagef("-W must be positive, and -c not negative")
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
 				return h.ping(cmd.Context(), cmd.OutOrStdout(), args[0], &p)

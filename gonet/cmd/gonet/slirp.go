@@ -14,11 +14,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"interleave/gonet/internal/version"
 	"interleave/gonet/link"
 	"interleave/gonet/slirp"
 	"interleave/gonet/wire"
-	"interleave/internal/command"
-	"interleave/internal/version"
 )
 
 // slirpFlags are the flags of `gonet slirp`: those of slirp4netns, and a few of its own.
@@ -113,7 +112,7 @@ func (w *slirpFlags) complete(args []string) (err error) {
 		args = append([]string{w.netns}, args...)
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return command.Usagef("a namespace is expected, as PID or PATH, and the tap's name at most")
+		return usagef("a namespace is expected, as PID or PATH, and the tap's name at most")
 	}
 	w.target, w.tap.Name = args[0], slirpName
 	if len(args) == 2 {
@@ -127,13 +126,13 @@ func (w *slirpFlags) complete(args []string) (err error) {
 		}
 	case "pid", "tapfd":
 		if bad != nil || n < 0 {
-			return command.Usagef("--netns-type %s: %s is not a number", w.netnsType, w.target)
+			return usagef("--netns-type %s: %s is not a number", w.netnsType, w.target)
 		}
 	default:
-		return command.Usagef("--netns-type %s: pid, path or tapfd is expected", w.netnsType)
+		return usagef("--netns-type %s: pid, path or tapfd is expected", w.netnsType)
 	}
 	if w.tap.MTU < leastMTU || w.tap.MTU > mostMTU || w.ipv6 && w.tap.MTU < wire.IPv6MinMTU {
-		return command.Usagef("--mtu %d: from %d to %d are possible, with IPv6 from %d", w.tap.MTU,
+		return usagef("--mtu %d: from %d to %d are possible, with IPv6 from %d", w.tap.MTU,
 			leastMTU, mostMTU, wire.IPv6MinMTU)
 	}
 	prefix, err := netip.ParsePrefix(w.cidr)
@@ -141,7 +140,7 @@ func (w *slirpFlags) complete(args []string) (err error) {
 		w.network, err = slirp.NewNetwork(prefix, w.ipv6)
 	}
 	if err != nil {
-		return command.Usagef("--cidr %s: %w", w.cidr, err)
+		return usagef("--cidr %s: %w", w.cidr, err)
 	}
 	if w.host, err = w.outboundHost(); err != nil {
 		return err
@@ -149,7 +148,7 @@ func (w *slirpFlags) complete(args []string) (err error) {
 	if w.mac != "" {
 		m, err := wire.ParseMAC(w.mac)
 		if err != nil || m.IsGroup() || !w.configure {
-			return command.Usagef("--macaddress %s: the address of a station, with --configure",
+			return usagef("--macaddress %s: the address of a station, with --configure",
 				w.mac)
 		}
 		w.mac = m.String()
@@ -189,7 +188,7 @@ func (w *slirpFlags) outboundHost() (k slirp.Kernel, err error) {
 		a, err := addressOrInterface(x.value, x.flag == "outbound-addr6")
 		switch {
 		case err != nil:
-			return k, command.Usagef("--%s %s: %w", x.flag, x.value, err)
+			return k, usagef("--%s %s: %w", x.flag, x.value, err)
 		case a.Is4():
 			k.Local4 = a
 		default:
@@ -229,7 +228,7 @@ func checkFD(flag string, fd int) error {
 		return nil
 	}
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-		return command.Usagef("--%s %d: %w", flag, fd, err)
+		return usagef("--%s %d: %w", flag, fd, err)
 	}
 	return nil
 }

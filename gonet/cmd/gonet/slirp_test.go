@@ -18,7 +18,6 @@ import (
 	"interleave/gonet"
 	"interleave/gonet/link"
 	"interleave/gonet/slirp"
-	"interleave/internal/command"
 )
 
 // serveDNS is a server of DNS over UDP: each name has the address 192.0.2.7.
@@ -92,7 +91,7 @@ func TestSlirpFlags(t *testing.T) {
 		"-6 --mtu 1279 1", "--cidr 10.0.2.0 1", "--cidr 10.0.2.0/26 1", "--cidr 127.0.0.0/8 1",
 		"--outbound-addr nothing 1", "--macaddress 02:00:00:00:00:07 1",
 		"-c --macaddress 01:00:00:00:00:07 1", "-r 999 1", "-e 999 1"} {
-		var u command.Usage
+		var u usageError
 		if _, err := slirpOf(bad); !errors.As(err, &u) {
 			t.Errorf("%q: %v", bad, err)
 		}

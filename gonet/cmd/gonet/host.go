@@ -22,7 +22,6 @@ import (
 	"interleave/gonet/dhcp"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
-	"interleave/internal/command"
 )
 
 // hostFlags holds the flags that all commands with a stack share: the tap or tun, and the addresses
@@ -92,11 +91,11 @@ func (w *hostFlags) openDevice() (*link.Tap, error) {
 func (w *hostFlags) checkTun() error {
 	switch {
 	case w.tap != "" && w.tap != defaultTap:
-		return command.Usagef("--tap %s, --tun %s: a stack has one device", w.tap, w.tun)
+		return usagef("--tap %s, --tun %s: a stack has one device", w.tap, w.tun)
 	case w.mac != "":
-		return command.Usagef("--mac %s: a tun has no Ethernet, and so no hardware address", w.mac)
+		return usagef("--mac %s: a tun has no Ethernet, and so no hardware address", w.mac)
 	case w.dhcp:
-		return command.Usagef("--dhcp: a tun has no Ethernet, which DHCP needs; give --address")
+		return usagef("--dhcp: a tun has no Ethernet, which DHCP needs; give --address")
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func (w *hostFlags) hardwareAddress() (mac wire.MAC, err error) {
 		return mac, nil
 	}
 	if mac, err = wire.ParseMAC(w.mac); err != nil || mac.IsGroup() {
-		return mac, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
+		return mac, usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
 			w.mac)
 	}
 	return mac, nil
@@ -134,7 +133,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 			a, bad := netip.ParsePrefix(v)
 			if bad != nil {
 				err = errors.Join(err,
-					command.Usagef("--%s %s: not an address with a prefix length, as "+
+					usagef("--%s %s: not an address with a prefix length, as "+
 						"10.9.0.2/24", flag, v))
 			}
 			out = append(out, a)
@@ -157,7 +156,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 		if bad != nil {
 			var only netip.Addr
 			if only, bad = netip.ParseAddr(v); bad != nil {
-				err = errors.Join(err, command.Usagef("--dns %s: not an address", v))
+				err = errors.Join(err, usagef("--dns %s: not an address", v))
 			}
 			a = netip.AddrPortFrom(only, 53)
 		}
@@ -166,7 +165,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 	for _, v := range w.gateway {
 		a, bad := netip.ParseAddr(v)
 		if bad != nil {
-			err = errors.Join(err, command.Usagef("--gateway %s: not an address", v))
+			err = errors.Join(err, usagef("--gateway %s: not an address", v))
 		}
 		p.gateways = append(p.gateways, a)
 	}
@@ -183,7 +182,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 		for _, a := range p.addresses {
 			if a.IsSingleIP() {
 				return p,
-					command.Usagef("--address %v: its network has no address for the kernel; "+
+					usagef("--address %v: its network has no address for the kernel; "+
 						"give --kernel, or a larger network", a)
 			}
 			p.kernel = append(p.kernel, kernelAddress(a))
@@ -192,7 +191,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 	for _, k := range p.kernel {
 		if slices.ContainsFunc(p.addresses,
 			func(a netip.Prefix) bool { return a.Addr() == k.Addr() }) {
-			return p, command.Usagef("--kernel %v: the stack has this address", k)
+			return p, usagef("--kernel %v: the stack has this address", k)
 		}
 	}
 	if len(p.gateways) == 0 && !w.dhcp {
@@ -203,7 +202,7 @@ func (w *hostFlags) plan() (p plan, err error) {
 	for _, r := range p.routes {
 		if _, ok := p.via(r); !ok {
 			err = errors.Join(err,
-				command.Usagef("--route %v: it needs an --address of its family for the kernel "+
+				usagef("--route %v: it needs an --address of its family for the kernel "+
 					"to send to", r))
 		}
 	}
@@ -215,11 +214,11 @@ func checkHostAddress(a netip.Prefix) error {
 	first := a.Masked().Addr()
 	switch {
 	case a.Addr().IsLoopback() || a.Addr().IsMulticast() || a.Addr().IsUnspecified():
-		return command.Usagef("--address %v: not the address of a host on a link", a)
+		return usagef("--address %v: not the address of a host on a link", a)
 	case a.Addr().Is4() && a.Bits() < 31 && a.Addr() == first:
-		return command.Usagef("--address %v: it is the address of the network itself", a)
+		return usagef("--address %v: it is the address of the network itself", a)
 	case a.Addr().Is4() && a.Bits() < 31 && !a.Contains(a.Addr().Next()):
-		return command.Usagef("--address %v: it is the broadcast address of its network", a)
+		return usagef("--address %v: it is the broadcast address of its network", a)
 	}
 	return nil
 }

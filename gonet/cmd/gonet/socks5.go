@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"interleave/gonet/socks"
-	"interleave/internal/command"
 )
 
 func socksCommand() *cobra.Command {
@@ -22,7 +21,7 @@ func socksCommand() *cobra.Command {
   curl --socks5-hostname 127.0.0.1:1080 http://10.9.0.1:8000/    in another terminal`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 {
-				return command.Usagef("--most %d: at least 1", most)
+				return usagef("--most %d: at least 1", most)
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
 				l, err := net.Listen("tcp", listen)

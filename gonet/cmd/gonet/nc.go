@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"interleave/gonet"
-	"interleave/internal/command"
 )
 
 func ncCommand() *cobra.Command {
@@ -28,7 +27,7 @@ func ncCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address := args[len(args)-1]
 			if n, err := strconv.ParseUint(address, 10, 16); err != nil || n == 0 && !listen {
-				return command.Usagef("nc: port %s: not a number from 1 to 65535", address)
+				return usagef("nc: port %s: not a number from 1 to 65535", address)
 			}
 			switch {
 			case len(args) == 2:
@@ -36,7 +35,7 @@ func ncCommand() *cobra.Command {
 			case listen:
 				address = ":" + address
 			default:
-				return command.Usagef("nc: a HOST and a PORT; only -l needs no HOST")
+				return usagef("nc: a HOST and a PORT; only -l needs no HOST")
 			}
 			ctx := cmd.Context()
 			return w.with(ctx, cmd.ErrOrStderr(), func(h *host) error {

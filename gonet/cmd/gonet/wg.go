@@ -16,8 +16,8 @@ import (
 const wgProgram = "gonet-wg"
 
 var errNoWG = errors.New("the program gonet-wg is not installed: it is expected beside gonet, or " +
-	"in PATH. `make install` installs both; in a checkout, `cd gonet/wireguard && go install " +
-	"./cmd/gonet-wg` does")
+	"in PATH. `make install` installs both; in a checkout, `cd gonet/wireguard && GOWORK=off go " +
+	"install ./cmd/gonet-wg` does")
 
 func wgCommand() *cobra.Command {
 	return &cobra.Command{

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"interleave/internal/command"
 )
 
 func getCommand() *cobra.Command {
@@ -32,7 +30,7 @@ func getCommand() *cobra.Command {
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, args[0], nil)
 			if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" &&
 				request.URL.Scheme != "https" {
-				return command.Usagef("get %s: not a URL of http or https", args[0])
+				return usagef("get %s: not a URL of http or https", args[0])
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
 				var log io.Writer
@@ -117,7 +115,7 @@ func serveCommand() *cobra.Command {
   sudo gonet serve --port 8080 --metrics 127.0.0.1:9100 /var/www`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if port < 0 || port > 65535 {
-				return command.Usagef("serve: port %d: from 0, for any that is free, to 65535",
+				return usagef("serve: port %d: from 0, for any that is free, to 65535",
 					port)
 			}
 			root, err := os.OpenRoot(args[0]) // symbolic links cannot lead out of it

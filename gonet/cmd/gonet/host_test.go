@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"interleave/internal/command"
 )
 
 func TestKernelAddress(t *testing.T) {
@@ -47,7 +45,7 @@ func TestPlan(t *testing.T) {
 		{addresses: []string{"127.0.0.1/8"}}, {addresses: []string{"10.9.0.2/32"}},
 		{addresses: []string{"10.9.0.1/24"}, kernel: []string{"10.9.0.1/24"}},
 		{tun: "tun0", tap: "tap0"}, {tun: "tun0", dhcp: true}, {tun: "tun0", mac: "02::1"}} {
-		var u command.Usage
+		var u usageError
 		if _, err := bad.plan(); !errors.As(err, &u) {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -15,8 +15,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"interleave/internal/command"
 )
 
 // The exit codes, as `gonet help` lists them.
@@ -55,7 +53,7 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	var u command.Usage
+	var u usageError
 	switch {
 	case err == nil:
 		return 0
@@ -98,7 +96,7 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or no ans
 130 stopped by Ctrl-C before it was done.`
 
 func rootCommand() *cobra.Command {
-	return command.Root("gonet", "a TCP/IP stack on a tap", longHelp,
+	return newRoot(
 		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(),
 		tun2socksCommand(), slirpCommand(), slirpTapCommand(), wgCommand(), benchCommand(),
 		statCommand(), dumpCommand())

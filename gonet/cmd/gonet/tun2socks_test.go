@@ -13,7 +13,6 @@ import (
 
 	"interleave/gonet"
 	"interleave/gonet/socks"
-	"interleave/internal/command"
 )
 
 // serveSocks is a SOCKS5 server for user "user", on whose side all hosts are this one: it takes the
@@ -127,7 +126,7 @@ func TestTunFlags(t *testing.T) {
 	for _, bad := range []tunFlags{{most: 1}, {server: "host", most: 1}, {server: "host:1080"},
 		{server: "host:1080", most: 1, names: "x"}, {server: "host:1080", most: 1, user: "user"},
 		{server: "host:1080", most: 1, password: "file"}} {
-		var u command.Usage
+		var u usageError
 		if _, err := bad.config(); !errors.As(err, &u) {
 			t.Errorf("%+v: %v", bad, err)
 		}
