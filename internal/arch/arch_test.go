@@ -68,7 +68,7 @@ var eveRooms = []string{
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
-	"internal/version",
+	"internal/version", "internal/api",
 	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dhcp",
 	"gonet", "host", "relay", "socks", "tun2socks", "slirp", "cmd/gonet",
 	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
