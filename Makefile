@@ -141,7 +141,7 @@ tree-sitter: ## make the tree-sitter parser of Eve for Neovim and Helix (needs c
 	eve/editors/tree-sitter/generator.sh
 	eve/editors/tree-sitter/build.sh
 
-release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, images, SBOM, checksums
+release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, images, SBOM, checksums; make the tags
 	./release.sh $(VERSION)
 
 install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local

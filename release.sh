@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds a release into out/release/VERSION: tarballs of eve, gonet (with gonet-wg) and papaya,
 # Debian packages of eve and papaya, container images of papaya, an SBOM of each program
-# (CycloneDX), and SHA256SUMS. The same commit gives the same bytes. usage: ./release.sh VERSION,
-# such as v0.1.0
+# (CycloneDX), and SHA256SUMS. The same commit gives the same bytes. Then tags.sh makes the tags of
+# the modules. usage: ./release.sh VERSION, such as v0.1.0
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -134,3 +134,8 @@ for program in eve gonet gonet-wg papaya; do
 done
 (cd "$out" && sha256sum -- * >SHA256SUMS)
 echo "$out"
+if [[ $module == *.*/* ]]; then
+	./tags.sh "$version"
+else
+	echo "no tags were made: nobody can fetch modules by the path $module (./module-path.sh)"
+fi
