@@ -3,6 +3,7 @@ package differential
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,15 +46,16 @@ func TestRunPrograms(t *testing.T) {
 
 func TestGenerated(t *testing.T) {
 	trial.NeedCompiler(t)
-	for n := range modules() {
-		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
+	for n, size := range modules(*parts) {
+		first := *seed + uint64(n)
+		t.Run(fmt.Sprint("seed=", first), func(t *testing.T) {
 			t.Parallel()
 			// optimised code differs; a few programs are enough, as g++ takes longer for them
 			if n == 0 {
-				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), asserted,
+				compare(t, "generated.eve", generate.Program(first, perModule/5), asserted,
 					build.Options{Optimise: true})
 			}
-			compare(t, "generated.eve", generate.Program(*seed+n, perModule), asserted,
+			compare(t, "generated.eve", generate.Program(first, size), asserted,
 				build.Options{Debug: true})
 		})
 	}
@@ -68,20 +70,36 @@ func TestGeneratedUnderAddressSanitizer(t *testing.T) { sanitized(t, "address") 
 // access, and g++ takes half the time. TestGenerated has the optimised code.
 func sanitized(t *testing.T, kind string) {
 	trial.NeedCompiler(t)
-	size := min(*clean, perModule)
-	if size == 0 {
+	if *clean == 0 {
 		t.Skip("no programs: see -sanitized")
 	}
-	for n := range uint64((*clean + size - 1) / size) {
-		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
+	for n, size := range modules(*clean) {
+		first := *seed + uint64(n)
+		t.Run(fmt.Sprint("seed=", first), func(t *testing.T) {
 			t.Parallel()
-			compare(t, "generated.eve", generate.Program(*seed+n, size), asserted,
+			compare(t, "generated.eve", generate.Program(first, size), asserted,
 				build.Options{Sanitize: kind})
 		})
 	}
 }
 
-func modules() uint64 { return uint64(*parts+perModule-1) / perModule }
+// modules returns the sizes of as few modules as have room for so many programs.
+func modules(programs int) (sizes []int) {
+	count := (programs + perModule - 1) / perModule
+	for n := range count {
+		sizes = append(sizes, (programs+n)/count)
+	}
+	return sizes
+}
+
+func TestModules(t *testing.T) {
+	for programs, want := range map[int][]int{0: nil, 1: {1}, 50: {50}, 51: {25, 26}, 60: {30, 30},
+		101: {33, 34, 34}} {
+		if got := modules(programs); !slices.Equal(got, want) {
+			t.Errorf("%d programs: got modules of %v, want %v", programs, got, want)
+		}
+	}
+}
 
 // asserted is how generated programs are emitted.
 var asserted = emit.Options{Checked: true}
