@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,22 +45,42 @@ const (
 
 const plenty = -1
 
+// scarceFolder is the folder of the library; empty if no test has built it.
+var scarceFolder string
+
+// scarceLibrary builds testdata/scarce.c, once for all tests.
+var scarceLibrary = sync.OnceValues(func() (path string, err error) {
+	if scarceFolder, err = os.MkdirTemp("", "scarce-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(scarceFolder, "scarce.so")
+	if out, err := exec.Command("cc", "-std=c11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra",
+		"-Werror", "-o", path, "testdata/scarce.c", "-ldl").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building testdata/scarce.c: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if scarceFolder != "" {
+		_ = os.RemoveAll(scarceFolder)
+	}
+	os.Exit(code)
+}
+
 func newScarce(t *testing.T) *scarce {
 	if f := flag.Lookup("sanitize"); f.Value.String() != "" {
 		t.Skip("SKIP: a sanitizer wants to stand before the C library itself")
 	}
-	folder := t.TempDir()
-	library := filepath.Join(folder, "scarce.so")
-	cc, err := exec.LookPath("cc")
-	if err != nil {
+	library, err := scarceLibrary()
+	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("SKIP: install gcc for servers that lack processes and have a wrong clock")
 	}
-	if out, err := exec.CommandContext(t.Context(), cc, "-std=c11", "-O1", "-shared", "-fPIC",
-		"-Wall", "-Wextra", "-Werror", "-o", library, "testdata/scarce.c",
-		"-ldl").CombinedOutput(); err != nil {
-		t.Fatalf("building testdata/scarce.c: %v\n%s", err, out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	file, err := os.Create(filepath.Join(folder, "scarce"))
+	file, err := os.Create(filepath.Join(t.TempDir(), "scarce"))
 	if err != nil {
 		t.Fatal(err)
 	}
