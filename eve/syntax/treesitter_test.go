@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // patience is the longest time that tree-sitter may take for one text: a net for texts on which it
@@ -228,7 +229,7 @@ func agree(t *testing.T, ts *treeSitter, name, text string) bool {
 	t.Helper()
 	f, diags := parse(name, text)
 	nodes, wrong := ts.parse(text)
-	if diags.HasErrors() {
+	if diags.HasErrors() || onlyOurs(f) {
 		return false
 	}
 	if wrong {
@@ -257,6 +258,22 @@ func agree(t *testing.T, ts *treeSitter, name, text string) bool {
 	t.Errorf("%s: only tree-sitter has%s\nonly the parser has%s", name, show(got, want),
 		show(want, got))
 	return true
+}
+
+// onlyOurs says whether a text has what only tree-sitter refuses: in literals and comments bytes
+// that are zero or not UTF-8, and quotes in the format of a value, which eve check refuses later.
+func onlyOurs(f *File) bool {
+	text := f.Source.Text
+	found := !utf8.ValidString(text) || strings.Contains(text, "\x00")
+	Walk(f, func(n Node) bool {
+		if s, ok := n.(*FString); ok {
+			for _, part := range s.Parts {
+				found = found || strings.Contains(part.Format, `"`)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // place says where the first error is that has a node.
@@ -294,5 +311,31 @@ func TestTreeSitterRefuses(t *testing.T) {
 		case wrong && !diags.HasErrors():
 			t.Errorf("%s: only tree-sitter finds an error\n%s", m.name, m.source())
 		}
+	}
+}
+
+// mostLost bounds the mistakes behind which tree-sitter loses the next function. There were 5 with
+// tree-sitter 0.20.7, of 135; another version may repair others.
+const mostLost = 10
+
+// A mistake in a function leaves the function behind it whole, so that an editor keeps its colours.
+func TestTreeSitterRecovers(t *testing.T) {
+	ts := startTreeSitter(t, false)
+	var lost []string
+	for _, m := range mistakes {
+		if m.in == "" {
+			continue
+		}
+		text := m.source()
+		next := strings.Index(text, "g: () void")
+		nodes, _ := ts.parse(text)
+		if !slices.ContainsFunc(nodes, func(n tsNode) bool {
+			return n.kind == "function_declaration" && n.start == next
+		}) {
+			lost = append(lost, m.name)
+		}
+	}
+	if len(lost) > mostLost {
+		t.Errorf("the next function is lost behind %d mistakes: %q", len(lost), lost)
 	}
 }

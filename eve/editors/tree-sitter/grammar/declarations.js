@@ -168,7 +168,8 @@ module.exports = {
       optional(seq(":", field("constraint", $._type))),
     ),
 
-  parameters: ($) => seq("(", elements($.parameter), ")"),
+  // An empty pair behind the name of a declaration is no empty tuple.
+  parameters: ($) => prec(1, seq("(", elements($.parameter), ")")),
 
   parameter: ($) =>
     seq(

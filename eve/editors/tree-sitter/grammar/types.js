@@ -26,7 +26,7 @@ module.exports = {
       optional("par"),
     ),
 
-  tuple_type: ($) => seq("(", list($._type), optional(","), ")"),
+  tuple_type: ($) => seq("(", elements($._type), ")"),
 
   type_arguments: ($) => seq("<", $._type_arguments, ">"),
 
