@@ -9,7 +9,7 @@ import (
 )
 
 // Neovim loads the tree-sitter parser and our queries, and finds no error in a program. The
-// highlights are written one a line.
+// highlights are written one a line. It reads the queries of Helix as well.
 func TestNeovimTreeSitter(t *testing.T) {
 	nvim := tool(t, "nvim", "neovim")
 	const script = "../editors/tree-sitter/build.sh"
@@ -42,6 +42,7 @@ pub sum: [+all] (self, =n: int<8>) vector<T@>?:
 	got := run(t, dir, home, nvim, "--headless", "-u", "NONE", "-i", "NONE", "-n",
 		"--cmd", "set runtimepath^="+absolute(t, "../editors/vim")+","+dir,
 		"--cmd", "let g:eve_lsp = 0",
+		"--cmd", "let g:helix = '"+absolute(t, "../editors/helix/queries/eve")+"'",
 		"--cmd", "filetype plugin on", "--cmd", "syntax on",
 		"sum.eve", "-c", "luafile "+absolute(t, "testdata/treesitter.lua"))
 	want, err := os.ReadFile("testdata/treesitter.txt")

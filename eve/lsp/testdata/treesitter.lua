@@ -1,6 +1,8 @@
--- Parses the buffer by tree-sitter, and writes the names and the texts of its highlights.
+-- Parses the buffer by tree-sitter, and writes the names and the texts of its highlights. Reads the
+-- queries of Helix as well: those in the folder g:helix.
 local query = vim.treesitter.query
 local get = query.get or query.get_query -- before 0.9
+local parse = query.parse or query.parse_query
 local text_of = vim.treesitter.get_node_text or query.get_node_text
 
 local function steps()
@@ -22,6 +24,11 @@ local function steps()
       error(name .. '.scm finds nothing')
     end
   end
+  local files = vim.fn.glob(vim.g.helix .. '/*.scm', false, true)
+  for _, file in ipairs(files) do
+    parse('eve', table.concat(vim.fn.readfile(file), '\n'))
+  end
+  io.stdout:write(#files, ' queries of Helix\n')
 end
 
 local ok, why = pcall(steps)
