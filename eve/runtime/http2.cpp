@@ -4,12 +4,14 @@
 
 namespace eve::io::http2 {
 
-session::session(i64 streams, i64 fields, i64 size)
-    : what_(new connection(streams, fields, size)) {}
+session::session(i64 streams, i64 most_fields, i64 most_bytes)
+    : what_(new connection(streams, most_fields, most_bytes)) {}
 
 session::~session() { delete what_; }
 
-session new_session(i64 streams, i64 fields, i64 size) { return session(streams, fields, size); }
+session new_session(i64 streams, i64 most_fields, i64 most_bytes) {
+    return session(streams, most_fields, most_bytes);
+}
 
 void session::receive(const bytes& input, duration now) { what_->receive(input, now); }
 i64 session::next() { return static_cast<i64>(what_->next()); }

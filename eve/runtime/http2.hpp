@@ -14,8 +14,8 @@ class connection; // http2_connection.hpp
 // then. Owner only, all methods.
 class session {
 public:
-    // `streams` may be open at a time. A head has at most `fields` fields and `size` bytes.
-    session(i64 streams, i64 fields, i64 size);
+    // `streams` may be open at a time. A larger head is refused.
+    session(i64 streams, i64 most_fields, i64 most_bytes);
     session(session&& other) noexcept : what_(other.what_) { other.what_ = nullptr; }
     session& operator=(session&& other) noexcept {
         connection* mine = what_;
@@ -52,6 +52,6 @@ private:
     connection* what_;
 };
 
-session new_session(i64 streams, i64 fields, i64 size);
+session new_session(i64 streams, i64 most_fields, i64 most_bytes);
 
 } // namespace eve::io::http2
