@@ -100,8 +100,7 @@
       () => connected && s.older(s.find("#tea")),
       () => connected && newer(s, s.find("#tea")),
       () => connected && newer(s, s.find("#tea")),
-      () =>
-        random(8) === 0 && seek(s, s.find("#tea"), log[random(log.length)]),
+      () => random(8) === 0 && seek(s, s.find("#tea"), log[random(log.length)]),
       () => random(60) === 0 && s.find("#tea").latest(),
       () => hear(`:eve!e@h ${random(2) ? "JOIN" : "PART"} #tea`),
       () => {
@@ -126,7 +125,8 @@
     for (let step = 0; step < steps; step++) {
       deeds[random(deeds.length)]();
       const room = s.find("#tea");
-      const bad = wrong(room.messages) || (room.past && wrong(room.past.messages));
+      const bad =
+        wrong(room.messages) || (room.past && wrong(room.past.messages));
       if (bad) return { bad: `step ${step}: ${bad}`, whole: false, ...done };
     }
     // at the end, everything is there
@@ -139,4 +139,4 @@
     const told = room.messages.filter((m) => m.told);
     const bad = wrong(room.messages);
     return { bad, whole: told.length === log.length, ...done };
-  })
+  });
