@@ -66,7 +66,7 @@ func TestAppWebSocket(t *testing.T) {
 			return c
 		}
 		var all sync.WaitGroup
-		for i := range 8 {
+		for i := range fewer(8, 2) {
 			c := dial([]websocket.CompressionMode{websocket.CompressionDisabled,
 				websocket.CompressionContextTakeover}[i%2])
 			all.Go(func() { converse(ctx, t, c, i) })

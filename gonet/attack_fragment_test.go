@@ -43,7 +43,7 @@ func expectPing(t *testing.T, client *Stack, to netip.Addr, size int) {
 // are kept, and others' datagrams arrive.
 func TestAttackFragmentFlood(t *testing.T) {
 	text := make([]byte, 1280)
-	half := fewer(4000, 4)
+	half := fewer(4000, 16)
 	for name, send := range map[string]func(o *attacker, src, dst netip.Addr, i int){
 		"first pieces": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i), 0, true, text)
@@ -98,9 +98,9 @@ func TestAttackFragmentFlood(t *testing.T) {
 }
 
 // TestAttackPingFlood sends pings of 65,000 bytes in fragments, as fast as possible. Under the race
-// detector they are a quarter.
+// detector they are an eighth.
 func TestAttackPingFlood(t *testing.T) {
-	pings := uint32(fewer(1000, 4))
+	pings := uint32(fewer(1000, 8))
 	attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		o.claims(addrO)
 		growth := newGrowth(t)

@@ -208,7 +208,7 @@ func TestAttackClosedWindows(t *testing.T) {
 					}
 				}()
 				growth := newGrowth(t)
-				clients := fewer(100, 4)
+				clients := fewer(100, 10)
 				next := map[uint16]uint32{}
 				for i := range clients {
 					_, ack := o.handshake(at(addrO, 4000+i), at(addrV, 80), window,
