@@ -19,7 +19,8 @@ list() { # the files of these kinds, without built and fetched ones
 }
 list -name '*.go' | xargs -0 sed -i "s#\"$from/#\"$new/#g"
 list -name '*.md' | xargs -0 sed -i -E \
-	"s#([\`\"=])$from/gonet#\1$new/gonet#g; s#(go (doc|get|install)) $from/#\1 $new/#g"
+	"s#\"$from/#\"$new/#g; s#([\`=])$from/gonet#\1$new/gonet#g
+	s#(go (doc|get|install)) $from/#\1 $new/#g"
 list -name go.mod | xargs -0 sed -i -E \
 	"s#^(module |\t|replace )$from(/gonet[^ ]*)?( |\$)#\1$new\2\3#"
 sed -i "s#\*$from/#*$new/#g" .golangci.yml

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,7 +68,7 @@ func TestModulePath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filepath.Ext(f) == ".go" && oldPath.Match(data) {
+		if slices.Contains([]string{".go", ".md"}, filepath.Ext(f)) && oldPath.Match(data) {
 			t.Errorf("%s: the old path is left", f)
 		}
 	}
