@@ -99,28 +99,30 @@ func (c *chat) heard() string {
 // A place is a Server with a clock that stands still, and its chat.
 type place struct {
 	*httptest.Server
-	t     *testing.T
-	chat  *chat
-	log   *strings.Builder
-	now   time.Time
-	clock func() time.Time // instead of now, if it is set
-	all   *Tokens
+	t    *testing.T
+	chat *chat
+	log  *strings.Builder
+	now  time.Time
+	all  *Tokens
 }
+
+// start is the time at which each place begins.
+var start = time.Unix(1_800_000_000, 0)
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	p := &place{t: t, chat: &chat{}, log: &strings.Builder{}, now: time.Unix(1_800_000_000, 0),
-		all: Open(&account.Memory{})}
-	logger := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	p.Server = httptest.NewServer(NewServer(p.all, p.chat, logger,
-		func() time.Time {
-			if p.clock != nil {
-				return p.clock()
-			}
-			return p.now
-		}).Handler())
-	t.Cleanup(p.Close)
+	p := &place{now: start}
+	p.open(t, func() time.Time { return p.now })
 	return p
+}
+
+// open starts the server, whose time is that of a clock.
+func (p *place) open(t *testing.T, clock func() time.Time) {
+	t.Helper()
+	p.t, p.chat, p.log, p.all = t, &chat{}, &strings.Builder{}, Open(&account.Memory{})
+	logger := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p.Server = httptest.NewServer(NewServer(p.all, p.chat, logger, clock).Handler())
+	t.Cleanup(p.Close)
 }
 
 func (p *place) token(one Token) string {

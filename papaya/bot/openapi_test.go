@@ -22,9 +22,9 @@ func TestOpenAPI(t *testing.T) {
 		t.Skip("SKIP: install schemathesis for the test of the API's openapi.yaml (make " +
 			"toolchains puts it into out/tools/schemathesis)")
 	}
-	p := newPlace(t)
-	start, began := p.now, time.Now()
-	p.clock = func() time.Time { return start.Add(1000 * time.Since(began)) } // no limit is reached
+	var p place
+	began := time.Now()
+	p.open(t, func() time.Time { return start.Add(1000 * time.Since(began)) }) // no limit is reached
 	token := p.token(Token{Kind: Bot, Name: "b", Rooms: []string{"#dev", "#tea"}, Read: true,
 		Send: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a net: it takes seconds
