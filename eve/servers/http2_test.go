@@ -419,6 +419,7 @@ func TestHTTP2Times(t *testing.T) {
 	f.must(f.ask(3, "GET", "/held", false))
 	f.mustReply(3, 503)
 
+	p, port = serveHTTP2(t, 2, "200", "600000", "600000")
 	f = p.frame(port, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	f.must(f.ask(1, "GET", "/large", false))
 	f.mustReply(1, 200)

@@ -15,7 +15,8 @@ import (
 )
 
 // A server with a route of every kind. Its arguments, if there are any, are its time limits in
-// milliseconds: that of idle connections is the second.
+// milliseconds: that of idle connections is the second, that of replies the third, or else the
+// first.
 const httpServer = `import io.http
 import io.message
 
@@ -115,10 +116,12 @@ routes: () http.routes:
 main: [+stderr] () void:
     bounds: http.limits = http.limits(sizes = message.limits(head = 4kib, body = 64kib))
     args: vector<string> = process.args()
-    if args.size() == 2:
+    if args.size() > 1:
         limit: duration = 1ms * (args[0].to_int() else 0)
         idle: duration = 1ms * (args[1].to_int() else 0)
-        bounds = http.limits(bounds.sizes, 0, limit, limit, limit, idle, limit)
+        reply: duration = limit
+        if args.size() > 2: reply = 1ms * (args[2].to_int() else 0)
+        bounds = http.limits(bounds.sizes, 0, limit, limit, reply, idle, limit)
     started <- http.listen(8080, routes(), bounds = bounds) [+stderr]
     match started:
         ok(s):

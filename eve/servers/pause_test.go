@@ -208,6 +208,9 @@ func TestPauseSilent(t *testing.T) {
 	t.Parallel()
 	p, _, port := servePause(t)
 	c := dialWebSocket(t, port, "/silent")
+	p.eventually("it is open and paused", func() bool {
+		return strings.HasSuffix(p.out.String(), "paused\n")
+	})
 	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); {
 		p.signal(syscall.SIGINT)
 		mustReceive(t, c, websocket.MessageText, "still")
