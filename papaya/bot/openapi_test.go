@@ -24,7 +24,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 	var p place
 	began := time.Now()
-	p.open(t, func() time.Time { return start.Add(1000 * time.Since(began)) }) // no limit is reached
+	p.open(t, func() time.Time { // in which no limit is reached
+		return start.Add(1000 * time.Since(began))
+	})
 	token := p.token(Token{Kind: Bot, Name: "b", Rooms: []string{"#dev", "#tea"}, Read: true,
 		Send: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a net: it takes seconds
