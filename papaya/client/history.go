@@ -187,14 +187,17 @@ func (s *Session) presentPage(r *Room, asked asking, lines []line) {
 // a note, in its place.
 func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Message,
 	last *Message) {
+	said := s.spoken(lines)
 	named := map[string]bool{}
-	for _, m := range s.messages(lines) {
-		named[m.ID] = true
+	for _, m := range said {
+		if m != nil {
+			named[m.ID] = true
+		}
 	}
 	var page []*Message
 	var removals []line
-	for _, l := range lines {
-		if m := s.spoken(l); m != nil {
+	for i, l := range lines {
+		if m := said[i]; m != nil {
 			if m.Own && !r.known[m.key()] {
 				r.confirmOwn(m)
 			}
@@ -219,26 +222,23 @@ func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Mess
 	return fresh, last
 }
 
-// spoken returns the message of a line of a page, or nil if it is none.
-func (s *Session) spoken(l line) *Message {
-	if l.Command != "PRIVMSG" && l.Command != "NOTICE" {
-		return nil
+// spoken returns the message of each line of a page, or nil if it is none.
+func (s *Session) spoken(lines []line) []*Message {
+	list := make([]*Message, len(lines))
+	for i, l := range lines {
+		if l.Command != "PRIVMSG" && l.Command != "NOTICE" {
+			continue
+		}
+		if _, m, ok := s.message(l); ok {
+			list[i] = m
+		}
 	}
-	if _, m, ok := s.message(l); ok {
-		return m
-	}
-	return nil
+	return list
 }
 
 // messages returns those of a page.
 func (s *Session) messages(lines []line) []*Message {
-	var list []*Message
-	for _, l := range lines {
-		if m := s.spoken(l); m != nil {
-			list = append(list, m)
-		}
-	}
-	return list
+	return slices.DeleteFunc(s.spoken(lines), func(m *Message) bool { return m == nil })
 }
 
 // turnPage asks for the next page of missed messages, if the last one was full.
