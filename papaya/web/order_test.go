@@ -12,8 +12,19 @@ import (
 	"interleave/internal/browser"
 )
 
-//go:embed testdata/order.js
-var orderScript string
+var (
+	//go:embed testdata/order.js
+	orderScript string
+	//go:embed testdata/marker.js
+	markerScript string
+)
+
+// play calls a script, which is a function of numbers, in a page that has the client's modules.
+func play[T any](p *person, script string, numbers ...string) T {
+	p.t.Helper()
+	function := strings.TrimRight(script, ";\n") // an expression
+	return browser.Eval[T](p.Page, fmt.Sprintf("(%s)(%s)", function, strings.Join(numbers, ", ")))
+}
 
 // TestOrderIsTheServers: whatever a session does, and whatever the clocks say, it has the messages
 // in the server's order, each once, and at the end all of them.
@@ -25,10 +36,9 @@ func TestOrderIsTheServers(t *testing.T) {
 		Whole                      bool
 		Missed, Pages, Joined, Own int
 	}
-	play := strings.TrimRight(orderScript, ";\n") // an expression
 	joined := 0
 	for seed := 1; seed <= 25; seed++ {
-		got := browser.Eval[outcome](p.Page, fmt.Sprintf("(%s)(%d, 1500)", play, seed))
+		got := play[outcome](p, orderScript, fmt.Sprint(seed), "1500")
 		if got.Bad != "" || !got.Whole {
 			t.Errorf("seed %d: %+v", seed, got)
 		}
@@ -42,38 +52,13 @@ func TestOrderIsTheServers(t *testing.T) {
 	}
 }
 
-// refusedMarker has a server that cannot store the marker of a room at first. It returns how often
-// the marker was sent: at once, within a minute, after it, and on the next connection.
-const refusedMarker = `Promise.all(["session", "irc", "marker"].map((name) => import("./" + name + ".js"))).then(([{ Session }, { parse }, { sendMarkers }]) => {
-	let now = Date.parse("2026-11-22T12:00:00Z"), sent = 0;
-	const hooks = new Proxy({}, { get: (_, name) => name === "send" ? (line) => { sent += line === "MARKREAD #tea timestamp=2026-11-22T11:00:00.000Z"; } : () => {} });
-	const s = new Session({ nick: "ann" }, hooks, () => now);
-	const hear = (...lines) => lines.forEach((line) => s.receive(parse(line)));
-	const connect = () => { s.opened(); hear(":x CAP * LS :server-time draft/read-marker", ":x CAP * ACK :server-time draft/read-marker", ":x 001 ann :hi", ":x 422 ann :no", ":ann!a@h JOIN #tea"); };
-	const counts = [], count = () => { sendMarkers(s); counts.push(sent); hear(":x FAIL MARKREAD INTERNAL_ERROR #tea :The log says: no space left on device"); };
-	connect();
-	hear("@time=2026-11-22T11:00:00.000Z :b!b@h PRIVMSG #tea :one");
-	s.find("#tea").look();
-	count();
-	now += 59_000;
-	sendMarkers(s);
-	counts.push(sent);
-	now += 1000;
-	count();
-	s.lost();
-	connect();
-	count();
-	counts.push(s.find("#tea").messages.length);
-	return counts;
-})`
-
 // TestRefusedMarkerIsSentAgain: a marker that the server could not store is sent again after a
 // minute and on the next connection. The user is not told.
 func TestRefusedMarkerIsSentAgain(t *testing.T) {
 	p := newPerson(t, 800, 600)
 	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))
 	want := []int{1, 1, 2, 3, 1}
-	if got := browser.Eval[[]int](p.Page, refusedMarker); !slices.Equal(got, want) {
+	if got := play[[]int](p, markerScript); !slices.Equal(got, want) {
 		t.Errorf("sent %v times, want %v", got, want)
 	}
 }
