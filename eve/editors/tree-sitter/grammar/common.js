@@ -19,6 +19,10 @@ const unary = (operand) =>
     seq(field("operator", choice("-", "!", "~")), field("operand", operand)),
   );
 
+// An identifier, or one of some keywords that can be names here.
+const named = ($, ...keywords) =>
+  choice($.identifier, ...keywords.map((k) => alias(k, $.identifier)));
+
 // Variables or fields, from their names on.
 const variables = ($, name, comma) =>
   seq(
@@ -30,4 +34,4 @@ const variables = ($, name, comma) =>
     optional(seq("=", field("value", $._initialiser))),
   );
 
-module.exports = { UNARY, elements, lines, list, unary, variables };
+module.exports = { UNARY, elements, lines, list, named, unary, variables };

@@ -1,5 +1,5 @@
 // Modules and their declarations.
-const { elements, lines, list, variables } = require("./common");
+const { elements, lines, list, named, variables } = require("./common");
 
 // A function, from its name on.
 const func = ($, name) =>
@@ -26,13 +26,7 @@ module.exports = {
 
   // The name of a function or variable of a module. These keywords can be
   // names where their declaration cannot begin.
-  _declared_name: ($) =>
-    choice(
-      $.identifier,
-      alias("test", $.identifier),
-      alias("extern", $.identifier),
-      alias("union", $.identifier),
-    ),
+  _declared_name: ($) => named($, "test", "extern", "union"),
 
   import_declaration: ($) =>
     seq(
@@ -94,12 +88,7 @@ module.exports = {
     ),
 
   // Any word: it is behind a dot wherever it is used.
-  _member_name: ($) =>
-    choice(
-      $.identifier,
-      alias("pub", $.identifier),
-      alias("pass", $.identifier),
-    ),
+  _member_name: ($) => named($, "pub", "pass"),
 
   _method: ($) => func($, $._member_name),
 

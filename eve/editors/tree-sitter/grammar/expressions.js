@@ -1,5 +1,5 @@
 // Expressions.
-const { UNARY, elements, lines, unary } = require("./common");
+const { UNARY, elements, lines, named, unary } = require("./common");
 
 // The binary operators from the loosest to the tightest. A line of the table
 // is a precedence, and all of them group to the left.
@@ -206,7 +206,7 @@ module.exports = {
 
   // A name in an expression or at the start of a statement, where `emit`
   // can be one.
-  _name: ($) => choice($.identifier, alias("emit", $.identifier)),
+  _name: ($) => named($, "emit"),
 
   parenthesized_expression: ($) => seq("(", $._expression, ")"),
 
