@@ -1,14 +1,9 @@
 package record
 
 import (
-	"bytes"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // sameMemory is by how much the memory of one machine may differ between two starts of its kernel.
@@ -30,7 +25,8 @@ func (m Machine) Same(other Machine) string {
 }
 
 // Merge makes one run of several: all of one machine, of the same servers under the same options.
-// The rounds of a later run follow those of the earlier ones. An error says what differs.
+// The rounds of a later run follow those of the earlier ones. What only one of them has measured
+// may differ, and so may words and claims: those of the first count. An error says what differs.
 func Merge(runs []*Run) (*Run, error) {
 	first := runs[0]
 	out := &Run{Dir: first.Dir, Header: first.Header, Cells: slices.Clone(first.Cells)}
@@ -93,52 +89,7 @@ func apart(a, b *Run) (string, error) {
 	case !reflect.DeepEqual(x.CPUs, y.CPUs):
 		return fmt.Sprintf("one has the cores %v, the other %v", x.CPUs, y.CPUs), nil
 	}
-	for _, from := range []*Run{a, b} {
-		if why, err := otherTree(from, a, b); why != "" || err != nil {
-			return why, err
-		}
-	}
-	return "", nil
-}
-
-// otherTree looks for a file of from that the trees of a and b do not have alike. The file of an
-// experiment that only one of them measured is no difference.
-func otherTree(from, a, b *Run) (why string, err error) {
-	root := filepath.Join(from.Dir, TreeDir)
-	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || why != "" {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		if e, ok := strings.CutPrefix(filepath.ToSlash(filepath.Dir(rel)), "experiments/"); ok &&
-			!(slices.Contains(a.Header.Experiments, e) &&
-				slices.Contains(b.Header.Experiments, e)) {
-			return nil
-		}
-		same, err := alike(filepath.Join(a.Dir, TreeDir, rel), filepath.Join(b.Dir, TreeDir, rel))
-		if err == nil && !same {
-			why = fmt.Sprintf("their trees differ in %s", rel)
-		}
-		return err
-	})
-	return why, err
-}
-
-// alike says whether two files have the same bytes; one that is missing is like no other.
-func alike(a, b string) (bool, error) {
-	var data [2][]byte
-	for i, name := range []string{a, b} {
-		var err error
-		if data[i], err = os.ReadFile(name); os.IsNotExist(err) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-	}
-	return bytes.Equal(data[0], data[1]), nil
+	return measuredApart(a, b)
 }
 
 // join adds to a header what another run of the same machine has.

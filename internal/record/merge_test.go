@@ -18,15 +18,54 @@ func mergeable(t *testing.T, id string, change func(h *Header), experiments ...s
 		change(&h)
 	}
 	r := &Run{Dir: t.TempDir(), Header: h}
-	tree(t, r, "services/echo/c-epoll/echo.c", "int main;")
+	tree(t, r, "services/echo/service.toml", "title = \"Echo\"\nsummary = \"bytes come back\"\n"+
+		"protocol = \"echo\"\n")
+	for _, m := range []string{"c-epoll", "c-uring"} {
+		tree(t, r, "services/echo/"+m+"/model.toml", "language = \"c\"\nmodel = \"loop\"\n"+
+			"summary = \"a loop\"\nbuild = [\"cc\", \"-o\", \"{out}/echo\", \"echo.c\"]\n"+
+			"run = [\"{out}/echo\", \"{port}\"]\nsource = [\"echo.c\"]\n")
+		tree(t, r, "services/echo/"+m+"/echo.c", "int main;")
+	}
 	for _, e := range experiments {
-		tree(t, r, "experiments/"+e+"/experiment.toml", e)
+		tree(t, r, "experiments/"+e+"/experiment.toml", mergeableExperiment)
 		for round := 1; round <= 2; round++ {
-			r.Cells = append(r.Cells, Cell{Experiment: e, Round: round, Status: Measured})
+			r.Cells = append(r.Cells, Cell{Experiment: e, Point: "alone", Service: "echo",
+				Model: "c-epoll", Round: round, Status: Measured})
 		}
 	}
 	return r
 }
+
+const mergeableExperiment = `title = "Echo"
+source = "a paper, section 1"
+question = "How fast?"
+expect = "fast"
+setup = ["a machine"]
+service = "echo"
+models = ["c-epoll"]
+baseline = "c-epoll"
+metrics = ["throughput"]
+
+[load]
+shape = "closed"
+connections = 1
+size = "16 B"
+
+[[point]]
+name = "alone"
+
+[depth.quick]
+rounds = 6
+window = "500ms"
+
+[depth.normal]
+rounds = 12
+window = "1s"
+
+[depth.full]
+rounds = 30
+window = "10s"
+`
 
 func tree(t *testing.T, r *Run, name, text string) {
 	t.Helper()
@@ -101,10 +140,14 @@ func TestMergeRefuses(t *testing.T) {
 			change: func(h *Header) { h.Own = &Own{} }},
 		{name: "another source", want: "their trees differ in services/echo/c-epoll/echo.c",
 			file: "services/echo/c-epoll/echo.c", text: "int other;"},
-		{name: "another claim", want: "their trees differ in experiments/one/experiment.toml",
-			file: "experiments/one/experiment.toml", text: "other"},
-		{name: "one model more", want: "their trees differ in services/echo/c-new/model.toml",
-			file: "services/echo/c-new/model.toml", text: "new"},
+		{name: "other windows of the depth",
+			want: "experiments/one/experiment.toml has other windows",
+			file: "experiments/one/experiment.toml",
+			text: strings.Replace(mergeableExperiment, "500ms", "400ms", 1)},
+		{name: "another baseline", want: "experiments/one/experiment.toml has other windows",
+			file: "experiments/one/experiment.toml",
+			text: strings.NewReplacer(`["c-epoll"]`, `["c-epoll", "c-uring"]`,
+				`baseline = "c-epoll"`, `baseline = "c-uring"`).Replace(mergeableExperiment)},
 		{name: "the same run", want: "run B is there twice",
 			change: func(h *Header) { h.ID = "B" }},
 	} {
@@ -120,9 +163,45 @@ func TestMergeRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	a := mergeable(t, "A", nil, "one")
-	b := mergeable(t, "B", func(h *Header) { h.Machine.MemBytes -= 1 << 20 }, "one")
-	if _, err := Merge([]*Run{a, b}); err != nil {
-		t.Errorf("a kernel that keeps a little more for itself makes another machine: %v", err)
+	a, b := mergeable(t, "A", nil, "one"), mergeable(t, "B", nil, "one")
+	b.Cells[1].Load.Connections = 2
+	if _, err := Merge([]*Run{a, b}); err == nil ||
+		!strings.Contains(err.Error(), "the load of one, alone differs") {
+		t.Errorf("another load: got %v", err)
+	}
+}
+
+// What only one of two runs has measured, and what is not measured at all, keeps no two apart.
+func TestMergeAllows(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, b *Run){
+		"a kernel that keeps a little more for itself": func(_ *testing.T, b *Run) {
+			b.Header.Machine.MemBytes -= 1 << 20
+		},
+		"a model more, which the experiment names": func(t *testing.T, b *Run) {
+			tree(t, b, "services/echo/c-uring/echo.c", "int other;")
+			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
+				`["c-epoll"]`, `["c-epoll", "c-uring"]`, 1))
+			b.Cells[1].Model = "c-uring"
+		},
+		"words": func(t *testing.T, b *Run) {
+			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
+				"How fast?", "How fast is it?", 1))
+		},
+		"windows of a depth that was not measured": func(t *testing.T, b *Run) {
+			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
+				"10s", "20s", 1))
+		},
+		"an experiment of which the other has no cell": func(t *testing.T, b *Run) {
+			tree(t, b, "experiments/two/experiment.toml", strings.Replace(mergeableExperiment,
+				"500ms", "400ms", 1))
+		},
+	} {
+		a, b := mergeable(t, "A", nil, "one"), mergeable(t, "B", nil, "one")
+		a.Header.Experiments = append(a.Header.Experiments, "two")
+		tree(t, a, "experiments/two/experiment.toml", mergeableExperiment)
+		change(t, b)
+		if _, err := Merge([]*Run{a, b}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
