@@ -28,6 +28,7 @@ type runFlags struct {
 	quick, full bool
 	budget      budget
 	models      []string
+	claims      []string
 	rounds      int
 	seed        uint64
 	resume      string
@@ -58,6 +59,7 @@ too wide; --quick and --full are other depths. Ctrl-C stops the current cell and
 ones; --resume goes on.`,
 		Example: `  interleave run --for 10m                     ten minutes of measuring
   interleave run --for overnight eve-echo      eight hours for one experiment
+  interleave run --for 20m --claims=T3a,T5a    these claims and nothing else
   interleave run --for 1h --dry-run            what an hour would decide
   interleave run --resume=last --for 1h        an hour more for the newest run
   interleave run --resume=last                 finish an interrupted run
@@ -78,6 +80,8 @@ ones; --resume goes on.`,
 	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: ten minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
+	flags.StringSliceVar(&f.claims, "claims", nil,
+		"with --for: only these claims of the experiments, and no other figures")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
 	flags.Uint64Var(&f.seed, "seed", 0,
 		"the seed of shuffles and schedules (default: drawn and recorded)")
@@ -109,6 +113,8 @@ func (f *runFlags) check(args []string) error {
 	case f.budget > 0 && (f.quick || f.full || f.rounds != 0):
 		return usage("--for decides by itself how many rounds there are: no --quick, --full or " +
 			"--rounds beside it")
+	case len(f.claims) > 0 && f.budget == 0 && f.resume == "":
+		return usage("--claims says what the time of --for is spent on: give it some")
 	case f.rounds != 0 && f.rounds < 6:
 		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
 	case f.hosts != "local" && f.hosts != "netns":
@@ -118,8 +124,8 @@ func (f *runFlags) check(args []string) error {
 	case f.condition != "" && f.condition != "own" && f.condition != "shared":
 		return usage("--condition=%s: expected own or shared", f.condition)
 	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 ||
-		len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" ||
-		f.hosts != "local" || len(f.stacks) > 0):
+		len(f.models) > 0 || len(f.claims) > 0 || f.seed != 0 || f.condition != "" ||
+		f.cpus != "" || f.hosts != "local" || len(f.stacks) > 0):
 		return usage("--resume goes on with what the run was asked for: no experiments and no " +
 			"other choice beside it")
 	}
@@ -189,8 +195,8 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	s := &run.Session{
 		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
 		Trust: f.trust, For: time.Duration(f.budget),
-		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds,
-			Condition: manifest.Condition(f.condition), Budget: f.budget > 0},
+		Choice: run.Choice{Depth: f.depth(), Models: f.models, Claims: f.claims,
+			Rounds: f.rounds, Condition: manifest.Condition(f.condition), Budget: f.budget > 0},
 	}
 	var err error
 	if s.Exe, err = os.Executable(); err != nil {
@@ -216,10 +222,8 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	s.Stacks = stacks(f.stacks)
 	run.OnStacks(tree, s.Experiments, s.Stacks)
 	s.Choice.Models = run.NamesOn(s.Choice.Models, s.Stacks)
-	if err := known(s.Experiments, s.Choice.Models); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, errors.Join(known(s.Experiments, s.Choice.Models),
+		knownClaims(s.Experiments, s.Choice.Claims))
 }
 
 // goOn sets a session to the options of an interrupted run.
@@ -241,8 +245,8 @@ func goOn(s *run.Session) error {
 	}
 	s.Seed, s.Hosts, s.CPUs = h.Seed, h.Hosts, h.CPUs
 	s.Trust = s.Trust || len(h.Calibration) == 0
-	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds,
-		Condition: h.Condition, Budget: len(h.Budgets) > 0}
+	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Claims: h.Claims,
+		Rounds: h.Rounds, Condition: h.Condition, Budget: len(h.Budgets) > 0}
 	if h.Own == nil {
 		s.Experiments, err = experiments(s.Tree, h.Experiments)
 		s.Stacks = h.Stacks
@@ -275,6 +279,19 @@ func known(list []*manifest.Experiment, models []string) error {
 	for _, m := range models {
 		if !all[m] {
 			return usage("--models: no model %q in %s", m,
+				names(list, func(e *manifest.Experiment) string { return e.Name }))
+		}
+	}
+	return nil
+}
+
+// knownClaims refuses a claim that no chosen experiment has.
+func knownClaims(list []*manifest.Experiment, claims []string) error {
+	for _, id := range claims {
+		if !slices.ContainsFunc(list, func(e *manifest.Experiment) bool {
+			return slices.ContainsFunc(e.Claims, func(c manifest.Claim) bool { return c.ID == id })
+		}) {
+			return usage("--claims: no claim %q in %s", id,
 				names(list, func(e *manifest.Experiment) string { return e.Name }))
 		}
 	}

@@ -61,9 +61,9 @@ func hashOf(s string) (h uint64) {
 // aBudget is a runner of a budget, of a new record or of one to go on with; 0 goes on with what is
 // left.
 func aBudget(t *testing.T, tree *manifest.Tree, dir string, b *fakeBench,
-	budget time.Duration) (*Runner, *watched) {
+	budget time.Duration, claims ...string) (*Runner, *watched) {
 	t.Helper()
-	choice := Choice{Depth: "normal", Budget: true}
+	choice := Choice{Depth: "normal", Budget: true, Claims: claims}
 	plan, err := Lay(tree, tree.Experiments, choice)
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +147,34 @@ func TestTimeThatIsLeftGoesToFigures(t *testing.T) {
 	if got := rounds(r, "second", "= 4", "b"); got != 6+figureRounds {
 		t.Errorf("%d rounds of b for the claim and the figures, want %d", got, 6+figureRounds)
 	}
+}
+
+// TestNamedClaims gives time to one claim, although another is the headline, and to no figure.
+func TestNamedClaims(t *testing.T) {
+	tree := madeTree()
+	headline := less("D1", "connections = 1")
+	headline.Headline = true
+	tree.Experiments[0].Claims = []manifest.Claim{headline, less("D2", "connections = 8")}
+	tree.Experiments[1].Claims = []manifest.Claim{less("D3")}
+	bench := aWorld{rates: map[string]float64{"b": 500}, noise: .02}.bench(nil)
+	r, _ := aBudget(t, tree, "", bench, time.Hour, "D2")
+	if err := r.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Cells) == 0 {
+		t.Error("nothing was measured")
+	}
+	for _, c := range r.Cells {
+		if c.Point != "connections = 8" || c.Model == "c" {
+			t.Errorf("%s was measured at %s", c.Model, c.Point)
+		}
+	}
+	for _, u := range r.Record.Header().Undecided {
+		if u.Claim == "D2" || u.Reason != "it is not among the claims of this run" {
+			t.Errorf("undecided: %+v", u)
+		}
+	}
+	r.Record.Close()
 }
 
 // TestTheHeadlineIsFirst gives time for one claim alone: it is the headline, though another costs

@@ -100,8 +100,10 @@ func (p *Planner) forecast(f *Forecast, cells []record.Cell, left time.Duration)
 		left -= b.costs
 		f.Sets = append(f.Sets, set)
 	}
-	for _, b := range p.figures(v, all, left) {
-		f.Figures, f.Points = f.Figures+b.costs, f.Points+1
+	if !p.named {
+		for _, b := range p.figures(v, all, left) {
+			f.Figures, f.Points = f.Figures+b.costs, f.Points+1
+		}
 	}
 	f.Undecided = open(all)
 }

@@ -66,6 +66,7 @@ type Choice struct {
 	Condition manifest.Condition // empty = the depth's
 	// every point and model that a budget may be spent on; the depth gives warm-ups and windows
 	Budget    bool
+	Claims    []string                     // all that a budget is spent on; empty = everything
 	Skip      func(m *manifest.Model) bool // models that cannot be measured
 	SkipPoint func(p manifest.Point) bool  // points whose hosts cannot be made
 }

@@ -25,6 +25,7 @@ type Planner struct {
 	known  map[string]judged // by experiment
 	expect func(g *goal) int // the rounds that a claim takes before it has any
 	learnt prices            // of an earlier run
+	named  bool              // the claims were named: no time goes to anything else
 }
 
 // A judged experiment has these verdicts after so many of its cells.
@@ -67,7 +68,7 @@ func NewPlanner(plan *Plan, experiments []*manifest.Experiment, choice Choice, s
 		judge: func(e *manifest.Experiment, cells []record.Cell) []verdict.Verdict {
 			return verdict.Judge(e, cells, models)
 		},
-		expect: func(*goal) int { return usualRounds }}
+		expect: func(*goal) int { return usualRounds }, named: len(choice.Claims) > 0}
 	for _, b := range plan.Blocks {
 		for _, s := range b.Specs {
 			if !s.Twin {
@@ -97,6 +98,9 @@ func (p *Planner) goal(e *manifest.Experiment, c manifest.Claim, choice Choice,
 	switch {
 	case c.Comparable != "":
 		g.never = c.Comparable
+		return g
+	case len(choice.Claims) > 0 && !slices.Contains(choice.Claims, c.ID):
+		g.never = "it is not among the claims of this run"
 		return g
 	case !ok:
 		g.never = fmt.Sprintf("it is judged on %s cores, which this run leaves out", c.Condition)

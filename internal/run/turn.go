@@ -48,7 +48,7 @@ func (p *Planner) Next(cells []record.Cell, left time.Duration) *Turn {
 	if len(bundles) == 0 {
 		bundles = p.chase(v, all, left, false)
 	}
-	if len(bundles) == 0 {
+	if len(bundles) == 0 && !p.named {
 		bundles = p.figures(v, all, left)
 	}
 	if len(bundles) == 0 {
