@@ -43,7 +43,7 @@ func (f *Figures) Encode(w io.Writer) error {
 	if lists[1].lines, err = each(f.Choices); err != nil {
 		return err
 	}
-	if lists[2].lines, err = each(f.Tables); err != nil {
+	if lists[2].lines, err = each(shortened(f.Tables)); err != nil {
 		return err
 	}
 	for _, l := range lists {
@@ -122,6 +122,7 @@ func Decode(data []byte) (*Figures, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("reading findings: something follows the figures")
 	}
+	restore(f.Tables)
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("reading findings: %w", err)
 	}
@@ -198,6 +199,39 @@ func (f *Figures) checkTables() error {
 		}
 	}
 	return nil
+}
+
+// names are what a table is called by. There are a thousand tables in the largest run, and most of
+// their names are those of the table before.
+func (t *Table) names() [6]*string {
+	return [6]*string{&t.Experiment, &t.Service, &t.Point, (*string)(&t.Condition),
+		(*string)(&t.Metric), &t.Baseline}
+}
+
+// shortened are tables without the names that each shares with the one before it.
+func shortened(tables []Table) []Table {
+	out := slices.Clone(tables)
+	for i := len(out) - 1; i > 0; i-- {
+		before := out[i-1].names()
+		for k, name := range out[i].names() {
+			if *name == *before[k] {
+				*name = ""
+			}
+		}
+	}
+	return out
+}
+
+// restore gives tables the names back that shortened took from them.
+func restore(tables []Table) {
+	for i := 1; i < len(tables); i++ {
+		before := tables[i-1].names()
+		for k, name := range tables[i].names() {
+			if *name == "" {
+				*name = *before[k]
+			}
+		}
+	}
 }
 
 // A tableKey tells tables apart.

@@ -17,7 +17,7 @@ import (
 )
 
 // Version is the format's of the figures. A reader refuses every other.
-const Version = 2
+const Version = 3
 
 // MaxBytes bounds the folder of the pages, figures and paragraphs included.
 const MaxBytes = 1 << 20
@@ -111,14 +111,15 @@ type Part struct {
 	Void      int        `json:"void,omitempty"`
 }
 
-// A Table has the figures of all models at one point under one condition in one metric.
+// A Table has the figures of all models at one point under one condition in one metric. In JSON the
+// names that it shares with the table before it are left out.
 type Table struct {
-	Experiment string             `json:"experiment"`
-	Service    string             `json:"service"`
-	Point      string             `json:"point"`
-	Condition  manifest.Condition `json:"condition"`
-	Metric     manifest.Metric    `json:"metric"`
-	Baseline   string             `json:"baseline"`
+	Experiment string             `json:"experiment,omitempty"`
+	Service    string             `json:"service,omitempty"`
+	Point      string             `json:"point,omitempty"`
+	Condition  manifest.Condition `json:"condition,omitempty"`
+	Metric     manifest.Metric    `json:"metric,omitempty"`
+	Baseline   string             `json:"baseline,omitempty"`
 	Rows       []Row              `json:"rows"`
 }
 
