@@ -468,6 +468,8 @@ func (d *daemon) measure() server.Metrics {
 		func() float64 { return float64(clients.Load()) })
 	f.Gauge("papaya_log_bytes", "Size of the text that is kept.",
 		func() float64 { return float64(d.text.End() - d.text.Begin()) })
+	f.Gauge("papaya_log_lacks_bytes", "Bytes of the text that other servers have yet to send.",
+		func() float64 { return float64(d.text.Lacking()) })
 	f.Gauge("papaya_goroutines", "Goroutines.",
 		func() float64 { return float64(runtime.NumGoroutine()) })
 	f.Gauge("papaya_certificate_ends_seconds", "When the certificate ends, in seconds since 1970.",

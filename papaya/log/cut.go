@@ -18,10 +18,11 @@ import (
 
 // Cut removes the lines before an offset, at which a line must begin. Readers see the old file or
 // the new one, and a writer waits only while the lines are copied that were added in the meantime.
-// Blank must not be called at the same time.
+// Lines stay that are lacking right before the offset. Blank must not be called at the same time.
 func (t *Text) Cut(before uint64) error {
 	old, begin, size := t.startCopy()
 	defer t.endCopy()
+	before = t.beforeLack(before)
 	if before <= begin || before > begin+uint64(size) {
 		return nil
 	}
@@ -54,6 +55,7 @@ func (t *Text) Cut(before uint64) error {
 		return err
 	}
 	t.begin = before
+	defer t.clipLacks()
 	return t.open()
 }
 
@@ -102,12 +104,14 @@ func (t *Text) testStep(step string) {
 	}
 }
 
+var errPending = errors.New("writing the log: lines wait to be written")
+
 // leaveGap continues at an offset beyond the end, because lines are missing. A file cannot have a
 // gap, so the older lines are renamed to log.until-OFFSET.
 func (t *Text) leaveGap(end, at uint64) error {
 	if t.size > 0 {
 		if len(t.pending) > 0 {
-			return errors.New("writing the log: lines wait to be written")
+			return errPending
 		}
 		if err := os.Rename(t.path(), fmt.Sprintf("%s.until-%d", t.path(), end)); err != nil {
 			return err
@@ -119,15 +123,20 @@ func (t *Text) leaveGap(end, at uint64) error {
 	return t.setBegin(at)
 }
 
-// writeNumber replaces a small file atomically, and syncs it. The new one has a name that does not
-// change, so that a process which is killed leaves one at most.
+// writeNumber writes an offset into a file of its own.
 func (t *Text) writeNumber(name string, n uint64) error {
+	return t.writeSmall(name, fmt.Appendln(nil, n))
+}
+
+// writeSmall replaces a small file atomically, and syncs it. The new one has a name that does not
+// change, so that a process which is killed leaves one at most.
+func (t *Text) writeSmall(name string, text []byte) error {
 	path := filepath.Join(t.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(file, n)
+	_, err = file.Write(text)
 	if err == nil {
 		err = file.Sync()
 	}

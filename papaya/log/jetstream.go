@@ -43,6 +43,7 @@ type Options struct {
 // JetStream is a Log on NATS JetStream.
 type JetStream struct {
 	options Options
+	id      string // tells this server's questions for lines of the text from those of others
 
 	mu     sync.Mutex // guards the fields that a restart of the embedded server changes
 	conn   *connection
@@ -73,7 +74,7 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Bytes == 0 {
 		o.Bytes = 1 << 30
 	}
-	j := &JetStream{options: o, space: checkSpace}
+	j := &JetStream{options: o, id: nats.NewInbox(), space: checkSpace}
 	l, err := j.dial(ctx, 1)
 	if err != nil {
 		return nil, err

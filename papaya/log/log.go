@@ -6,6 +6,7 @@ package log
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ErrRefused means that Append has stored nothing: the disk is full, the folder is gone, or the
@@ -38,11 +39,13 @@ type Log interface {
 	LoadState(ctx context.Context) (sequence uint64, state []byte, err error)
 	// Forget drops the batches up to a sequence, because a saved state contains them.
 	Forget(ctx context.Context, sequence uint64) error
-	// ShareText answers other servers that ask for lines of the text, until ctx ends. AskText asks
-	// them for lines from an offset on. It returns some lines, from that offset or from a later one
-	// if no server has the first ones, or ErrNoText.
+	// ShareText has other servers that ask for lines of the text answered until ctx ends. They can
+	// ask when it returns; after an error, they can when NATS can be reached. AskText asks them for
+	// lines from an offset on, and waits for answers. It returns some lines, from that offset, or
+	// after the wait from a later one if no server has sent the first ones, or ErrNoText.
 	ShareText(ctx context.Context, t *Text) error
-	AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error)
+	AskText(ctx context.Context, from uint64, wait time.Duration) (at uint64, lines []byte,
+		err error)
 	// Keys opens a table, and creates it if there is none. Its name has letters, digits and dashes.
 	Keys(ctx context.Context, table string) (Keys, error)
 	Close() error

@@ -13,14 +13,16 @@ import (
 )
 
 // A server of a cluster may be away for longer than the stream keeps batches. It then starts from a
-// saved state, and asks the other servers for the lines that its text lacks.
+// saved state, and asks the other servers for the lines that its text lacks. A question may be
+// lost, or come before another server can answer: then it is asked again.
 const (
 	textSubject = "papaya.text"
 	atHeader    = "Papaya-At"
+	fromHeader  = "Papaya-From" // the server that asks
 	// textPart bounds one answer in bytes, below the limit of a message in NATS.
 	textPart = 256 << 10
-	// askTimeout bounds the wait for answers. A guess: the others read the lines from their disks.
-	askTimeout = 2 * time.Second
+	// flushTimeout bounds the wait until NATS knows that this server answers. A guess.
+	flushTimeout = 2 * time.Second
 )
 
 // ErrNoText is returned by AskText when no other server has the lines.
@@ -28,12 +30,13 @@ var ErrNoText = errors.New("no other server has these lines")
 
 // ShareText implements Log.
 func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
-	s, err := j.current().nc.Subscribe(textSubject, func(m *nats.Msg) {
+	nc := j.current().nc
+	s, err := nc.Subscribe(textSubject, func(m *nats.Msg) {
 		from, err := strconv.ParseUint(string(m.Data), 10, 64)
-		if err != nil {
-			return // not a request of ours
+		if err != nil || m.Header.Get(fromHeader) == j.id {
+			return // not a request of ours, or this server's own
 		}
-		if at, lines, err := t.lines(from); err == nil && len(lines) > 0 {
+		if at, lines, err := t.Lines(from); err == nil && len(lines) > 0 {
 			// Without an answer the other server asks again.
 			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}},
 				Data: lines})
@@ -42,17 +45,21 @@ func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
 	if err != nil {
 		return fmt.Errorf("sharing the text: %w", err)
 	}
-	<-ctx.Done()
-	if err := s.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+	// After an error the connection is closed, and the subscription has ended with it.
+	context.AfterFunc(ctx, func() { _ = s.Unsubscribe() })
+	within, cancel := WithRunningTime(ctx, flushTimeout)
+	defer cancel()
+	if err := nc.FlushWithContext(within); err != nil {
 		return fmt.Errorf("sharing the text: %w", err)
 	}
 	return nil
 }
 
-// lines returns some whole lines from an offset, or from the beginning if that is later.
-func (t *Text) lines(from uint64) (at uint64, lines []byte, err error) {
-	at = max(from, t.Begin())
-	lines = make([]byte, textPart)
+// Lines returns some whole lines from an offset on, or from a later one if the text begins later or
+// lacks the first ones. It returns none at the end.
+func (t *Text) Lines(from uint64) (at uint64, lines []byte, err error) {
+	at, to := t.present(from)
+	lines = make([]byte, min(textPart, to-at))
 	n := 0
 	for n < len(lines) && err == nil {
 		var more int
@@ -66,14 +73,16 @@ func (t *Text) lines(from uint64) (at uint64, lines []byte, err error) {
 }
 
 // AskText implements Log.
-func (j *JetStream) AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error) {
-	ctx, cancel := WithRunningTime(ctx, askTimeout)
+func (j *JetStream) AskText(ctx context.Context, from uint64, wait time.Duration) (at uint64,
+	lines []byte, err error) {
+	ctx, cancel := WithRunningTime(ctx, wait)
 	defer cancel()
 	nc := j.current().nc
 	inbox := nc.NewInbox()
 	answers, err := nc.SubscribeSync(inbox)
 	if err == nil {
-		err = nc.PublishRequest(textSubject, inbox, strconv.AppendUint(nil, from, 10))
+		err = nc.PublishMsg(&nats.Msg{Subject: textSubject, Reply: inbox,
+			Header: nats.Header{fromHeader: {j.id}}, Data: strconv.AppendUint(nil, from, 10)})
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking for the text: %w", err)
@@ -81,11 +90,12 @@ func (j *JetStream) AskText(ctx context.Context, from uint64) (at uint64, lines 
 	defer func() { _ = answers.Unsubscribe() }()
 	for {
 		m, err := answers.NextMsgWithContext(ctx)
-		if err != nil { // all servers have answered
+		if err != nil { // no other server is there, or all have had time to answer
 			break
 		}
 		place, bad := strconv.ParseUint(m.Header.Get(atHeader), 10, 64)
-		if bad != nil || place < from || len(m.Data) == 0 || lines != nil && place >= at {
+		if bad != nil || place < from || !bytes.HasSuffix(m.Data, []byte("\n")) ||
+			lines != nil && place >= at {
 			continue
 		}
 		if at, lines = place, m.Data; at == from {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -28,6 +29,8 @@ type Text struct {
 	copying  bool   // Cut or Blank makes a copy of the file
 	erased   []span // what was erased since it has begun
 	unerased []span // what could not be erased yet
+
+	lacks []Range // what other servers must send; the file has blanks there
 
 	step func(string) // set by a test, which ends the process in it
 }
@@ -56,6 +59,9 @@ func OpenText(folder string) (*Text, error) {
 	}
 	if err == nil {
 		err = t.repair()
+	}
+	if err == nil {
+		err = t.openLacks()
 	}
 	if err != nil {
 		lock.Close()
@@ -114,6 +120,7 @@ func (t *Text) truncate(size int64) error {
 		return err
 	}
 	t.size = size
+	t.clipLacks()
 	return nil
 }
 
@@ -225,7 +232,15 @@ func (t *Text) setAside(at uint64) error {
 		return err
 	}
 	t.pending = nil
-	return t.truncate(int64(at - t.begin))
+	i := slices.IndexFunc(t.lacks, func(r Range) bool { return r.From < at && at < r.To })
+	if i < 0 {
+		return t.truncate(int64(at - t.begin))
+	}
+	// It is among blanks, of which a line may not be cut in two.
+	if err := t.truncate(int64(t.lacks[i].From - t.begin)); err != nil {
+		return err
+	}
+	return t.lack(at)
 }
 
 // flush writes the pending lines and then lines. Lines that cannot be written become pending, and
@@ -287,6 +302,7 @@ func (t *Text) Start(at uint64) error {
 }
 
 func (t *Text) setBegin(begin uint64) error {
+	defer t.clipLacks()
 	if begin == t.begin {
 		return nil
 	}

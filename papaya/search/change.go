@@ -96,3 +96,22 @@ func (c *Change) drop() {
 		}
 	}
 }
+
+// Refilled says that a part of the text has got lines which it lacked before. What the index has of
+// that part is made again. The old files of it are gone when Refilled returns.
+func (x *Index) Refilled(from, to uint64) error {
+	if x == nil {
+		return nil
+	}
+	x.making.Lock()
+	defer x.making.Unlock()
+	if err := x.load(); err != nil {
+		return err
+	}
+	stale := slices.DeleteFunc(x.list(), func(s *segment) bool {
+		return s.base()+uint64(s.limit()) <= from || s.base() >= to
+	})
+	x.drop(stale...)
+	x.wake()
+	return log.SyncFolder(x.folder)
+}

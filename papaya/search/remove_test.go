@@ -355,3 +355,41 @@ func TestNoDisk(t *testing.T) {
 		t.Errorf("once more: %v", err)
 	}
 }
+
+// TestRefilled: lines come to the text in which the index had none.
+func TestRefilled(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		p := newPaper()
+		p.fill(70)
+		whole := slices.Clone(p.messages)
+		from, to := uint64(10)<<ChunkBits+100, uint64(40)<<ChunkBits+100
+		lacks := func(m Message) bool { return m.At >= from && m.At < to }
+		p.messages = slices.DeleteFunc(p.messages, lacks)
+		folder := t.TempDir()
+		x := opened(t, folder, p)
+		check(t, x, p)
+		if restart {
+			x.close()
+			x = New(folder, p, quiet)
+			t.Cleanup(x.close)
+		}
+		p.mu.Lock()
+		p.messages = whole
+		p.mu.Unlock()
+		if err := x.Refilled(from, to); err != nil {
+			t.Fatal(err)
+		}
+		v := x.View()
+		for _, chunk := range []uint32{10, 25, 40} {
+			if _, there := v.Part(chunk); there {
+				t.Errorf("the chunk %d has stayed as it was", chunk)
+			}
+		}
+		v.Close()
+		settle(t, x)
+		check(t, x, p)
+	}
+	if err := (*Index)(nil).Refilled(0, 1); err != nil {
+		t.Errorf("without an index: %v", err)
+	}
+}

@@ -9,7 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,8 +124,46 @@ func (m *member) log(t *testing.T) string {
 	return string(text)
 }
 
+const lacksLines, hasLines = "the text lacks lines", "the text has lines that it lacked"
+
+// whole waits until the text has all lines, if some were lacking.
+func (m *member) whole(t *testing.T) {
+	t.Helper()
+	if strings.Contains(m.said.String(), lacksLines) {
+		m.said.until(t, hasLines)
+	}
+}
+
+// wantSame ends two members, and checks that both have the same text, with some messages.
+func wantSame(t *testing.T, a, b *member, messages int) {
+	t.Helper()
+	if err := a.end(t); err != nil {
+		t.Fatal(err)
+	}
+	b.say(t, "last", 0) // is in the log behind what a has said
+	if err := b.end(t); err != nil {
+		t.Fatal(err)
+	}
+	one, other := a.log(t), b.log(t)
+	if strings.Count(one, "PRIVMSG") != messages || one != other {
+		t.Errorf("%s has %d messages and %d bytes, %s %d and %d; want %d", a.name,
+			strings.Count(one, "PRIVMSG"), len(one), b.name, strings.Count(other, "PRIVMSG"),
+			len(other), messages)
+	}
+	for _, m := range []*member{a, b} {
+		left, err := filepath.Glob(filepath.Join(m.folder, "log.*"))
+		left = slices.DeleteFunc(left, func(path string) bool {
+			return strings.HasSuffix(path, "log.begin")
+		})
+		if len(left) > 0 || err != nil {
+			t.Errorf("%s has %v, %v", m.name, left, err)
+		}
+	}
+}
+
 // TestAServerThatWasAwayIsGivenTheText: while a server is away, the others save the state. The
-// batches that it can read lack lines of its text.
+// batches that it can read lack lines of its text. A new server that finds nobody is given the
+// older lines when the first one is back.
 func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	url := startNATS(t)
 	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
@@ -132,7 +173,7 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.begin(t, url, nil) // a new server, while no other runs
-	if !strings.Contains(b.said.String(), "the text lacks lines") {
+	if !strings.Contains(b.said.String(), lacksLines) {
 		t.Errorf("the first server of this text is away, and nothing is said of it:\n%s",
 			b.said.String())
 	}
@@ -143,20 +184,125 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	b.begin(t, url, nil)
 	a.begin(t, url, nil)
 	a.say(t, "after", 3)
+	a.whole(t)
+	b.whole(t)
+	wantSame(t, a, b, 2006)
+}
+
+// A deaf log hears no answers until it is told to.
+type deaf struct {
+	log.Log
+	hears *atomic.Bool
+	asked chan struct{} // has one when a question was asked
+}
+
+func (d deaf) AskText(ctx context.Context, from uint64, wait time.Duration) (uint64, []byte,
+	error) {
+	if d.hears.Load() {
+		return d.Log.AskText(ctx, from, wait)
+	}
+	select {
+	case d.asked <- struct{}{}:
+	default:
+	}
+	return 0, nil, log.ErrNoText
+}
+
+// TestQuestionsThatAreLost: a server that nobody answers goes on without the lines, also after a
+// restart, and has them in their places when it is answered.
+func TestQuestionsThatAreLost(t *testing.T) {
+	url := startNATS(t)
+	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
+	a.begin(t, url, nil)
+	a.say(t, "before", 3)
 	if err := a.end(t); err != nil {
 		t.Fatal(err)
 	}
+	b.begin(t, url, nil)
+	b.say(t, "between", 3)
 	if err := b.end(t); err != nil {
 		t.Fatal(err)
 	}
-	whole := a.log(t)
-	if strings.Count(whole, "PRIVMSG") != 2006 || !strings.HasSuffix(whole, b.log(t)) {
-		t.Errorf("a has %d messages and %d bytes, b %d bytes", strings.Count(whole, "PRIVMSG"),
-			len(whole), len(b.log(t)))
+	b.begin(t, url, nil)
+	d := deaf{hears: new(atomic.Bool), asked: make(chan struct{}, 1)}
+	for _, nick := range []string{"while", "still"} {
+		a.begin(t, url, func(l log.Log) log.Log { d.Log = l; return d })
+		<-d.asked
+		a.say(t, nick, 3)
+		text := a.log(t)
+		if before, rest, ok := strings.Cut(text, "(lines-not-yet-received) -"); !ok ||
+			strings.Count(before, "PRIVMSG") != 3 || strings.Contains(rest, "between") ||
+			!strings.Contains(rest, nick+" 2 ") {
+			t.Errorf("its text is\n%s", text)
+		}
+		if nick == "while" {
+			if err := a.end(t); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	if strings.Contains(a.said.String(), "lacks") {
-		t.Errorf("a says that it lacks something:\n%s", a.said.String())
+	d.hears.Store(true)
+	a.whole(t)
+	b.whole(t)
+	if n := strings.Count(a.said.String(), lacksLines); n != 1 {
+		t.Errorf("it says %d times that it lacks lines:\n%s", n, a.said.String())
 	}
+	wantSame(t, a, b, 12)
+}
+
+// An outdated log has other servers answer with a text as it was.
+type outdated struct {
+	deaf
+	text *string
+}
+
+func (o outdated) AskText(ctx context.Context, from uint64, wait time.Duration) (uint64, []byte,
+	error) {
+	if !o.hears.Load() {
+		return o.deaf.AskText(ctx, from, wait)
+	}
+	return from, []byte((*o.text)[from:]), nil
+}
+
+// TestRemovedWhileLinesWereLacking: a message was removed after another server had read it for this
+// one.
+func TestRemovedWhileLinesWereLacking(t *testing.T) {
+	url := startNATS(t)
+	a := &member{name: "a", folder: t.TempDir(), accounts: everybody{}}
+	b := &member{name: "b", folder: t.TempDir(), accounts: everybody{}}
+	b.begin(t, url, nil)
+	const caps = "CAP REQ :message-tags batch draft/message-redaction"
+	ann := login(irctest.Dial(t, b.at), "ann", "ann", "#tea")
+	ann.Send(caps)
+	ann.Expect(" ACK ")
+	ann.Send("PRIVMSG #tea :a secret\r\nPRIVMSG #tea :no secret")
+	id := regexp.MustCompile(`msgid=(\w+)`).FindStringSubmatch(ann.ExpectLine("a secret"))
+	if id == nil {
+		t.Fatal("the message has no msgid")
+	}
+	synced(ann)
+	if err := b.end(t); err != nil {
+		t.Fatal(err)
+	}
+	secret := b.log(t)
+	b.begin(t, url, nil)
+	o := outdated{deaf{hears: new(atomic.Bool), asked: make(chan struct{}, 1)}, &secret}
+	a.begin(t, url, func(l log.Log) log.Log { o.Log = l; return o })
+	bob := login(irctest.Dial(t, a.at), "bob", "bob", "#tea")
+	bob.Send(caps)
+	bob.Expect(" ACK ")
+	ann = login(irctest.Dial(t, b.at), "ann", "ann", "#tea")
+	ann.Send(caps)
+	ann.Expect(" ACK ")
+	ann.Send("REDACT #tea %s", id[1])
+	bob.Expect("REDACT #tea " + id[1])
+	o.hears.Store(true)
+	a.whole(t)
+	if text := a.log(t); strings.Contains(text, "a secret") ||
+		!strings.Contains(text, "no secret") {
+		t.Errorf("the text is\n%s", text)
+	}
+	wantSame(t, a, b, 1)
 }
 
 // A forgetful log skips a batch.

@@ -34,14 +34,42 @@ type instance struct {
 
 // lockedBuffer is written by the server and read by the test.
 type lockedBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
+	mu      sync.Mutex
+	text    strings.Builder
+	written chan struct{} // closed by the next Write, if somebody waits for it
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.written != nil {
+		close(b.written)
+		b.written = nil
+	}
 	return b.text.Write(p)
+}
+
+// until waits until the text has some words.
+func (b *lockedBuffer) until(t testing.TB, words string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		b.mu.Lock()
+		text := b.text.String()
+		if b.written == nil {
+			b.written = make(chan struct{})
+		}
+		written := b.written
+		b.mu.Unlock()
+		if strings.Contains(text, words) {
+			return
+		}
+		select {
+		case <-written:
+		case <-late:
+			t.Fatalf("nobody says %q:\n%s", words, text)
+		}
+	}
 }
 
 func (b *lockedBuffer) String() string {

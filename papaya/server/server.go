@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -37,6 +36,7 @@ type server struct {
 	results chan result       // of the append goroutine
 	appends chan []byte       // to the append goroutine
 	states  chan unsavedState // to saveLoop
+	others  chan struct{}     // to fill: another server has started
 
 	ready   chan *conn    // to the deliver goroutines
 	written chan struct{} // from the deliver goroutines, when they have nothing left to write
@@ -88,9 +88,9 @@ func Run(ctx context.Context, config Config) error {
 		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16),
 		results: make(chan result, 1), appends: make(chan []byte, 1),
-		states: make(chan unsavedState, 1), searches: make(chan struct{}, searchesAtOnce),
+		states: make(chan unsavedState, 1), others: make(chan struct{}, 1),
+		searches: make(chan struct{}, searchesAtOnce), written: make(chan struct{}, 1),
 		histories: make(chan struct{}, historiesAtOnce), ready: make(chan *conn, eventQueue),
-		written: make(chan struct{}, 1),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
@@ -108,12 +108,12 @@ func Run(ctx context.Context, config Config) error {
 	defer cancel()
 	var all sync.WaitGroup
 	if config.Shared {
+		// It comes before the first batch of deal, by which others know that they can ask.
+		if err := config.Log.ShareText(inner, config.Text); err != nil {
+			config.Logger.Warn("other servers cannot ask for lines of the text now", "reason", err)
+		}
 		all.Go(func() { s.follow(inner) })
-		all.Go(func() {
-			if err := config.Log.ShareText(inner, config.Text); err != nil {
-				config.Logger.Error("the text cannot be shared with other servers", "reason", err)
-			}
-		})
+		all.Go(func() { s.fill(inner) })
 	}
 	if config.Index != nil {
 		all.Go(func() { config.Index.Run(inner) })
@@ -185,71 +185,6 @@ func (s *server) recover(ctx context.Context) error {
 	return err
 }
 
-// fetch asks the other servers for the lines between the end of this server's text and the saved
-// state. It reports the lines that no server has.
-func (s *server) fetch(ctx context.Context) {
-	lacks := func(from, to uint64, err error) {
-		s.config.Logger.Error("the text lacks lines from a time when this server was away; the "+
-			"older part is kept in a file of its own", "from", from, "to", to, "reason", err)
-	}
-	s.eraseLast()
-	have, want := s.config.Text.End(), s.hall.At()
-	for have < want {
-		at, lines, err := s.config.Log.AskText(ctx, have)
-		if err != nil || at >= want {
-			lacks(have, want, err)
-			return
-		}
-		if at > have {
-			lacks(have, at, nil)
-		}
-		lines = lines[:min(uint64(len(lines)), want-at)]
-		if err := s.config.Text.Write(at, lines); err != nil {
-			lacks(at, want, err)
-			return
-		}
-		have = at + uint64(len(lines))
-		s.eraseFetched(lines)
-	}
-}
-
-// lastText is in bytes: more than the lines of one batch take in the text.
-const lastText = 2 << 20
-
-// eraseLast removes messages that users have removed by the last lines of the text. This server may
-// have been killed after it had written such a line, and before it had removed the message. If
-// another server has saved a later state meanwhile, the line is in no batch that is read again.
-func (s *server) eraseLast() {
-	text := s.config.Text
-	end := text.End()
-	from := max(text.Begin(), end-min(end, lastText))
-	lines := make([]byte, end-from)
-	for n := 0; n < len(lines); {
-		more, err := text.ReadAt(lines[n:], from+uint64(n))
-		if err != nil {
-			s.config.Logger.Error("the end of the text cannot be read", "reason", err)
-			return
-		}
-		n += more
-	}
-	if from > text.Begin() {
-		_, lines, _ = bytes.Cut(lines, []byte("\n"))
-	}
-	s.eraseFetched(lines)
-}
-
-// eraseFetched removes messages from the text of this server that users have removed while it was
-// away.
-func (s *server) eraseFetched(lines []byte) {
-	for line := range bytes.Lines(lines) {
-		if at, ok := hall.Redacted(bytes.TrimSuffix(line, []byte("\n"))); ok {
-			if span, there := s.hall.SpanAt(at); there {
-				s.erase([]hall.Span{span})
-			}
-		}
-	}
-}
-
 // replay applies a batch for which no client of this server waits.
 func (s *server) replay(sequence uint64, data []byte) error {
 	s.applied = sequence
@@ -258,6 +193,7 @@ func (s *server) replay(sequence uint64, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("batch %d: %w", sequence, err)
 	}
+	s.noteStart(b)
 	if !s.hall.Begin(b) {
 		return nil
 	}
