@@ -78,8 +78,17 @@ func (g *owner) Files(c *hall.Client) {
 
 func (g *owner) RemoveFile(c *hall.Client, id string) {
 	g.ask(c, func(ctx context.Context, account string, _ net.Addr) ([]string, error) {
-		return []string{"The file is deleted."}, g.config.Own.RemoveFile(ctx, account, id)
+		return []string{deleted(id)}, g.config.Own.RemoveFile(ctx, account, id)
 	})
+}
+
+// deleted answers that a file is deleted, by its ID: a client may have asked for several. Somebody
+// who may read the answer later gets no link by it.
+func deleted(id string) string {
+	if strings.Contains(id, "/") {
+		return "The file is deleted."
+	}
+	return "The file " + id + " is deleted."
 }
 
 // oneLine keeps the text of an error within its line.

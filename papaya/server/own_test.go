@@ -54,7 +54,7 @@ func (o *ownBook) Files(_ context.Context, account string) ([]string, error) {
 }
 
 func (o *ownBook) RemoveFile(_ context.Context, _, id string) error {
-	if id != "0a" {
+	if id != "0a" && id != "https://chat/file/A/tea.png" {
 		return errMine
 	}
 	return nil
@@ -72,8 +72,9 @@ func TestOwn(t *testing.T) {
 	ann, phone := login(srv.connect(), "ann", "ann", "#tea"), login(srv.connect(), "ann", "ann")
 	ann.Send("NS :PASSWD \"the kettle is off\" \"another one\"\r\n" +
 		"NS :PASSWD \"the kettle is on\" \"another one\"\r\nNS CERT LIST\r\nNS CERT ADD 0c\r\n" +
-		"NS CERT DEL 0a\r\nNS FILE LIST\r\nNS FILE DEL 0a\r\nNS FILE DEL 0b\r\n" +
-		"NS RENAME zoe\r\nPRIVMSG #tea :after all that\r\nPING end")
+		"NS CERT DEL 0a\r\nNS FILE LIST\r\nNS FILE DEL 0a\r\n" +
+		"NS FILE DEL https://chat/file/A/tea.png\r\nNS FILE DEL 0b\r\nNS RENAME zoe\r\n" +
+		"PRIVMSG #tea :after all that\r\nPING end")
 	var got []string
 	for _, l := range ann.Expect("PONG chat :end") {
 		if _, text, ok := strings.Cut(l, " :"); ok && !strings.Contains(l, " PONG ") {
@@ -83,8 +84,8 @@ func TestOwn(t *testing.T) {
 	want := []string{"Not done: the old password is wrong  QUIT :injected",
 		"The password is changed.", "2 certificates.", "certificate 0a", "certificate 0b",
 		"That cannot be done at the moment.", "The certificate is removed.",
-		"1 files of ann", "file 0a tea.png", "The file is deleted.",
-		"Not done: the old password is wrong  QUIT :injected",
+		"1 files of ann", "file 0a tea.png", "The file 0a is deleted.",
+		"The file is deleted.", "Not done: the old password is wrong  QUIT :injected",
 		"You are now logged in as zoe", "The account is renamed.", "after all that"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("ann is told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -117,6 +117,35 @@ func TestFiles(t *testing.T) {
 	if list := p.admin("file", "list"); list != "" {
 		t.Errorf("files are left: %s", list)
 	}
+	twoAtOnce(p, ann)
+}
+
+// twoAtOnce: ann deletes two of three files before the server has answered. The cards of both say
+// so, and the third one stays as it was.
+func twoAtOnce(p *papaya, ann *person) {
+	p.t.Helper()
+	ann.offer("drop", []string{"one.txt", "two.txt", "three.txt"}, []byte("1"), []byte("22"),
+		[]byte("333"))
+	ann.linked(3)
+	ann.Do(chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
+	const cards = `[...document.querySelectorAll("#messages .file")].map((n) => n.innerText.replace(/\s+/g, " ")).join("; ")`
+	ann.Until("three files are shown",
+		cards+` === "one.txt 1 bytes; two.txt 2 bytes; three.txt 3 bytes"`)
+	ann.click("#settings-button")
+	ann.Until("three files are listed", `document.querySelectorAll("#own-files li").length === 3`)
+	browser.Eval[any](ann.Page, `(() => {
+		const rows = [...document.querySelectorAll("#own-files li")];
+		for (const name of ["one.txt", "two.txt"]) {
+			const button = rows.find((n) => n.textContent.startsWith(name)).querySelector("button");
+			button.click();
+			button.click();
+		}
+	})()`)
+	ann.Until("one is left, and the cards of the other two say that they are gone",
+		`document.querySelectorAll("#own-files li").length === 1 && `+cards+
+			` === "one.txt is not there any more; two.txt is not there any more; three.txt 3 bytes"`)
+	ann.Do(chromedp.KeyEvent("\x1b"))
+	p.hasOneFile("three.txt")
 }
 
 // ownFiles: ann sees in the settings what she has sent and what is left, and deletes the file of
@@ -134,13 +163,19 @@ func ownFiles(p *papaya, ann *person, size int) {
 		p.t.Errorf("the button says %q", got)
 	}
 	browser.Eval[any](ann.Page, button+`.click()`)
-	ann.told("The file is deleted.")
+	ann.told(" is deleted.")
 	const one = `document.querySelectorAll("#own-files li").length === 1`
 	ann.Until("one is left, and the card says that the other is gone", one+
 		` && [...document.querySelectorAll("#messages .file .hint")].some((n) => n.textContent === "is not there any more")`)
 	ann.Do(chromedp.KeyEvent("\x1b"))
+	p.hasOneFile("tea pot.png")
+}
+
+// hasOneFile checks that the server has one file.
+func (p *papaya) hasOneFile(name string) {
+	p.t.Helper()
 	if list := p.admin("file", "list"); strings.Contains(list, "\n") ||
-		!strings.HasSuffix(list, "tea pot.png") {
+		!strings.HasSuffix(list, name) {
 		p.t.Errorf("the server has\n%s", list)
 	}
 }

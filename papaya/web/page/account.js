@@ -70,6 +70,7 @@ function file(text, remove) {
     }
     remove(id);
   });
+  item.dataset.file = id;
   return item;
 }
 
@@ -80,7 +81,6 @@ const sure = "Really delete";
  */
 export function account(current) {
   let wanted = ""; // the password that is being set
-  let deleting = ""; // the file that is being deleted
   const shown = () => $("settings").open && !$("account").hidden;
 
   function ask(words) {
@@ -104,9 +104,19 @@ export function account(current) {
     list();
   }
 
+  const rowOf = (id) =>
+    [...$("own-files").children].find((item) => item.dataset.file === id);
+
+  /** addFile adds a file to the list, unless an older answer has it, too. */
+  function addFile(text) {
+    const item = file(text, (id) => change(`FILE DEL ${id}`));
+    if (!rowOf(item.dataset.file)) $("own-files").append(item);
+  }
+
+  /** removeFile takes a file from the list that the server has deleted. */
   function removeFile(id) {
-    deleting = id;
-    change(`FILE DEL ${id}`);
+    rowOf(id)?.remove();
+    fileIsGone(id);
   }
 
   $("settings-button").addEventListener("click", () => {
@@ -146,7 +156,7 @@ export function account(current) {
         ),
       );
     else if (kind === "push") $("pushes").append(device(text, change));
-    else if (kind === "file") $("own-files").append(file(text, removeFile));
+    else if (kind === "file") addFile(text);
     else if (/^\d+ files take /.test(text))
       $("own-files-said").textContent = clean(text);
     else if (!/^\d+ (certificates|devices)\.$/.test(text))
@@ -155,7 +165,8 @@ export function account(current) {
       current().settings.password = wanted; // for the next connection
       wanted = $("old-password").value = $("new-password").value = "";
     }
-    if (text === "The file is deleted.") fileIsGone(deleting);
+    const [, id] = /^The file ([0-9a-f]+) is deleted\.$/.exec(text) ?? [];
+    if (id) removeFile(id);
     $("account-name").textContent = clean(current().settings.account);
     return true;
   };
