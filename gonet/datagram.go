@@ -89,6 +89,23 @@ func (q *datagramQueue) take() (d datagram, ok bool) {
 	return d, true
 }
 
+// takeBodies removes the datagrams that wait before the first ICMP error, at most len(bodies), and
+// returns how many there were.
+func (q *datagramQueue) takeBodies(bodies [][]byte) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for n < len(bodies) && n < len(q.waiting) && q.waiting[n].err == nil {
+		bodies[n] = q.waiting[n].body
+		q.bytes -= datagramSize + len(bodies[n])
+		q.waiting[n] = datagram{}
+		n++
+	}
+	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+	return n
+}
+
 // wait takes the first datagram, and waits for one if there is none: until the deadline has passed,
 // or until closed is closed, and then returns *fail.
 func (q *datagramQueue) wait(by *deadline, closed <-chan struct{}, fail *error) (datagram, error) {

@@ -40,6 +40,21 @@ func (w *UDPFlow) Receive() ([]byte, error) {
 	return d.body, err
 }
 
+// ReceiveBatch waits for a datagram, and returns it with those that have come meanwhile, at most
+// len(batch) of which it sets so many. The caller may keep them. A program that sends them on can
+// do so by fewer calls.
+func (w *UDPFlow) ReceiveBatch(batch [][]byte) (int, error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	d, err := w.receive()
+	if err != nil {
+		return 0, err
+	}
+	batch[0] = d.body
+	return 1 + w.in.takeBodies(batch[1:]), nil
+}
+
 // Unreachable answers the first datagram with an ICMP error, and ends the flow.
 func (w *UDPFlow) Unreachable(why Unreachable) {
 	s := w.stack

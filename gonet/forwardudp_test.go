@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -166,6 +167,66 @@ func TestForwardUDPIdle(t *testing.T) {
 		}
 		if e := <-ended; !errors.Is(e.err, net.ErrClosed) {
 			t.Errorf("with the stack: %v", e.err)
+		}
+	})
+}
+
+// TestReceiveBatch takes the datagrams that wait by few calls, and an ICMP error behind them by one
+// of its own.
+func TestReceiveBatch(t *testing.T) {
+	forwarding(t, func(t *testing.T, x, y *Stack) {
+		flows, done := make(chan *UDPFlow, 1), make(chan struct{})
+		forwardUDP(t, y, func(w *UDPFlow) {
+			flows <- w
+			<-done
+		})
+		defer close(done)
+		c := dialUDP(t, x, "198.51.100.7:53")
+		send := func(size int) {
+			if _, err := c.Write(bytes.Repeat([]byte{byte(size)}, size)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		send(100)
+		w, batch := <-flows, make([][]byte, 4)
+		expect := func(want ...int) {
+			t.Helper()
+			n, err := w.ReceiveBatch(batch)
+			if err != nil || n != len(want) {
+				t.Fatalf("%d datagrams, %v, want %d", n, err, len(want))
+			}
+			for i, size := range want {
+				if !bytes.Equal(batch[i], bytes.Repeat([]byte{byte(size)}, size)) {
+					t.Errorf("datagram %d has %d bytes, want %d", i, len(batch[i]), size)
+				}
+			}
+		}
+		expect(100)
+		if n, err := w.ReceiveBatch(nil); n != 0 || err != nil {
+			t.Errorf("none: %d, %v", n, err)
+		}
+		for size := range 10 {
+			send(size)
+		}
+		expect(0, 1, 2, 3)
+		expect(4, 5, 6, 7)
+		expect(8, 9)
+		send(7)
+		_ = c.Close() // nothing waits
+		if _, err := w.Write([]byte("to nobody")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		expect(7)
+		if n, err := w.ReceiveBatch(batch); n != 0 || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%d datagrams, %v", n, err)
+		}
+		if err := w.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := w.ReceiveBatch(batch); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%d datagrams, %v", n, err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -21,16 +22,54 @@ type connReader struct {
 func (c *Conn) Read(p []byte) (int, error) {
 	c.reader.mu.Lock()
 	defer c.reader.mu.Unlock()
+	if err := c.awaitBytes(len(p)); err != nil {
+		return 0, err
+	}
+	return c.reader.copyTo(p), nil
+}
+
+// WriteTo implements io.WriterTo, so that io.Copy from a connection needs no buffer: w is given the
+// bytes where the stack has them, at most 64 KiB by each call. WriteTo ends with the stream, which
+// is no error. Bytes that w has not taken when it fails are left to the next Read.
+func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
+	r := &c.reader
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for {
-		if c.reader.deadline.expired() {
-			return 0, c.fail("read", errDeadline)
+		if err := c.awaitBytes(1); errors.Is(err, io.EOF) {
+			return sent, nil
+		} else if err != nil {
+			return sent, err
+		}
+		given := len(r.unread)
+		r.unreadLen.Store(int64(given)) // a Close before w has them must not look like an end
+		n, err := w.Write(r.unread)
+		r.consume(n)
+		sent += int64(n)
+		switch {
+		case err != nil:
+			return sent, err
+		case n < given:
+			return sent, io.ErrShortWrite
+		}
+	}
+}
+
+// awaitBytes waits until the reader has a piece with bytes. If there will be none, or the caller
+// wants none, it returns the error, io.EOF included, with which a Read of size bytes ends. The
+// caller holds reader.mu.
+func (c *Conn) awaitBytes(size int) error {
+	r := &c.reader
+	for {
+		if r.deadline.expired() {
+			return c.fail("read", errDeadline)
 		}
 		var waiter <-chan struct{}
 		over := false
 		c.mu.Lock()
-		err := c.readError(len(p))
+		err := c.readError(size)
 		switch {
-		case err != nil || len(p) == 0 || len(c.reader.unread) > 0:
+		case err != nil || size == 0 || len(r.unread) > 0:
 		case c.machine.Readable() > 0:
 			now := c.stack.clock()
 			c.takePiece(now)
@@ -44,13 +83,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		switch {
 		case err != nil:
-			c.reader.free()
-			return 0, err
+			r.free()
+			return err
 		case waiter == nil:
-			return c.reader.copyTo(p), nil
+			return nil
 		}
-		if err := c.reader.deadline.await(waiter); err != nil {
-			return 0, c.fail("read", err)
+		if err := r.deadline.await(waiter); err != nil {
+			return c.fail("read", err)
 		}
 	}
 }
@@ -95,15 +134,20 @@ func (c *Conn) takePiece(now tcp.Time) {
 const largePiece = 32 << 10
 
 // copyTo copies bytes of the piece to the user. It runs without the connection's mu, so that a
-// large copy delays no other goroutine. The caller holds r.mu, as for free.
+// large copy delays no other goroutine. The caller holds r.mu, as for consume and free.
 func (r *connReader) copyTo(p []byte) int {
 	n := copy(p, r.unread)
+	r.consume(n)
+	return n
+}
+
+// consume notes that the user has n bytes of the piece.
+func (r *connReader) consume(n int) {
 	if r.unread = r.unread[n:]; len(r.unread) == 0 {
 		r.free()
 	} else {
 		r.unreadLen.Store(int64(len(r.unread)))
 	}
-	return n
 }
 
 // free gives the memory of the piece back.
