@@ -3,9 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"sync"
 )
 
 // Join copies between two connections in both directions, and returns when both have ended. The end
@@ -37,24 +35,6 @@ func Join(ctx context.Context, a, b net.Conn) error {
 		return second
 	}
 	return first
-}
-
-// buffers has the buffers of copyAll. Bulk transfers do not gain from larger ones: a piece that
-// GoNet's stack hands out has at most 64 KiB, and most have less.
-var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// copyAll copies until the end of from.
-func copyAll(to, from net.Conn) error {
-	_, pulls := to.(io.ReaderFrom)
-	_, pushes := from.(io.WriterTo)
-	if pulls || pushes { // two sockets of the kernel need no buffer
-		_, err := io.Copy(to, from)
-		return err
-	}
-	b := buffers.Get().(*[32 << 10]byte)
-	defer buffers.Put(b)
-	_, err := io.CopyBuffer(to, from, b[:])
-	return err
 }
 
 // Reset closes a connection with a reset, if it is of TCP: its peer sees an error and not an end.

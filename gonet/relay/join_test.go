@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -53,6 +54,36 @@ func TestJoin(t *testing.T) {
 	if r, w := int(read.Load()), int(written.Load()); r != len(response) || w != len(request) {
 		t.Errorf("%d bytes were read and %d written, want %d and %d", r, w, len(response),
 			len(request))
+	}
+}
+
+// TestIdleJoins holds that connections which have carried bytes, and are idle, have no buffers.
+func TestIdleJoins(t *testing.T) {
+	const joins, most = 50, 16 << 10
+	var read, written atomic.Uint64
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC() // pools keep what they have for one more
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range joins {
+		client, a := pair(t)
+		b, server := pair(t)
+		go func() { _ = Join(t.Context(), a, Count(b, &read, &written)) }() // ends with the test
+		for _, ends := range [][2]*net.TCPConn{{client, server}, {server, client}} {
+			if _, err := ends[0].Write([]byte("text")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(ends[1], make([]byte, 4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if each := int64(heap()-before) / joins; each > most {
+		t.Errorf("%d bytes for each, at most %d may be", each, most)
 	}
 }
 
