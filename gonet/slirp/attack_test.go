@@ -3,6 +3,7 @@ package slirp
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 
 	"interleave/gonet"
 	"interleave/gonet/link"
+	"interleave/gonet/relay"
 	"interleave/gonet/wire"
 )
 
@@ -223,6 +225,90 @@ func TestAttackFlows(t *testing.T) {
 			t.Errorf("%d sockets are left", n)
 		}
 	}, func(c *Config) { c.Flows = flows })
+}
+
+// TestAttackBuffers has a guest read and write fast, so that windows grow, and then stop reading,
+// beside a server that does likewise. What waits in the gateway is bounded.
+func TestAttackBuffers(t *testing.T) {
+	const fast = 16 << 20 // bytes
+	inWorld(t, func(t *testing.T, w *world) {
+		l, err := w.server.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		flood := func(c net.Conn) {
+			var running sync.WaitGroup
+			running.Go(func() {
+				for b := make([]byte, 1<<20); ; {
+					if _, err := c.Write(b); err != nil {
+						return // the test is over
+					}
+				}
+			})
+			if _, err := io.CopyN(io.Discard, c, fast); err != nil {
+				t.Error(err)
+			}
+			<-over
+			relay.Reset(c)
+			running.Wait()
+		}
+		var ends sync.WaitGroup
+		ends.Go(func() {
+			if c, err := l.Accept(); err != nil {
+				t.Error(err)
+			} else {
+				flood(c)
+			}
+		})
+		ends.Go(func() { flood(dial(t, w.guest, "tcp", serverAddr+":80")) })
+		time.Sleep(time.Minute)
+		s, err := w.slirp.stack.Snapshot()
+		if err != nil || len(s.Conns) != 1 {
+			t.Fatalf("%d connections, %v", len(s.Conns), err)
+		}
+		c := s.Conns[0]
+		if c.BytesIn < fast || c.BytesOut < fast || c.Unread == 0 || c.Unacked == 0 {
+			t.Errorf("%+v", c)
+		}
+		const most = maxBuffer + 16 // a window is rounded up to its scale
+		if c.Unread > most || c.Unacked > most {
+			t.Errorf("%d bytes wait for the host and %d for the guest, at most %d may", c.Unread,
+				c.Unacked, most)
+		}
+		close(over)
+		ends.Wait()
+	})
+}
+
+// deafHost is a host whose sockets of UDP are not made before they are given up.
+type deafHost struct{ stackHost }
+
+func (deafHost) DialFlow(ctx context.Context, _ uint16, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestAttackDatagrams has a guest send long datagrams, while the host does not take them.
+func TestAttackDatagrams(t *testing.T) {
+	const sent, size = 100, 60_000
+	inWorld(t, func(t *testing.T, w *world) {
+		if _, err := w.guest.Ping(t.Context(), w.slirp.cfg.Network.Gateway, 0); err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, w.guest, "udp", serverAddr+":9000")
+		for range sent {
+			if _, err := c.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		waiting := sent - int(w.slirp.stack.Stats().DroppedSockets)
+		if waiting == 0 || waiting*size > maxBuffer {
+			t.Errorf("%d datagrams of %d bytes wait, at most %d bytes may", waiting, size,
+				maxBuffer)
+		}
+	}, func(c *Config) { c.Host = deafHost{c.Host.(stackHost)} })
 }
 
 // TestAttackSpoofed has a guest send from addresses that are not its own, in frames of all kinds.

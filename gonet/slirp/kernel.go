@@ -43,7 +43,7 @@ func (k Kernel) DialContext(ctx context.Context, network, address string) (net.C
 }
 
 // DialFlow implements Host. A port that the kernel chooses is one that no other socket has; only
-// then may others share it.
+// then may others share it. On Linux the connection is a SegmentConn.
 func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error) {
 	if port == 0 {
 		c, err := k.DialContext(ctx, "udp", address)
@@ -53,7 +53,7 @@ func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.
 		if raw, err := c.(*net.UDPConn).SyscallConn(); err == nil {
 			_ = reusePort(raw) // else further flows get other ports
 		}
-		return c, nil
+		return segmented(c), nil
 	}
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -68,7 +68,11 @@ func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.
 	}
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)),
 		Control: func(_, _ string, c syscall.RawConn) error { return reusePort(c) }}
-	return d.DialContext(ctx, "udp", address)
+	c, err := d.DialContext(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	return segmented(c), nil
 }
 
 // Listen implements Host.

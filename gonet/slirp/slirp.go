@@ -24,6 +24,7 @@ import (
 
 	"interleave/gonet"
 	"interleave/gonet/link"
+	"interleave/gonet/tcp"
 )
 
 // Config configures a Slirp. Link, Network and Host must be given.
@@ -48,7 +49,8 @@ type Config struct {
 }
 
 // The bounds on what a guest can make the host hold. All are guesses. A connection has a socket of
-// the host and two buffers of 32 KiB while it copies, a flow a socket and a buffer of 64 KiB.
+// the host, and buffers while bytes are on their way. A flow has a socket and 2 KiB, and another 64
+// KiB where the socket is no SegmentConn.
 const (
 	defaultConnections = 4096
 	defaultFlows       = 1024
@@ -56,6 +58,10 @@ const (
 	maxEchoes          = 128
 	maxQueries         = 256 // of DNS
 	maxNameClients     = 64  // connections with the DNS forwarder
+	// maxBuffer bounds the bytes that wait in each direction of a connection, and from the guest in
+	// a flow. The path to a guest is short; the sockets of the host have the buffers for the long
+	// one.
+	maxBuffer = 512 << 10
 )
 
 // connectTime bounds how long the host dials, and how long a guest waits for it. A guess.
@@ -66,7 +72,8 @@ type Host interface {
 	// DialContext connects to an address, not a name. network is "tcp" or "udp".
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	// DialFlow connects a socket of UDP to an address from a port of the host; 0: a free one.
-	// Sockets of DialFlow to different addresses may have the same port.
+	// Sockets of DialFlow to different addresses may have the same port. A SegmentConn is used as
+	// such.
 	DialFlow(ctx context.Context, port uint16, address string) (net.Conn, error)
 	// Ping sends an echo request, and returns when it was answered. If the host lets nobody ping,
 	// the error is ErrNoPing.
@@ -132,10 +139,12 @@ func New(cfg Config) (*Slirp, error) {
 		station: newStation(cfg.Link, cfg.Network, cfg.Resolvers == nil)}
 	n := &cfg.Network
 	c := gonet.Config{Link: s.station, MAC: s.station.mac, NoIPv6: !n.has6(), NoAutoconf: true,
-		NoDAD:       true,
-		Addresses:   []netip.Prefix{netip.PrefixFrom(n.DNS, n.Prefix.Bits())},
-		Promiscuous: []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)},
-		Spoofing:    []netip.Prefix{netip.PrefixFrom(n.Gateway, n.Gateway.BitLen())},
+		NoDAD:        true,
+		TCP:          tcp.Config{SendBuffer: maxBuffer, ReceiveBuffer: maxBuffer},
+		SocketBuffer: maxBuffer,
+		Addresses:    []netip.Prefix{netip.PrefixFrom(n.DNS, n.Prefix.Bits())},
+		Promiscuous:  []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)},
+		Spoofing:     []netip.Prefix{netip.PrefixFrom(n.Gateway, n.Gateway.BitLen())},
 		Forward: gonet.ForwardConfig{Requests: maxRequests, RequestTime: connectTime,
 			Flows: cfg.Flows, Echoes: maxEchoes}}
 	if n.has6() {

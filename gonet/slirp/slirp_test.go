@@ -6,12 +6,15 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet"
 	"interleave/gonet/link"
 )
 
@@ -95,6 +98,47 @@ func TestMapping(t *testing.T) {
 		}
 		if one[0] == other[0] {
 			t.Errorf("two endpoints have port %d", one[0])
+		}
+	})
+}
+
+// TestTenThousandConnections opens as many, a hundred at a time, and looks at what is left.
+func TestTenThousandConnections(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const at, rounds = 100, 100
+		serveEcho(t, w.server, ":80")
+		before := runtime.NumGoroutine()
+		for range rounds {
+			var running sync.WaitGroup
+			for range at {
+				running.Go(func() {
+					c, err := w.guest.Dial("tcp", serverAddr+":80")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					expectEcho(t, c, "a line")
+					_ = c.Close() // all has arrived
+				})
+			}
+			running.Wait()
+			if t.Failed() {
+				return
+			}
+		}
+		time.Sleep(10 * time.Minute) // TIME-WAIT has ended
+		synctest.Wait()
+		if s := w.slirp.Stats(); s.Connections != at*rounds || s.Failed != 0 {
+			t.Errorf("%+v", s)
+		}
+		for name, s := range map[string]*gonet.Stack{"the gateway": w.slirp.stack,
+			"the host": w.host} {
+			if now, err := s.Snapshot(); err != nil || len(now.Conns) != 0 {
+				t.Errorf("%s has %d connections left, %v", name, len(now.Conns), err)
+			}
+		}
+		if n := runtime.NumGoroutine() - before; n > 0 || len(w.slirp.connections) != 0 {
+			t.Errorf("%d goroutines and %d slots are left", n, len(w.slirp.connections))
 		}
 	})
 }

@@ -52,38 +52,77 @@ func (s *Slirp) flow(w *gonet.UDPFlow) {
 
 // send sends the datagrams of a flow until it ends.
 func (s *Slirp) send(w *gonet.UDPFlow, far net.Conn) {
+	batch := make([][]byte, maxBatch)
 	for {
 		if w.Destination().Port() == portDNS {
 			_ = w.SetReadDeadline(time.Now().Add(idleDNS)) // never fails
 		}
-		b, err := w.Receive()
+		n, err := w.ReceiveBatch(batch)
 		if err != nil {
 			return
 		}
-		if _, err := far.Write(b); err != nil {
+		if err := s.sendBatch(far, batch[:n]); err != nil {
 			s.failFlow(w, err)
 			return
 		}
-		s.counters.sent.Add(uint64(len(b)))
+		clear(batch[:n]) // an idle flow keeps none of them
 	}
+}
+
+// sendBatch sends datagrams, by as few calls as the host lets it.
+func (s *Slirp) sendBatch(far net.Conn, batch [][]byte) (err error) {
+	several, ok := far.(SegmentConn)
+	for n := 1; len(batch) > 0; batch = batch[n:] {
+		if ok {
+			n = runOf(batch)
+			err = several.WriteSegments(batch[:n])
+		} else {
+			_, err = far.Write(batch[0])
+		}
+		if err != nil {
+			return err
+		}
+		for _, d := range batch[:n] {
+			s.counters.sent.Add(uint64(len(d)))
+		}
+	}
+	return nil
 }
 
 // replies is the goroutine that gives the guest the datagrams of the other end. It ends with the
 // flow, or when the other end refuses datagrams.
 func (s *Slirp) replies(w *gonet.UDPFlow, far net.Conn) {
-	b := make([]byte, maxDatagram)
+	give := func(b []byte, size int) error {
+		n, err := w.WriteInfo(b, w.Source(), gonet.PacketInfo{Segment: size})
+		s.counters.received.Add(uint64(n))
+		return err
+	}
+	read := readOne(far)
+	if several, ok := far.(SegmentConn); ok {
+		read = several.ReadSegments
+	}
 	for {
-		n, err := far.Read(b)
-		if err != nil {
+		if err := read(give); err != nil {
 			if _, refused := reason(err); refused {
 				s.failFlow(w, err)
 			}
 			return
 		}
-		if _, err := w.Write(b[:n]); err != nil {
-			return
+	}
+}
+
+// readOne returns the ReadSegments of a socket that has none: it reads one datagram.
+func readOne(far net.Conn) func(take func(b []byte, size int) error) error {
+	var b []byte
+	return func(take func(b []byte, size int) error) error {
+		if b == nil {
+			b = make([]byte, maxDatagram)
 		}
-		s.counters.received.Add(uint64(n))
+		n, err := far.Read(b)
+		if err != nil {
+			return err
+		}
+		return take(b[:n], 0)
 	}
 }
 

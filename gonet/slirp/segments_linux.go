@@ -1,0 +1,157 @@
+package slirp
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// The level of options of UDP, and those for many datagrams by one call (linux/udp.h, udp(7)).
+// Linux has the first since 4.18, the second since 5.0.
+const (
+	solUDP     = syscall.IPPROTO_UDP
+	udpSegment = 103
+	udpGRO     = 104
+)
+
+// segmentSocket is a socket of Linux. It merges datagrams that it receives (UDP_GRO) from its first
+// call of ReadSegments on; Read would show them as one. One goroutine may write, and one read.
+type segmentSocket struct {
+	*net.UDPConn
+	raw     syscall.RawConn
+	single  bool // the kernel does not take many datagrams for this destination
+	merging bool // UDP_GRO was set
+}
+
+// segmented returns a socket that sends and receives many datagrams by one call, or the same one if
+// the kernel cannot.
+func segmented(c net.Conn) net.Conn {
+	u, ok := c.(*net.UDPConn)
+	if !ok {
+		return c
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return c
+	}
+	// An older kernel would ignore the message that says how to cut, and send all as one datagram.
+	if control(raw, func(fd int) (err error) {
+		_, err = syscall.GetsockoptInt(fd, solUDP, udpSegment)
+		return err
+	}) != nil {
+		return c
+	}
+	return &segmentSocket{UDPConn: u, raw: raw}
+}
+
+// control runs f with the descriptor of a socket.
+func control(raw syscall.RawConn, f func(fd int) error) error {
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// superBuffers has memory for what one call sends or receives.
+var superBuffers = sync.Pool{New: func() any { return new([maxDatagram]byte) }}
+
+// WriteSegments implements SegmentConn. Where the kernel does not send several at once, as when
+// each is longer than the MTU, they are sent one by one.
+func (c *segmentSocket) WriteSegments(datagrams [][]byte) error {
+	if len(datagrams) > 1 && !c.single {
+		b := superBuffers.Get().(*[maxDatagram]byte)
+		defer superBuffers.Put(b)
+		n := 0
+		for _, d := range datagrams {
+			n += copy(b[n:], d)
+		}
+		_, _, err := c.WriteMsgUDPAddrPort(b[:n], segmentControl(len(datagrams[0])),
+			netip.AddrPort{})
+		// EIO: the device has no checksums, which older kernels need for that.
+		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) {
+			return err
+		}
+		c.single = true
+	}
+	for _, d := range datagrams {
+		if _, err := c.Write(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segmentControl returns the control message that has the kernel cut what is sent into datagrams.
+func segmentControl(size int) []byte {
+	b := make([]byte, syscall.CmsgSpace(2))
+	h := (*syscall.Cmsghdr)(unsafe.Pointer(&b[0]))
+	h.Level, h.Type = solUDP, udpSegment
+	h.SetLen(syscall.CmsgLen(2))
+	binary.NativeEndian.PutUint16(b[syscall.CmsgLen(0):], uint16(size))
+	return b
+}
+
+// ReadSegments implements SegmentConn.
+func (c *segmentSocket) ReadSegments(take func(b []byte, size int) error) error {
+	if !c.merging {
+		c.merging = true
+		_ = control(c.raw, func(fd int) error { // else each datagram is read by a call of its own
+			return syscall.SetsockoptInt(fd, solUDP, udpGRO, 1)
+		})
+	}
+	var failed error
+	err := c.raw.Read(func(fd uintptr) bool {
+		b := superBuffers.Get().(*[maxDatagram]byte)
+		defer superBuffers.Put(b)
+		n, size, err := receiveSegments(int(fd), b[:])
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			return false // the poller waits, and this function is called again
+		case err != nil:
+			failed = os.NewSyscallError("recvmsg", err)
+		default:
+			failed = take(b[:n], size)
+		}
+		return true
+	})
+	return cmp.Or(err, failed)
+}
+
+// receiveSegments receives what waits at a socket, and returns the size of its datagrams if there
+// are several.
+func receiveSegments(fd int, b []byte) (n, size int, err error) {
+	var control [64]byte
+	for {
+		var length int
+		n, length, _, _, err = syscall.Recvmsg(fd, b, control[:], syscall.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			return 0, 0, err
+		}
+		return n, segmentSize(control[:length]), nil
+	}
+}
+
+// segmentSize returns the size of the datagrams that the kernel has merged, as a control message
+// says, and 0 without such a message.
+func segmentSize(control []byte) int {
+	messages, err := syscall.ParseSocketControlMessage(control)
+	if err != nil {
+		return 0
+	}
+	for _, m := range messages {
+		if m.Header.Level == solUDP && m.Header.Type == udpGRO && len(m.Data) >= 4 {
+			return int(int32(binary.NativeEndian.Uint32(m.Data)))
+		}
+	}
+	return 0
+}
