@@ -2,9 +2,9 @@ package slirp
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
-	"strings"
 	"syscall"
 )
 
@@ -32,12 +32,13 @@ func (k Kernel) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
+	from := netip.AddrPortFrom(k.local(to.Addr()), 0)
+	if network == "udp" {
+		return dialUDP(ctx, from, address, refuseBroadcast)
+	}
 	var d net.Dialer
-	if from := netip.AddrPortFrom(k.local(to.Addr()), 0); from.IsValid() {
+	if from.IsValid() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(from)
-		if strings.HasPrefix(network, "udp") {
-			d.LocalAddr = net.UDPAddrFromAddrPort(from)
-		}
 	}
 	return d.DialContext(ctx, network, address)
 }
@@ -66,13 +67,23 @@ func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.
 			from = netip.IPv6Unspecified()
 		}
 	}
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)),
-		Control: func(_, _ string, c syscall.RawConn) error { return reusePort(c) }}
-	c, err := d.DialContext(ctx, "udp", address)
+	c, err := dialUDP(ctx, netip.AddrPortFrom(from, port), address,
+		func(c syscall.RawConn) error { return errors.Join(refuseBroadcast(c), reusePort(c)) })
 	if err != nil {
 		return nil, err
 	}
 	return segmented(c), nil
+}
+
+// dialUDP connects a socket of UDP from an endpoint, or an invalid one for any, when prepare has
+// set its options.
+func dialUDP(ctx context.Context, from netip.AddrPort, to string,
+	prepare func(syscall.RawConn) error) (net.Conn, error) {
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error { return prepare(c) }}
+	if from.IsValid() {
+		d.LocalAddr = net.UDPAddrFromAddrPort(from)
+	}
+	return d.DialContext(ctx, "udp", to)
 }
 
 // Listen implements Host.

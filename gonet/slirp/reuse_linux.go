@@ -1,21 +1,9 @@
 package slirp
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // soReusePort is SO_REUSEPORT of Linux (asm-generic/socket.h), which package syscall does not have.
 const soReusePort = 15
 
 // reusePort lets further sockets of this user have the port of a socket.
-func reusePort(c syscall.RawConn) error {
-	var failed error
-	if err := c.Control(func(fd uintptr) {
-		failed = os.NewSyscallError("setsockopt",
-			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1))
-	}); err != nil {
-		return err
-	}
-	return failed
-}
+func reusePort(c syscall.RawConn) error { return setOption(c, soReusePort, 1) }
