@@ -51,7 +51,7 @@ func (k Kernel) DialFlow(ctx context.Context, port uint16, address string) (net.
 		if err != nil {
 			return nil, err
 		}
-		if raw, err := c.(*net.UDPConn).SyscallConn(); err == nil {
+		if raw, err := c.(flowConn).SyscallConn(); err == nil {
 			_ = reusePort(raw) // else further flows get other ports
 		}
 		return segmented(c), nil
@@ -83,7 +83,34 @@ func dialUDP(ctx context.Context, from netip.AddrPort, to string,
 	if from.IsValid() {
 		d.LocalAddr = net.UDPAddrFromAddrPort(from)
 	}
-	return d.DialContext(ctx, "udp", to)
+	c, err := d.DialContext(ctx, "udp", to)
+	if err != nil {
+		return nil, err
+	}
+	peer := c.RemoteAddr().(*net.UDPAddr).AddrPort()
+	return flowConn{c.(*net.UDPConn), unmapped(peer)}, nil // a dial of UDP returns one
+}
+
+// A flowConn hears its peer only. The kernel binds a socket before it connects it, and in between
+// hands it what anybody sends to its port.
+type flowConn struct {
+	*net.UDPConn
+	peer netip.AddrPort
+}
+
+// Read implements net.Conn.
+func (c flowConn) Read(b []byte) (int, error) {
+	for {
+		n, from, err := c.ReadFromUDPAddrPort(b)
+		if err != nil || unmapped(from) == c.peer {
+			return n, err
+		}
+	}
+}
+
+// unmapped returns an endpoint of IPv4 that has the form of IPv6 in its own form.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
 // Listen implements Host.
