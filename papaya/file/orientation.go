@@ -26,8 +26,12 @@ const (
 // The markers of JPEG (ITU-T T.81, B.1) that are looked at.
 const (
 	startOfImage = 0xd8
+	endOfImage   = 0xd9
 	startOfScan  = 0xda
 	app1         = 0xe1
+	firstRestart = 0xd0 // within a scan, as all up to lastRestart
+	lastRestart  = 0xd7
+	stuffed      = 0x00 // no marker: the byte 0xff of a scan's data
 )
 
 var errNoTurn = errors.New("no orientation")

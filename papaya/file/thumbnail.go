@@ -33,7 +33,8 @@ type thumbnail struct {
 }
 
 // shrink makes the thumbnail of an image. It returns a refusal if the image has more than pixels,
-// before it decodes any: a small file may claim to have billions.
+// before it decodes any: a small file may claim to have billions. One that would be decoded again
+// and again is no image.
 func shrink(f *os.File, pixels int) (t thumbnail, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a mistake of a decoder must not end the chat
@@ -49,6 +50,9 @@ func shrink(f *os.File, pixels int) (t thumbnail, err error) {
 	}
 	if config.Width > pixels/config.Height {
 		return t, tooManyPixels(config.Width, config.Height, pixels)
+	}
+	if kind == "jpeg" && scans(bufio.NewReader(whole(f))) > maxScans {
+		return t, errScans
 	}
 	from, _, err := image.Decode(whole(f))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -212,6 +213,58 @@ func TestBombs(t *testing.T) {
 		i.Width != 100 || i.Height != 100 {
 		t.Errorf("as many pixels as are allowed: %+v, %v", i, err)
 	}
+}
+
+// TestScans: an image with many scans is not decoded. Marks of scans in a segment, and behind the
+// image, where phones put films, are none.
+func TestScans(t *testing.T) {
+	whole := jpegOf(8, 8, upright, binary.BigEndian)
+	at := bytes.LastIndex(whole, []byte{0xff, startOfScan})
+	head, scan, end := whole[:at], whole[at:len(whole)-2], whole[len(whole)-2:]
+	marks := bytes.Repeat([]byte{0xff, startOfScan}, 2*maxScans)
+	for name, test := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"one":      {whole, nil},
+		"many":     {slices.Concat(head, bytes.Repeat(scan, maxScans), end), nil},
+		"too many": {slices.Concat(head, bytes.Repeat(scan, maxScans+1), end), errScans},
+		"behind junk": {slices.Concat(head, bytes.Repeat(append([]byte("junk"), scan...),
+			maxScans+1), end), errScans},
+		"in a segment":   {withSegment(whole, marks), nil},
+		"behind the end": {append(slices.Clone(whole), marks...), nil},
+	} {
+		small, err := shrink(fileOf(t, test.data), 100)
+		if !errors.Is(err, test.want) || err == nil && (small.width != 8 || small.height != 8) {
+			t.Errorf("%s: %d × %d, %v, want %v", name, small.width, small.height, err, test.want)
+		}
+	}
+	s := newStore(t)
+	i, _ := mustPut(t, s, "ann", "x.jpg", slices.Concat(head, bytes.Repeat(scan, maxScans+1), end))
+	if i.Type != unknown || i.Thumbnail != 0 {
+		t.Errorf("it is taken as %s with a thumbnail of %d bytes", i.Type, i.Thumbnail)
+	}
+}
+
+// FuzzScans holds that the count is bounded, and that no image that package image/jpeg takes has all
+// of its scans hidden from it.
+func FuzzScans(f *testing.F) {
+	f.Add(jpegOf(8, 8, 6, binary.BigEndian))
+	f.Add([]byte{0xff, startOfImage, 0xff, 0xff, startOfScan, 0, 1})
+	f.Add([]byte{0xff, startOfImage, 0xff, startOfScan})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n := scans(bufio.NewReader(bytes.NewReader(data)))
+		if n < 0 || n > maxScans+1 || n > len(data)/2 {
+			t.Errorf("%x: %d scans", data, n)
+		}
+		config, err := jpeg.DecodeConfig(bytes.NewReader(data))
+		if err != nil || config.Width*config.Height > 1<<12 {
+			return
+		}
+		if _, err := jpeg.Decode(bytes.NewReader(data)); err == nil && n == 0 {
+			t.Errorf("%x: an image without a scan", data)
+		}
+	})
 }
 
 // TestTypes: the content decides the type. An image that cannot be decoded is not shown.
