@@ -39,13 +39,13 @@ var wants = map[string]struct{ must, may []string }{
 	"shape straight": {[]string{"shape", "of"}, []string{"from", "to", "margin"}},
 	"shape flattens": {[]string{"shape", "of", "after"}, []string{"margin"}},
 	"shape steepens": {[]string{"shape", "of", "after"}, []string{"margin"}},
-	"shape widens": {[]string{"shape", "of", "against", "sense"}, []string{"from", "to",
+	"shape widens": {[]string{"shape", "of", "against", "sense"}, []string{"by", "from", "to",
 		"margin"}},
 	"shape flat": {[]string{"shape", "of"}, []string{"from", "to", "margin"}},
-	"shape": {[]string{"shape"}, []string{"of", "against", "sense", "order", "after", "at",
+	"shape": {[]string{"shape"}, []string{"of", "against", "sense", "order", "after", "by", "at",
 		"from", "to", "published", "margin"}},
 	"": {nil, []string{"of", "against", "best", "sense", "at", "from", "to", "published",
-		"margin", "portable", "shape", "after", "order"}},
+		"margin", "portable", "shape", "after", "by", "order"}},
 }
 
 // readClaims reads the [[claim]]s.
@@ -82,6 +82,7 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		Portable:   t.flag("portable"),
 		Shape:      t.word("shape", forms),
 		After:      t.number("after"),
+		By:         t.word("by", leads),
 		Condition:  Condition(t.word("condition", conditions)),
 		Comparable: t.prose("comparable"),
 		Transfer:   t.prose("transfer"),

@@ -203,6 +203,7 @@ type Claim struct {
 	Margin     float64   // 1.25 unless told; equality 1.10, direction and order 1.05
 	Portable   bool      // absolute: the figure does not depend on the machine
 	Shape      string    // "order", "linear", "straight", "flattens", "steepens" ...
+	By         string    // widens: Difference, if it is that of Of and Against and not their ratio
 	After      float64   // flattens, steepens: the X after which growth drops, or rises
 	Order      []Term    // order: from the least of the metric to the most
 	Targets    []string  // builds: the systems it must be built for
@@ -213,6 +214,9 @@ type Claim struct {
 
 // Others is the only rival of a claim whose rivals are all other models.
 const Others = "others"
+
+// Difference as a claim's By is what one model has more of the metric than another, in its unit.
+const Difference = "difference"
 
 // A Term is one side of a comparison: a model, at the claim's points unless it names its own.
 type Term struct {

@@ -27,6 +27,7 @@ var (
 		"crossover", "absolute", "bound"}
 	senses  = []string{"less", "greater"}
 	forms   = []string{"order", "linear", "straight", "flattens", "steepens", "widens", "flat"}
+	leads   = []string{"ratio", Difference} // of which a claim says that it widens
 	metrics = metricWords()
 )
 

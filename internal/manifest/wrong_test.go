@@ -22,7 +22,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		"sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` +
 			"\n" +
-			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, headline, metric, of, against, best, sense, at, from, to, published, margin, portable, shape, after, condition, comparable, transfer, order)`},
+			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, headline, metric, of, against, best, sense, at, from, to, published, margin, portable, shape, after, by, condition, comparable, transfer, order)`},
 	{"no title", "title    = \"Growth\"\n", "",
 		" title is missing: expected a heading"},
 	{"blank question", `"How does it grow?"`, `" "`,

@@ -77,6 +77,28 @@ func Widening(a, b Sweep) Sample {
 	return out
 }
 
+// Leads is the sample of what the difference a-b gains from the first point to the last, on the
+// straight line through it over x, by the mean of all figures of both: a number without a unit, as
+// a difference itself grows with the speed of a machine.
+func Leads(a, b Sweep) Sample {
+	out := Sample{Rounds: a.Rounds}
+	for r := range max(a.rounds(), b.rounds()) {
+		v := math.NaN()
+		ya, okA := a.round(r)
+		yb, okB := b.round(r)
+		if okA && okB {
+			leads := make([]float64, len(ya))
+			for i := range ya {
+				leads[i] = ya[i] - yb[i]
+			}
+			slope, _ := Slope(a.X, leads)
+			v = slope * (a.X[len(a.X)-1] - a.X[0]) / ((mean(ya) + mean(yb)) / 2)
+		}
+		out.Values = append(out.Values, v)
+	}
+	return out
+}
+
 // GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the
 // metric's unit for each unit of x, of the points from x on and up to x. Slopes and not
 // exponents, for a fixed cost at x = 0 bends an exponent but no slope. A round without growth

@@ -52,6 +52,24 @@ func TestSweepSamples(t *testing.T) {
 	}
 }
 
+// TestLeads: what a difference gains, by the mean of both. A ratio that stays the same is a
+// difference that grows with both.
+func TestLeads(t *testing.T) {
+	x := []float64{1, 2, 3}
+	level := []float64{4, 4, 4}
+	a := columns(x, level, []float64{2, 4, 6}, []float64{4, 3, 2}, []float64{5, nan, 5})
+	b := columns(x, level, []float64{1, 2, 3}, level, level)
+	want := []float64{0, 2 / 3., -4 / 7., nan}
+	for i, got := range Leads(a, b).Values {
+		if !same(got, want[i]) && !(math.Abs(got-want[i]) < 1e-12) {
+			t.Errorf("round %d gives %g, want %g", i, got, want[i])
+		}
+	}
+	if got := Leads(Sweep{}, Sweep{}); len(got.Values) != 0 {
+		t.Errorf("nothing gives %v", got.Values)
+	}
+}
+
 func TestSweepEdges(t *testing.T) {
 	for name, got := range map[string]Sample{
 		"fewer rows than points":  Sweep{X: []float64{1, 2}, Y: [][]float64{{1, 2}}}.Exponents(),

@@ -169,6 +169,26 @@ func Steepens(s Sample, margin float64) Finding {
 	return f.terms(true)
 }
 
+// Gains judges "the lead of A over B grows (shrinks) over x" from one number for each round: by
+// what part of the mean of both it grows. To be reproduced it has to grow by the margin's part (0
+// means 1.05: a twentieth); a lead that does not grow at all refutes.
+func Gains(s Sample, sense Sense, margin float64) Finding {
+	margin = orDefault(margin, DefaultEffect)
+	show, accept := identity, [2]float64{margin - 1, math.Inf(1)}
+	if sense == Less {
+		s = s.negated()
+		show = func(v float64) float64 { return -v }
+		accept = [2]float64{math.Inf(-1), 1 - margin}
+	}
+	f := beyond(margin-1, 0, fmt.Sprintf("%.3g %%", 100*(margin-1))).judge(KindShape, s,
+		newNumbers(s.Values), show)
+	f.Sense, f.Margin, f.Accept = sense, margin, accept
+	if sense != Less && sense != Greater {
+		return f.senseless(fmt.Sprintf("the claim's sense is %q, neither less nor greater", sense))
+	}
+	return f.terms(true)
+}
+
 // terms takes the verdict back if the claim's numbers make no sense.
 func (f Finding) terms(publishedOK bool) Finding {
 	switch {

@@ -22,6 +22,9 @@ func FuzzJudge(f *testing.F) {
 		best(direction("a", "", "greater"), "b", "c"), best(magnitude("b", "", .5), "others"),
 		shape("straight"), with(shape("steepens"), func(c *manifest.Claim) { c.After = 1 }),
 		with(shape("widens"), func(c *manifest.Claim) { c.Against, c.Sense = term("b"), "less" }),
+		with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.By = term("b"), "less", manifest.Difference
+		}),
 		{Kind: "non-inferiority", Metric: manifest.Threads, Of: term("a"), Against: term("b")},
 		{Kind: "bound", Metric: manifest.Threads, Of: term("a"), Sense: "less", Published: 2},
 		{Kind: "absolute", Metric: manifest.CPUVariation, Of: term("a"), Published: 1,

@@ -89,6 +89,9 @@ func TestJudge(t *testing.T) {
 		return map[string]float64{"a": 1000, "b": 1000 * math.Pow(p.X/8, .7), "c": 1}[m]
 	}
 	after := func(c *manifest.Claim) { c.After = 16 }
+	gains := func(c *manifest.Claim) {
+		c.Against, c.Sense, c.Margin, c.By = term("b"), "greater", 1.05, manifest.Difference
+	}
 	tests := []struct {
 		name   string
 		claim  manifest.Claim
@@ -210,6 +213,11 @@ func TestJudge(t *testing.T) {
 		{"a lead that stays", with(shape("widens"), func(c *manifest.Claim) {
 			c.Against, c.Sense, c.Margin = term("b"), "greater", 1.05
 		}), linear, "inconclusive", "below the 5 %", 5},
+		{"a difference that grows though the ratio stays", with(shape("widens"), gains), linear,
+			"reproduced", "", 5},
+		{"a difference that falls", with(shape("widens"), gains),
+			along(func(x float64) float64 { return 100 - x }), "not reproduced",
+			"other way round", 5},
 
 		{"more than all others", best(direction("a", "", "greater", "alone"), "others"),
 			byModel(1000, 800, 500), "reproduced", "", 2},

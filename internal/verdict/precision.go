@@ -35,7 +35,7 @@ func narrow(p Part, c manifest.Claim) bool {
 		return true
 	}
 	iv := p.Finding.Interval95
-	if p.Unit == "slope" {
+	if p.Unit == "slope" || p.Unit == ofMean {
 		return iv.HalfWidth() <= precision(c)
 	}
 	return (math.Log(iv.Upper)-math.Log(iv.Lower))/2 <= precision(c)

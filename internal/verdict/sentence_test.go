@@ -49,6 +49,9 @@ func TestSentences(t *testing.T) {
 		add(with(shape("widens"), func(c *manifest.Claim) {
 			c.Against, c.Sense, c.Margin = term("b"), "greater", 1.05
 		}))
+		add(with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.Margin, c.By = term("b"), "greater", 1.05, manifest.Difference
+		}))
 		add(manifest.Claim{Kind: "non-inferiority", Metric: manifest.Throughput, Of: term("b"),
 			Against: term("a"), At: []string{"alone"}, Margin: 1.1})
 		add(with(bound("greater"), func(c *manifest.Claim) { c.Of = term("b") }))

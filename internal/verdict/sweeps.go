@@ -85,8 +85,9 @@ func middle(x []float64) float64 {
 	return nearest
 }
 
-// widens judges that the ratio of two models grows, or falls, over the sweep. The first part is how
-// often it becomes itself from end to end; the others show it at each point, and decide nothing.
+// widens judges that the ratio of two models, or their difference, grows or falls over the sweep.
+// The first part is how often the ratio becomes itself from end to end, or what the difference
+// gains; the others show the ratio at each point, and decide nothing.
 func (j *judge) widens(v *Verdict, points []manifest.Point) {
 	c := v.Claim
 	all := stop{points: points}
@@ -94,10 +95,17 @@ func (j *judge) widens(v *Verdict, points []manifest.Point) {
 	rests := slices.Concat(pa, pb)
 	rounds := j.shared(rests...)
 	a, b := j.sweep(points, pa, rounds, c.Metric), j.sweep(points, pb, rounds, c.Metric)
-	logs := stats.Widening(a, b)
-	v.Finding = stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
-	p := part(fmt.Sprintf("from %g to %g", points[0].X, points[len(points)-1].X), math.NaN(),
-		"ratio", logs, 0, v.Finding)
+	name := fmt.Sprintf("from %g to %g", points[0].X, points[len(points)-1].X)
+	var p Part
+	if c.By == manifest.Difference {
+		leads := stats.Leads(a, b)
+		v.Finding = stats.Gains(leads, stats.Sense(c.Sense), c.Margin)
+		p = plainPart(name, math.NaN(), ofMean, leads, 0, v.Finding)
+	} else {
+		logs := stats.Widening(a, b)
+		v.Finding = stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
+		p = part(name, math.NaN(), "ratio", logs, 0, v.Finding)
+	}
 	p.rests = rests
 	v.add(p)
 	for i, p := range points {

@@ -90,7 +90,7 @@ func (v Verdict) Told() Verdict {
 type Part struct {
 	Name      string  // "connections = 64", "slope over connections"
 	X         float64 // the point's place on the axis; NaN if it has none
-	Unit      string  // "ratio", "slope", or the axis' own for a crossing
+	Unit      string  // "ratio", "slope", ofMean, or the axis' own for a crossing
 	Rounds    []int   // the rounds that count
 	Values    []float64
 	Finding   stats.Finding // its word is empty where a part is shown and decides nothing
@@ -101,6 +101,9 @@ type Part struct {
 
 	rests []place // the cells that it is computed from
 }
+
+// ofMean is the unit of what a difference of two models gains: a part of the mean of both.
+const ofMean = "of the mean"
 
 // A Row is one model at one point under one condition: what tables and sweeps show.
 type Row struct {

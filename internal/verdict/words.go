@@ -118,11 +118,16 @@ func (j *judge) sweepWords(w *stats.Words, c manifest.Claim, metric string) {
 	case "widens":
 		w.Phrase = fmt.Sprintf("showed a ratio to {b} in %s that became {ratio}x itself over %s",
 			metric, j.axis())
-		side := "grows"
+		lead, side := "ratio", "grows"
+		if c.By == manifest.Difference {
+			lead = "difference"
+			w.Phrase = fmt.Sprintf("showed a difference to {b} in %s that grew by {ratio} of the "+
+				"mean of both over %s", metric, j.axis())
+		}
 		if c.Sense == string(stats.Less) {
 			side = "falls"
 		}
-		w.Says = fmt.Sprintf("says that the ratio %s; differences from %.3g %% on count", side,
+		w.Says = fmt.Sprintf("says that the %s %s; differences from %.3g %% on count", lead, side,
 			100*(c.Margin-1))
 	case "flattens":
 		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before",
