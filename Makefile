@@ -13,6 +13,7 @@ FUZZTIME  ?= 20s
 RUN       ?= --for 10m
 SOAK      ?= 10m
 SOAKED    ?= 100000
+MUTANTS   ?= 100000000
 BESIEGERS ?= 10000
 N         ?= 10
 BESIDE    ?= nothing
@@ -70,9 +71,10 @@ flakes: ready ## run RINGS N times BESIDE nothing, busy loops, io or stops, and 
 test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, builds
 	$(PROVE) run --fresh --times $(RINGS)
 
-soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
+soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak; GoNet with SOAKED connections and MUTANTS mutated packets
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -sanitize=address -connections=$(SOAKED)
+	$(GO) test -count=1 -timeout 4h -v -run 'Soak|MutatedSessions' ./gonet -args -connections=$(SOAKED) -mutants=$(MUTANTS)
 
 siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are silent, slow or do not read, by the clock; then a minute of abuse for each model
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
