@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -52,7 +53,8 @@ type daemon struct {
 	book     *account.Book
 	tokens   *bot.Tokens
 	keys     account.Store
-	push     *push.Service // nil: devices are not notified
+	cloak    func(netip.Addr) string // nil: addresses are shown
+	push     *push.Service           // nil: devices are not notified
 	files    *file.Store
 	source   *certificate.Source
 	open     *limit.Connections
@@ -150,6 +152,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
+	if d.cloak, err = openCloak(ctx, keys, c); err != nil {
+		return err
+	}
 	if d.push, err = d.openPush(ctx, c); err != nil {
 		return err
 	}
@@ -201,6 +206,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
+		Cloak:         d.cloak,
 		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
 		Enter: d.enter,

@@ -22,6 +22,7 @@ type Config struct {
 	MOTD     string
 	Data     string
 	UTF8Only bool
+	Cloak    bool
 
 	Plain   []string
 	TLS     []string

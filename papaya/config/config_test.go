@@ -51,9 +51,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"accounts.registration": `"open"`, "accounts.always_on": "false",
 		"accounts.absent_in_names": "false", "accounts.invisible": "true",
 		"accounts.scram":   "true",
-		"server.utf8_only": "true",
-		"accounts.expire":  `"90d"`,
-		"history.keep":     `"365d"`, "history.rooms": `["#tea 7d"]`, "history.index": "false",
+		"server.utf8_only": "true", "server.cloak": "false",
+		"accounts.expire": `"90d"`,
+		"history.keep":    `"365d"`, "history.rooms": `["#tea 7d"]`, "history.index": "false",
 		"push.enabled": "false", "push.content": `"nothing"`, "push.contact": `"https://a.org"`,
 		"push.networks":  `["10.0.0.0/8"]`,
 		"cluster.nats":   `["nats://a:4222"]`,
@@ -186,7 +186,7 @@ func TestAllMistakesAreTold(t *testing.T) {
 	_, err := Parse("papaya.toml",
 		[]byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
 	want := `papaya.toml:2: log.level: expected debug or info or warn or error, got "all"
-papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data, utf8_only
+papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data, utf8_only, cloak
 papaya.toml:5: server.network: expected text in quotes, got 1`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

@@ -67,6 +67,9 @@ var settings = []setting{
 			"in which the server was started."},
 	{"server", "utf8_only", false, func(c *Config) any { return &c.UTF8Only }, plain, nil, false,
 		"Whether lines must be UTF-8 (UTF8ONLY). Others are refused, and not sent on."},
+	{"server", "cloak", true, func(c *Config) any { return &c.Cloak }, plain, nil, false,
+		"Whether others see a cloak in the place of a user's address, which is then not stored " +
+			"either."},
 
 	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain,
 		addresses, false, "IRC without TLS. Keep it to this machine, unless the network is safe."},

@@ -20,7 +20,8 @@ type Sink interface {
 // A Client is a connection to this server, registered or not.
 type Client struct {
 	ID          uint64
-	Host        string
+	Host        string // as other users see it, and as it is logged
+	Address     string // as its owner and administrators see it; empty: Host
 	Secure      bool
 	Open        bool   // not encrypted: passwords are refused
 	Fingerprint string // of its certificate, in hex

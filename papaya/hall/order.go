@@ -187,7 +187,7 @@ func (h *Hall) Sessions() []Session {
 		}
 		for _, s := range u.sessions {
 			out = append(out, Session{Nick: u.nick, Account: u.account, Role: u.role.String(),
-				Host: s.host, Secure: s.secure, Server: s.origin.server,
+				Host: s.from(), Secure: s.secure, Server: s.origin.server,
 				Since: time.UnixMilli(s.since).UTC(), Rooms: rooms})
 		}
 	}

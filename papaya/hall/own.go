@@ -214,8 +214,9 @@ func (h *Hall) ownSessions(c *Client, _ []string) Entry {
 		if s == c.session {
 			here = " here"
 		}
+		since := time.UnixMilli(s.since).UTC().Format(time.RFC3339)
 		h.served(c, fmt.Sprintf("session %s from=%s since=%s server=%s %s%s", c.user.nameOf(s),
-			s.host, time.UnixMilli(s.since).UTC().Format(time.RFC3339), s.origin.server, how, here))
+			s.from(), since, s.origin.server, how, here))
 	}
 	return Entry{}
 }

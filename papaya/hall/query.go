@@ -102,7 +102,7 @@ func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	}
 	h.num(c, irc.RPL_WHOISSERVER, u.nick+" "+h.config.Name+" :"+h.config.Network)
 	if h.full() && (u == c.user || c.user.role.runs()) {
-		h.num(c, irc.RPL_WHOISACTUALLY, u.nick+" "+u.name+"@"+u.host+" "+u.host+
+		h.num(c, irc.RPL_WHOISACTUALLY, u.nick+" "+u.name+"@"+u.host+" "+u.address()+
 			" :Actual user@host, Actual IP")
 	}
 	if u.away != "" {

@@ -58,6 +58,26 @@ type session struct {
 	acted  int64   // when its user has last said or read something: see attention. It is not saved
 }
 
+// from returns the address of the session, or what is shown in its place if it is on another
+// server.
+func (s *session) from() string {
+	if s.client != nil && s.client.Address != "" {
+		return s.client.Address
+	}
+	return s.host
+}
+
+// address returns the address of the user's oldest session on this server that has one to hide, or
+// the host that all see.
+func (u *user) address() string {
+	for _, s := range u.sessions {
+		if from := s.from(); from != s.host {
+			return from
+		}
+	}
+	return u.host
+}
+
 // key names a user in the tables of rooms: an account by its name, a guest by its nick, which has
 // no blank.
 func (u *user) key() string {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"interleave/papaya/hall"
@@ -70,6 +71,9 @@ type Config struct {
 	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
+	// Cloak returns the host that others see of a client at an address, which is not logged. It is
+	// not called for loopback addresses. nil: addresses are shown.
+	Cloak func(address netip.Addr) string
 	// STS is the policy that clients are told (sts of IRCv3); nil: they need not come over TLS.
 	STS *hall.STS
 	// FileHost returns the URL to which clients post files; empty, or nil: there is none.

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +19,7 @@ import (
 
 	"interleave/internal/irctest"
 	"interleave/papaya/certificate"
+	"interleave/papaya/irc"
 	"interleave/papaya/proxy"
 )
 
@@ -86,6 +92,60 @@ func TestPROXYProtocol(t *testing.T) {
 	}
 	ann.Send("QUIT")
 	ann.ExpectEnd()
+}
+
+// TestCloakedAddresses: no other user sees an address, and no file has it. Masks of cloaks are for
+// the same address or network. The user itself and administrators see the address.
+func TestCloakedAddresses(t *testing.T) {
+	cloak := func(a netip.Addr) string { return irc.Cloak([]byte("a key"), a) }
+	folder, admin := "", &Admin{}
+	srv := behindProxies(t, func(c *Config) {
+		folder, c.Accounts, c.Admin = c.Data, everybody{}, admin
+		c.Cloak, c.Founder = cloak, true
+	})
+	from := func(address string) *irctest.Client {
+		return irctest.New(t, dialFrom(t, "127.0.0.1", srv.at[0],
+			"PROXY TCP4 "+address+" 127.0.0.1 4711 6667\r\n"))
+	}
+	ann, bob := from("192.0.2.7").Register("ann", "#tea"), from("192.0.2.9").Register("bob")
+	host := cloak(netip.MustParseAddr("192.0.2.9"))
+	bob.Send("JOIN #tea\r\nPRIVMSG #tea :hello\r\nTOPIC #tea :of bob\r\nWHOIS bob")
+	bob.Expect(" 338 bob bob bob@" + host + " 192.0.2.9 :") // RPL_WHOISACTUALLY
+	ann.Expect(":bob!bob@" + host + " JOIN #tea")
+	ann.Send("WHO #tea\r\nWHO bob %%tcuhnfdlar,1\r\nUSERHOST bob\r\nWHOIS bob\r\nWHOIS ann\r\n" +
+		"PING told")
+	heard := ann.Expect("PONG chat :told")
+	lacks(t, heard, "192.0.2.9")
+	if all := strings.Join(heard, "\n"); strings.Count(all, host) < 4 ||
+		!strings.Contains(all, " 192.0.2.7 :") {
+		t.Errorf("ann is told\n%s", all)
+	}
+	_, network, _ := strings.Cut(host, ".")
+	ann.Send("MODE #tea +b *!*@*.%s", network)
+	ann.Expect("MODE #tea +b")
+	carl, dan := from("192.0.2.200").Register("carl"), from("198.51.100.1").Register("dan", "#tea")
+	carl.Send("JOIN #tea")
+	carl.Expect(" 474 carl #tea ") // ERR_BANNEDFROMCHAN
+	sessions, err := admin.Sessions(t.Context())
+	if err != nil || len(sessions) != 4 || sessions[1].Host != "192.0.2.9" {
+		t.Errorf("the sessions are %+v, %v", sessions, err)
+	}
+	dan.Send("QUIT")
+	dan.ExpectEnd()
+	srv.end()
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte("192.0.2.")) {
+			t.Errorf("%s has an address", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestUnknownProxies connects from an address that is not believed, and without a header.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -383,6 +384,9 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 		c.raw, _ = sys.SyscallConn() // an error shows when the connection is read
 	}
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
+	if ip, err := netip.ParseAddr(host); err == nil && s.config.Cloak != nil && !ip.IsLoopback() {
+		c.Host, c.Address = s.config.Cloak(ip), host
+	}
 	c.Open = !secure && !address.IsLoopback()
 	s.events <- event{conn: c, arrives: true}
 	c.read()
