@@ -398,6 +398,9 @@ func TestHTTP2Times(t *testing.T) {
 	f.must(f.ask(1, "GET", "/large", false))
 	f.mustReply(1, 200)
 	f.mustReset(1, http2.ErrCodeCancel)
+	f.must(f.ask(3, "GET", "/parts/0", false)) // only the end of its body waits
+	f.mustReply(3, 200)
+	f.mustReset(3, http2.ErrCodeCancel)
 
 	p, port = serveHTTP2(t, 2, "600000", "200")
 	if code, told := p.frame(port).farewell(); code != http2.ErrCodeNo || !told {
