@@ -74,6 +74,32 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// A program whose arguments are values of fields. It prints them as a reply has them.
+const writesHead = `import io.heads
+import io.message
+main: [+stdout] () void:
+    headers: message.fields
+    for (value in process.args()): headers.add("X-Value", value)
+    headers.add("transfer-encoding", "chunked")
+    headers.add("a b", "c")
+    common: message.fields
+    common.add("server", " eve")
+    for (f in heads.head_of(headers, common)):
+        if f.0 != "date": print("%s: %s|\n", f.0, f.1)
+`
+
+// Fields of a reply as HTTP/2 has them: names in lower case, values in one line and without blanks
+// at their ends, which clients refuse.
+func TestHeadsOfReplies(t *testing.T) {
+	p := interpreted(t, "reply.eve", writesHead)
+	got := headOf(t, p, []string{"a b", " \ta", "b\t ", "c\r\nd: e", "f\n", " "})
+	want := "server: eve|\nx-value: a b|\nx-value: a|\nx-value: b|\nx-value: c  d: e|\n" +
+		"x-value: f|\nx-value: |\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // fieldsOf takes name=value|name=value apart.
 func fieldsOf(text string) []string {
 	var all []string
