@@ -76,7 +76,7 @@ struct connection::callbacks {
         bool fits = s->head_fields <= c.most_fields_ && s->head_bytes <= c.most_bytes_;
         if (!fits && (s->trailer || s->head_bytes > hopeless * c.most_bytes_)) {
             c.heading_ = 0;
-            int code = c.spend(allowance::of_reset);
+            int code = c.charge(s->id);
             return code != 0 ? code : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; // resets the stream
         }
         if (fits && !s->trailer)
@@ -95,9 +95,11 @@ struct connection::callbacks {
                 s->whole = true;
                 c.has_input(*s);
             }
-            return frame->hd.length == 0 && !last ? c.spend(allowance::of_frame) : 0;
+            // of padding alone, perhaps
+            return frame->hd.length <= frame->data.padlen && !last ? c.spend(allowance::of_frame)
+                                                                   : 0;
         case NGHTTP2_PRIORITY: return 0;
-        case NGHTTP2_RST_STREAM: return c.spend(allowance::of_reset);
+        case NGHTTP2_RST_STREAM: return c.charge(frame->hd.stream_id);
         case NGHTTP2_PING:
             if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && c.leaving_) c.leave(true);
             return c.spend(allowance::of_frame);
@@ -106,10 +108,10 @@ struct connection::callbacks {
     }
 
     // A frame that nghttp2 answers by a reset of its stream, or by the end of the connection.
-    static int invalid(nghttp2_session*, const nghttp2_frame*, int, void* self) {
+    static int invalid(nghttp2_session*, const nghttp2_frame* frame, int, void* self) {
         connection& c = of(self);
         c.heading_ = 0;
-        return c.spend(allowance::of_reset);
+        return c.charge(frame->hd.stream_id);
     }
 
     static int data(nghttp2_session* session, u8, i32 id, const u8* from, usize size, void* self) {
@@ -119,6 +121,7 @@ struct connection::callbacks {
             must(nghttp2_session_consume(session, id, size));
             return 0;
         }
+        c.allowance_.earn(static_cast<i64>(size) * allowance::of_input);
         s->in.append(from, static_cast<i64>(size));
         c.has_input(*s);
         return 0;
@@ -138,11 +141,12 @@ struct connection::callbacks {
         return 0;
     }
 
-    // The head of a reply is more than nghttp2 sends.
-    static int unsent(nghttp2_session* session, const nghttp2_frame* frame, int, void*) {
-        if (frame->hd.type == NGHTTP2_HEADERS)
-            must(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
-                                           NGHTTP2_INTERNAL_ERROR));
+    // The head of a reply is more than nghttp2 sends, or its stream has ended.
+    static int unsent(nghttp2_session* session, const nghttp2_frame* frame, int, void* self) {
+        stream* s = of(self).find(frame->hd.stream_id);
+        if (frame->hd.type != NGHTTP2_HEADERS || s == nullptr) return 0;
+        s->paid = true;
+        must(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR));
         return 0;
     }
 
@@ -152,6 +156,9 @@ struct connection::callbacks {
         if (s == nullptr) return 0;
         if (c.heading_ == id) c.heading_ = 0;
         if (why == NGHTTP2_NO_ERROR && s->whole) c.allowance_.earn(allowance::of_frame);
+        // nghttp2 does not tell of a body that is not as long as its head says: it resets
+        bool unpaid = why != NGHTTP2_NO_ERROR && !s->paid && !s->dropped;
+        if (unpaid && c.charge(id) != 0) c.fail(NGHTTP2_ENHANCE_YOUR_CALM);
         must(nghttp2_session_consume_connection(session, static_cast<usize>(s->in.size())));
         c.forget(s);
         c.happens(happening::closed, id);
@@ -269,12 +276,19 @@ int connection::spend(i64 ns) noexcept {
     return allowance_.spend(ns) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+// A request was begun for nothing.
+int connection::charge(i32 id) noexcept {
+    if (stream* s = find(id)) s->paid = true;
+    return spend(allowance::of_reset);
+}
+
 void connection::fail(u32 why) noexcept {
     if (why_ == NGHTTP2_NO_ERROR) why_ = why;
 }
 
 void connection::receive(const bytes& input, duration now) {
     allowance_.pass(now);
+    if (!allowance_.spend(input.size() * allowance::of_input)) fail(NGHTTP2_ENHANCE_YOUR_CALM);
     if (why_ != NGHTTP2_NO_ERROR) return;
     ssize_t n = nghttp2_session_mem_recv(session_, input.data(), static_cast<usize>(input.size()));
     if (n >= 0) return;

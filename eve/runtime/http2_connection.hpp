@@ -28,6 +28,7 @@ struct stream {
     bool ended = false;    // nothing more will be in `out`
     bool deferred = false; // nghttp2 waits for more of it
     bool dropped = false;  // it is about to be reset
+    bool paid = false;     // the client has paid for its end, or is not to blame
 };
 
 // What a client may do for nothing. Frames that move no body cost some of it; time, output that is
@@ -42,6 +43,9 @@ public:
 
     // Of output. Go's client acknowledges 4 KiB by two frames.
     static constexpr i64 of_byte = of_frame / 512;
+    // Of input that is no body. nghttp2 does not tell of what it ignores: frames of no known type,
+    // and those of streams that have ended. A client may have sent 64 KiB of each of them.
+    static constexpr i64 of_input = of_frame / (16 << 10);
 
     void pass(duration now) noexcept {
         if (last_ != 0 && now > last_) earn(now - last_);
@@ -101,6 +105,7 @@ private:
     void forget(stream* s) noexcept;
     void resume(stream& s) noexcept;
     int spend(i64 ns) noexcept;
+    int charge(i32 id) noexcept;
     void fail(u32 why) noexcept;
 
     nghttp2_session* session_ = nullptr;

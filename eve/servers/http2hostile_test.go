@@ -1,6 +1,7 @@
 package servers_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -9,6 +10,9 @@ import (
 
 	"golang.org/x/net/http2"
 )
+
+// methods are many fields of one byte each, `:method: GET` of the static table (RFC 7541).
+var methods = bytes.Repeat([]byte{0x82}, 16_000)
 
 // hostile are clients that want the server to work or to keep memory for nothing: what they do
 // again and again until they are cut off, and with which code the server ends the connection.
@@ -40,6 +44,11 @@ var hostile = []struct {
 	}, func(f *framer, _ uint32) error {
 		return f.WriteData(1, false, nil)
 	}, http2.ErrCodeEnhanceYourCalm},
+	{"padded data", func(f *framer) error {
+		return f.ask(1, "POST", "/echo", true)
+	}, func(f *framer, _ uint32) error {
+		return f.WriteDataPadded(1, false, nil, []byte{})
+	}, http2.ErrCodeEnhanceYourCalm},
 	{"small windows", func(f *framer) error {
 		return f.ask(1, "GET", "/large", false)
 	}, func(f *framer, _ uint32) error {
@@ -58,6 +67,22 @@ var hostile = []struct {
 		}
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, EndHeaders: true,
 			EndStream: true, BlockFragment: f.head("GET", "/", bomb...)})
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"unknown frames", nil, func(f *framer, _ uint32) error {
+		return f.WriteRawFrame(0xf0, 0, 0, make([]byte, 4<<10))
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"data of an ended stream", func(f *framer) error {
+		return errors.Join(f.ask(1, "POST", "/echo", true),
+			f.WriteRSTStream(1, http2.ErrCodeCancel))
+	}, func(f *framer, _ uint32) error {
+		return f.WriteData(1, false, make([]byte, 4<<10))
+	}, http2.ErrCodeEnhanceYourCalm},
+	{"heads of an ended stream", func(f *framer) error {
+		return errors.Join(f.ask(1, "POST", "/echo", true),
+			f.WriteRSTStream(1, http2.ErrCodeCancel))
+	}, func(f *framer, _ uint32) error {
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndHeaders: true,
+			EndStream: true, BlockFragment: methods})
 	}, http2.ErrCodeEnhanceYourCalm},
 	{"window beyond its end", nil, func(f *framer, _ uint32) error {
 		return f.WriteWindowUpdate(0, 1<<31-1)
@@ -121,4 +146,53 @@ func TestHTTP2Hostile(t *testing.T) {
 	}
 	newBrowser2(t, port).must("GET", "/", nil, 200, "hello 1\n")
 	p.eventually("no connection is left", func() bool { return p.descriptors() <= before+1 })
+}
+
+// Clients have the server reset their streams, in place of doing that themselves: the bodies of
+// their requests are shorter, or longer, than the heads say (CVE-2025-8671). That is no cheaper.
+func TestHTTP2MadeYouReset(t *testing.T) {
+	t.Parallel()
+	p, port := serveHTTP2(t, 2)
+	const batch = 50 // of 100 streams that may be open at a time: more would be refused
+	for _, body := range []string{"", "ab"} {
+		f := p.frame(port)
+		id, over := uint32(1), false
+		for id < 8000 && !over {
+			for range batch {
+				// an error shows in what is read
+				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, EndHeaders: true,
+					BlockFragment: f.head("POST", "/echo", "content-length", "1")})
+				_ = f.WriteData(id, true, []byte(body))
+				id += 2
+			}
+			over = f.ended(batch)
+		}
+		if !over {
+			t.Errorf("bodies of %d bytes: the server takes them all", len(body))
+		}
+		f.Close()
+	}
+	newBrowser2(t, port).must("GET", "/", nil, 200, "hello 1\n")
+}
+
+// ended reads so many resets of streams. It returns true if the server ends the connection before,
+// which it must do by ENHANCE_YOUR_CALM.
+func (f *framer) ended(resets int) bool {
+	f.t.Helper()
+	for resets > 0 {
+		got, err := f.ReadFrame()
+		switch got := got.(type) {
+		case *http2.RSTStreamFrame:
+			resets--
+		case *http2.GoAwayFrame:
+			if got.ErrCode != http2.ErrCodeEnhanceYourCalm {
+				f.t.Errorf("the server ends the connection with %v", got.ErrCode)
+			}
+			return true
+		}
+		if err != nil { // a reset of TCP has overtaken the frame
+			return true
+		}
+	}
+	return false
 }
