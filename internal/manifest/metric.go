@@ -11,7 +11,7 @@ const (
 	Throughput    Metric = "throughput"      // requests answered a second
 	CPUPerRequest Metric = "cpu-per-request" // microseconds of server CPU for each request
 	CPU           Metric = "cpu"             // mean server CPU in the window, % of one core
-	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over the samples
+	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over half seconds
 	// microseconds from the due time; only of loads whose requests are due at times
 	LatencyP50 Metric = "latency-p50"
 	LatencyP99 Metric = "latency-p99"

@@ -11,9 +11,16 @@ import (
 	"interleave/internal/sample"
 )
 
-// minIntervals is the least number of sampling intervals that a coefficient of variation is given
-// for: with 8 its own standard error is about a quarter of it.
+// minIntervals is the least number of intervals that a coefficient of variation is given for: with
+// 8 its own standard error is about a quarter of it.
 const minIntervals = 8
+
+// varies is the interval of the values of which the variation of CPU is told: that at which the
+// chat paper took them (section V). Over a shorter one a server is less steady, and in another way.
+const varies = 500 * time.Millisecond
+
+// LeastVariation is the shortest window that has a coefficient of variation of CPU.
+const LeastVariation = minIntervals * varies
 
 // Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
 // shape of load does not show it, its window was too short for it, or the machine too busy.
@@ -140,7 +147,10 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		}
 		return load.Positive(float64(closed.PSS) / float64(open.PSS))
 	case manifest.CPUVariation:
-		return variation(c.Server.CPUByInterval())
+		if c.Server.Every > varies {
+			return 0, false
+		}
+		return variation(c.Server.CPUByInterval(varies))
 	case manifest.PSS:
 		return load.Positive(float64(closed.PSS))
 	case manifest.Threads:

@@ -602,23 +602,3 @@ func TestADepthThatCannotEndAPointIsPassedOver(t *testing.T) {
 		t.Errorf("without any window: got %+v", d)
 	}
 }
-
-// TestAWindowThatIsTooShort names what it cannot show.
-func TestAWindowThatIsTooShort(t *testing.T) {
-	s := &Spec{Window: 400 * time.Millisecond, Sample: 100 * time.Millisecond}
-	if got := s.tooShort(manifest.CPUVariation); !strings.Contains(got, "fewer than 8 samples") {
-		t.Errorf("variation of CPU: got %q", got)
-	}
-	if got := s.tooShort(manifest.Settling); !strings.Contains(got, "5s to settle") {
-		t.Errorf("settling: got %q", got)
-	}
-	if got := s.tooShort(manifest.MemoryGrowth); !strings.Contains(got, "windows of 20s") {
-		t.Errorf("growth of memory: got %q", got)
-	}
-	if got := (&Spec{Window: leastGrowth}).tooShort(manifest.MemoryGrowth); got != "" {
-		t.Errorf("growth of memory in a long window: got %q", got)
-	}
-	if got := s.tooShort(manifest.Throughput); got != "" {
-		t.Errorf("throughput: got %q", got)
-	}
-}

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
-
-// leastIntervals is how many samples of CPU a window must hold for a coefficient of variation.
-const leastIntervals = 8
 
 // leastSettling is the shortest window in which it can be seen that a server's memory settles: the
 // one of 10,000 streams on Go takes 3 s.
@@ -22,11 +20,12 @@ const leastSettling = 5 * time.Second
 const leastGrowth = 20 * time.Second
 
 // paceAt is the depth whose warm-up and window a budget takes at a point. It is the depth that the
-// budget names. If that depth cannot end the point's load, it is the next deeper one that can.
+// budget names. If that depth cannot end the point's load, or show what alone is asked of it, it is
+// the next deeper one that can.
 func paceAt(e *manifest.Experiment, word string, p manifest.Point) (manifest.Depth, bool) {
 	order := []string{"quick", "normal", "full"}
 	for _, name := range order[max(0, slices.Index(order, word)):] {
-		if d, err := e.Depth(name); err == nil && ends(d, p.Load) {
+		if d, err := e.Depth(name); err == nil && ends(d, p.Load) && lasts(d, e, p) {
 			d.Models = nil
 			return d, true
 		}
@@ -45,13 +44,30 @@ func ends(d manifest.Depth, l manifest.Load) bool {
 	return true
 }
 
+// lasts says whether a depth's window shows the variation of CPU, where all claims that are about a
+// point ask for that.
+func lasts(d manifest.Depth, e *manifest.Experiment, p manifest.Point) bool {
+	asked := false
+	for _, c := range e.Claims {
+		if !slices.ContainsFunc(e.ClaimPoints(c),
+			func(o manifest.Point) bool { return o.Name == p.Name }) {
+			continue
+		}
+		if c.Metric != manifest.CPUVariation {
+			return true
+		}
+		asked = true
+	}
+	return !asked || d.Window >= record.LeastVariation
+}
+
 // tooShort says why a window cannot show a metric, or nothing.
 func (s *Spec) tooShort(m manifest.Metric) string {
 	switch {
 	case s.Window == 0:
-	case m == manifest.CPUVariation && s.Window < leastIntervals*s.Sample:
-		return fmt.Sprintf("its windows of %v hold fewer than %d samples of CPU", s.Window,
-			leastIntervals)
+	case m == manifest.CPUVariation && s.Window < record.LeastVariation:
+		return fmt.Sprintf("variation of CPU over half seconds shows in windows of %v, and these "+
+			"have %v", record.LeastVariation, s.Window)
 	case m == manifest.Settling && s.Window < leastSettling:
 		return fmt.Sprintf("memory needs windows of %v to settle, and these have %v",
 			leastSettling, s.Window)

@@ -53,22 +53,25 @@ func (s *Series) Between(a, b string) (Delta, bool) {
 	return to.Sub(from), true
 }
 
-// CPUByInterval returns the CPU in percent of one core for each interval of the window: the values
-// from which its mean and coefficient of variation are computed. An interval that is less than half
-// as long (two ticks that came late and early, the rest before the end) is joined with the next one
-// or left out.
-func (s *Series) CPUByInterval() []float64 {
+// CPUByInterval returns the CPU in percent of one core for each interval of the window that is as
+// long as every, as nearly as the samples tell: where they lie closer, some that follow each other
+// make one interval. One that is less than half as long (two ticks that came late and early, the
+// rest before the end) is joined with the next one or left out.
+func (s *Series) CPUByInterval(every time.Duration) []float64 {
 	from, ok1 := s.Mark(MarkOpen)
 	to, ok2 := s.Mark(MarkClosed)
 	if !ok1 || !ok2 {
 		return nil
 	}
 	var list []float64
+	last := from.At
 	for _, m := range s.Samples {
-		if m.At <= from.At || m.At > to.At {
+		if m.At <= last || m.At > to.At {
 			continue
 		}
-		if d := m.Sub(from); d.Wall >= s.Every/2 {
+		least := every - min(m.At-last, every)/2 // with one sample more it would be farther off
+		last = m.At
+		if d := m.Sub(from); d.Wall >= least {
 			list = append(list, d.Percent())
 			from = m
 		}

@@ -26,10 +26,15 @@ func TestCPUByInterval(t *testing.T) {
 		{"late and early", []Sample{at(0, 0, MarkOpen), at(160, 80, ""), at(200, 90, ""),
 			at(300, 150, MarkClosed)}, []float64{50, 50}},
 		{"only marks", []Sample{at(0, 0, MarkOpen), at(1000, 250, MarkClosed)}, []float64{25}},
+		// 80 is nearer to 100 than 120 is
+		{"stints", []Sample{at(0, 0, MarkOpen), at(40, 8, ""), at(80, 40, ""), at(120, 40, ""),
+			at(160, 60, ""), at(200, 68, ""), at(200, 68, MarkClosed)}, []float64{50, 25}},
+		{"more stints", []Sample{at(0, 0, MarkOpen), at(35, 7, ""), at(70, 14, ""),
+			at(105, 42, ""), at(140, 50, MarkClosed)}, []float64{40}},
 	}
 	for _, tt := range tests {
-		s := Series{Every: 100 * ms, Samples: tt.samples}
-		if got := s.CPUByInterval(); !slices.Equal(got, tt.want) {
+		s := Series{Samples: tt.samples}
+		if got := s.CPUByInterval(100 * ms); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

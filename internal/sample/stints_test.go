@@ -48,7 +48,7 @@ func TestStints(t *testing.T) {
 		within := 5 * slack(o).Seconds() * 1e3
 		near(t, "CPU ms in stints", d.CPU().Seconds()*1e3, counted.Seconds()*1e3, within)
 		near(t, "CPU ms at rest", s.Resting().Seconds()*1e3, resting.Seconds()*1e3, within)
-		if n := len(series.CPUByInterval()); n != 5 {
+		if n := len(series.CPUByInterval(each)); n != 5 {
 			t.Errorf("got %d intervals, want one for each stint", n)
 		}
 		last := series.Samples[len(series.Samples)-1]

@@ -125,6 +125,7 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 		}
 	}
 	samples := append(make([]sample.Sample, 0, 2), sample.Sample{Mark: sample.MarkOpen})
+	every := second / 10
 	switch m {
 	case manifest.Throughput:
 		c.Result.Window = time.Duration(requests / v * float64(second))
@@ -144,13 +145,14 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 		latencies(1, 1, 1, 1+v)
 	// nine intervals with nothing and one with all have 3.16; the mean of both lowers it
 	case manifest.CPUVariation:
+		every = second / 2
 		for i := range 10 {
 			user := time.Duration(float64(i) / 10 * (1 - v/1000) * float64(second))
-			samples = append(samples, sample.Sample{At: second * time.Duration(i) / 10, User: user})
+			samples = append(samples, sample.Sample{At: every * time.Duration(i), User: user})
 		}
-		closed.User = second
+		closed.At, closed.User = 10*every, second
 	}
-	c.Server = &sample.Series{Every: second / 10, Samples: append(samples, closed)}
+	c.Server = &sample.Series{Every: every, Samples: append(samples, closed)}
 }
 
 // noModels is a laboratory without sources, which lacks nothing.

@@ -285,7 +285,7 @@ func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition,
 					!slices.Contains(cell.Labels, record.Disturbed) {
 					if c.Metric == manifest.CPUVariation {
 						return "the windows of this run were too short for a coefficient of " +
-							"variation: eight samples are the least; a deeper run has them"
+							"variation over half seconds: eight of them are the least"
 					}
 					return fmt.Sprintf("%s at %s shows no %s", t.Model, p.Name,
 						manifest.Metrics[c.Metric].Name)
