@@ -206,7 +206,7 @@ func (w *writer) parts(c Claim) {
 	}
 	w.line("")
 	w.line("| comparison | here (95 %% interval) | published by the source | reproduced if | " +
-		"rounds |")
+		"rounds that count |")
 	w.line("|---|--:|--:|--:|--:|")
 	for _, p := range c.Parts {
 		name := cell(p.Name)
@@ -217,7 +217,7 @@ func (w *writer) parts(c Claim) {
 		if p.Rounds+p.Void == 0 {
 			rounds = quantity.Missing // lines are counted once
 		} else if p.Void > 0 {
-			rounds += fmt.Sprintf(" (%d void)", p.Void)
+			rounds += fmt.Sprintf(" of %d", p.Rounds+p.Void)
 		}
 		w.line("| %s | %s | %s | %s | %s |", name, figure(p.Estimate, p.Unit),
 			publishedCell(p), region(p.Accept, p.Unit), rounds)

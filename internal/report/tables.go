@@ -59,12 +59,12 @@ func absolute(r verdict.Row, m manifest.Metric) string {
 	return figureOf(centre(r), manifest.Metrics[m].Unit) + disturbed(r)
 }
 
-// rounds tells how many count, and how many do not.
+// rounds tells how many count, and of how many that is if some do not.
 func rounds(n, void int) string {
 	if void == 0 {
 		return quantity.Count(int64(n))
 	}
-	return fmt.Sprintf("%d (%d void)", n, void)
+	return fmt.Sprintf("%d of %d", n, n+void)
 }
 
 // unit is a metric's for a head or a caption: "mean CPU (% of a core)".
@@ -122,7 +122,8 @@ func sweepTable(rows []verdict.Row, m manifest.Metric) table {
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	t.Caption = capital(unit(m)) + ": estimate (95 % interval), n = rounds." + footnote(rows)
+	t.Caption = capital(unit(m)) + ": estimate (95 % interval), n = rounds that count." +
+		footnote(rows)
 	return t
 }
 
@@ -131,7 +132,7 @@ func stripTable(rows []verdict.Row, m manifest.Metric, baseline string) table {
 	t := table{
 		Caption: "Estimate (95 % interval) over the rounds; ratios within rounds." +
 			footnote(rows),
-		Head: []string{"model", unit(m), "by " + baseline, "rounds", "remarks"},
+		Head: []string{"model", unit(m), "by " + baseline, "rounds that count", "remarks"},
 	}
 	for _, r := range rows {
 		against := figureOf(ratio(r), "")
@@ -160,7 +161,7 @@ func claimTable(v verdict.Verdict) table {
 		Caption: "Estimate over all rounds. The 95 % interval, which is valid at every look, " +
 			"decides; the 90 % interval is for comparison.",
 		Head: []string{"comparison", "estimate", "95 % interval", "90 % interval", "published",
-			"reproduces the claim", "rounds", "verdict"},
+			"reproduces the claim", "rounds that count", "verdict"},
 	}
 	for _, p := range v.Parts {
 		t.Rows = append(t.Rows, []string{
