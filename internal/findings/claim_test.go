@@ -214,33 +214,6 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestSourcesAreRetold: a note on the source that was corrected after the run is on the page, and a
-// claim that has become another is not.
-func TestSourcesAreRetold(t *testing.T) {
-	old := &manifest.Experiment{Name: "e", Title: "Old", Setup: []string{"for 1.5 h"},
-		Claims: []manifest.Claim{{ID: "E1", Margin: 1.1, Transfer: "old"},
-			{ID: "E2", Margin: 1.1, Transfer: "old"}}}
-	now := &manifest.Experiment{Name: "e", Title: "New", Setup: []string{"it is not told how long"},
-		Claims: []manifest.Claim{{ID: "E1", Margin: 1.1, Transfer: "new", Where: "section 1"},
-			{ID: "E2", Margin: 1.2, Transfer: "new"}, {ID: "E3"}}}
-	tree := func(e *manifest.Experiment) *manifest.Tree {
-		return &manifest.Tree{Experiments: []*manifest.Experiment{e}}
-	}
-	list := experiments(tree(old), tree(now))
-	if len(list) != 1 {
-		t.Fatalf("got %d experiments", len(list))
-	}
-	got := list[0]
-	if got.Title != "Old" || !slices.Equal(got.Setup, now.Setup) || len(got.Claims) != 2 ||
-		got.Claims[0].Transfer != "new" || got.Claims[0].Where != "section 1" ||
-		got.Claims[1].Transfer != "old" {
-		t.Errorf("got %+v", got)
-	}
-	if old.Setup[0] != "for 1.5 h" || old.Claims[0].Transfer != "old" {
-		t.Error("the run's own experiment has changed")
-	}
-}
-
 // TestTheHeadOfAClaim: which of several comparisons stands for it.
 func TestTheHeadOfAClaim(t *testing.T) {
 	for _, c := range []struct {

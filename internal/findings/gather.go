@@ -4,7 +4,6 @@ package findings
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 
 	"interleave/internal/manifest"
@@ -45,8 +44,8 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 	return f
 }
 
-// experiments are those of the run, and then those that the checkout has besides. What is judged
-// comes from the run. What is told of the source may have been corrected since, and comes from the
+// experiments are those of the run, and then those that the checkout has besides. What was measured
+// comes from the run. What the source says may have been read again since, and comes from the
 // checkout.
 func experiments(run, checkout *manifest.Tree) []*manifest.Experiment {
 	var out []*manifest.Experiment
@@ -65,24 +64,6 @@ func experiments(run, checkout *manifest.Tree) []*manifest.Experiment {
 		}
 	}
 	return out
-}
-
-// retold is an experiment with what another version of it tells of the source: how it measured, and
-// of each claim that is the same where it stands and what differs here.
-func retold(e, now *manifest.Experiment) *manifest.Experiment {
-	out := *e
-	out.Setup, out.Claims = now.Setup, slices.Clone(e.Claims)
-	for i := range out.Claims {
-		c := &out.Claims[i]
-		for _, n := range now.Claims {
-			same := n
-			same.Where, same.Transfer = c.Where, c.Transfer
-			if reflect.DeepEqual(*c, same) {
-				c.Where, c.Transfer = n.Where, n.Transfer
-			}
-		}
-	}
-	return &out
 }
 
 // count adds a cell to the counts.
@@ -158,7 +139,9 @@ func (g *gatherer) judge(e *manifest.Experiment) []verdict.Verdict {
 	}
 	models := verdict.Models{Missing: verdict.Missing(g.run.Header.Skipped),
 		Lines: func(service, model string) int { return lines(g.run.Tree, service, model) }}
-	return verdict.Judge(e, g.byName[e.Name], models)
+	out := verdict.Judge(e, g.byName[e.Name], models)
+	g.younger(out)
+	return out
 }
 
 // notBuilt are the verdicts of builds that the run left out.

@@ -82,8 +82,9 @@ func (w *writer) everyClaim() {
 		"interval, on own or on shared cores. Where it has no unit it is a ratio, of the model "+
 		"that the claim is about to the one that it is compared with, or a power. *Published* is "+
 		"a figure of the source's own. The region that reproduces a claim, *reproduced if*, is "+
-		"ours: it stood in the experiment before the run. Rounds have the numbers of the run, "+
-		"which measures other claims in between, so one that has 13 may be decided at round 78.")
+		"ours: it stood in the experiment before the run, unless a caution of the claim says "+
+		"that it is younger. Rounds have the numbers of the run, which measures other claims in "+
+		"between, so one that has 13 may be decided at round 78.")
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
