@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,10 +103,13 @@ func TestAnExperimentWithoutAFileGetsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range loads {
+		part := *tree // an experiment needs the servers of its service only
+		part.Services = slices.DeleteFunc(slices.Clone(tree.Services),
+			func(s *manifest.Service) bool { return s.Name != l.service })
 		for _, command := range words {
 			e := benched(l.service, l.load, command)
 			dir := t.TempDir()
-			if err := snapshot(tree, []*manifest.Experiment{e}, dir); err != nil {
+			if err := snapshot(&part, []*manifest.Experiment{e}, dir); err != nil {
 				t.Fatal(err)
 			}
 			again, err := manifest.LoadTree(filepath.Join(dir, record.TreeDir))
