@@ -26,7 +26,7 @@ type Options struct {
 	AtOnce   int           // packages at the same time, at most; 0: 5 for each core
 	Out      io.Writer     // progress and failures
 	Again    int           // how often a failed test runs again, and must pass, to be unsteady
-	Shared   string        // the folder of test programs that checkouts share; empty: none are
+	Shared   string        // the folder of programs and times that checkouts share; empty: none are
 
 	host *host // nil: this one
 }
@@ -76,7 +76,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r.report.Took = time.Since(r.report.Began)
 	r.report.Meanwhile = r.watch.between(r.report.Began, time.Now())
 	r.report.print(r.say)
-	return r.report, errors.Join(err, r.report.save(o.Root))
+	if o.Shared != "" {
+		_ = r.report.save(o.Shared) // without it, a new checkout only begins in a worse order
+	}
+	return r.report, errors.Join(err, r.report.save(Out(o.Root)))
 }
 
 // Build builds the test programs of the rings, so that a later Run finds them built.
@@ -114,7 +117,11 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	times := loadTimes(o.Root)
+	times := loadTimes(Out(o.Root))
+	others := Times{}
+	if o.Shared != "" {
+		others = loadTimes(o.Shared)
+	}
 	look := &inspector{root: o.Root, known: map[string]bool{}}
 	var jobs []*job
 	for n, ring := range o.Rings {
@@ -126,7 +133,7 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 			return nil, err
 		}
 		for _, j := range of {
-			j.order, j.expected = n, cmp.Or(times.of(j), table.expected(j))
+			j.order, j.expected = n, cmp.Or(times.of(j), others.of(j), table.expected(j))
 		}
 		slices.SortStableFunc(of,
 			func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })

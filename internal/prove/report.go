@@ -89,23 +89,24 @@ func (r *Report) print(say *speaker) {
 	say.line("%d passed, %d failed, %d skipped", r.Passed(), r.Failed(), r.Skipped())
 }
 
-// timesFile keeps the last durations of jobs.
-func timesFile(root string) string { return filepath.Join(Out(root), "times.json") }
+// timesFile keeps the last durations of jobs: those of a checkout, or those of all that share a
+// folder.
+func timesFile(dir string) string { return filepath.Join(dir, "times.json") }
 
 // Times are the last results of jobs, without their failures, by the jobs' names.
 type Times map[string]*Result
 
-// loadTimes reads the times; a file that is not there or is broken has none.
-func loadTimes(root string) Times {
+// loadTimes reads the times in a folder; a file that is not there or is broken has none.
+func loadTimes(dir string) Times {
 	times := Times{}
-	text, err := os.ReadFile(timesFile(root))
+	text, err := os.ReadFile(timesFile(dir))
 	if err != nil || json.Unmarshal(text, &times) != nil {
 		return Times{}
 	}
 	return times
 }
 
-// of returns the last duration of a job; 0 if it has not run in this checkout.
+// of returns the last duration of a job; 0 if it has not run.
 func (t Times) of(j *job) time.Duration {
 	if last := t[j.name()]; last != nil {
 		return last.Wall
@@ -113,9 +114,9 @@ func (t Times) of(j *job) time.Duration {
 	return 0
 }
 
-// save adds the times of this run to those of earlier ones.
-func (r *Report) save(root string) error {
-	times := loadTimes(root)
+// save adds the times of this run to those of earlier ones in a folder.
+func (r *Report) save(dir string) error {
+	times := loadTimes(dir)
 	for _, result := range r.Results {
 		if result.Remembered {
 			continue
@@ -126,13 +127,13 @@ func (r *Report) save(root string) error {
 			args: result.Args}
 		times[j.name()] = &kept
 	}
-	return writeJSON(timesFile(root), times)
+	return writeJSON(timesFile(dir), times)
 }
 
 // PrintTimes writes the table of a checkout's last times: for each package its duration, its
 // builds, and the number of cores that it kept busy. A package with few busy cores mostly waits.
 func PrintTimes(root string, rings []string, w io.Writer) error {
-	times := loadTimes(root)
+	times := loadTimes(Out(root))
 	var rows []*Result
 	for _, t := range times {
 		if len(rings) == 0 || slices.Contains(rings, t.Ring) {

@@ -88,3 +88,49 @@ func TestShared(t *testing.T) {
 		t.Error("the program is marked, and nothing was shared")
 	}
 }
+
+// A checkout that has not run a job takes its time from the others', and then from its own runs. A
+// time that cannot be shared fails nothing.
+func TestSharedTimes(t *testing.T) {
+	dir := t.TempDir()
+	expected := func(c *checkout) time.Duration {
+		t.Helper()
+		table, err := LoadRings(filepath.Join(c.root, RingsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := plan(t.Context(), c.o, table)
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%d jobs, %v", len(jobs), err)
+		}
+		return jobs[0].expected
+	}
+	first := newCheckout(t, nil)
+	first.o.Shared = dir
+	if got := expected(first); got != 0 {
+		t.Errorf("before any run: got %v", got)
+	}
+	report, err := first.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := report.Results[0].Wall
+	second := newCheckout(t, nil)
+	second.o.Shared = dir
+	if got := expected(second); got != took {
+		t.Errorf("in a new checkout: got %v, want the %v of the other", got, took)
+	}
+	own := *report
+	own.Results[0].Wall = 2 * took
+	if err := own.save(Out(second.root)); err != nil {
+		t.Fatal(err)
+	}
+	if got := expected(second); got != 2*took {
+		t.Errorf("in a checkout with a time of its own: got %v, want %v", got, 2*took)
+	}
+
+	second.o.Shared = filepath.Join(second.root, "go.mod") // no folder
+	if _, err := second.run(); err != nil {
+		t.Error(err)
+	}
+}
