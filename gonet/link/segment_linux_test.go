@@ -30,6 +30,51 @@ func TestVirtioOfUDP(t *testing.T) {
 	}
 }
 
+// FuzzVirtio parses what a device may hand over, and cuts and completes it as a reader may do. The
+// header of a frame is written as it was read.
+func FuzzVirtio(f *testing.F) {
+	for _, kind := range []Kind{TCPv4, TCPv6} {
+		g, b := superFrame(kind, 3000, 1000)
+		var header [virtioLen]byte
+		putVirtio(&header, g)
+		f.Add(append(header[:], b...))
+	}
+	g, b := superDatagram(6, 3000, 1200)
+	var header [virtioLen]byte
+	putVirtio(&header, g)
+	f.Add(append(header[:], b...))
+	f.Add(header[:5])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		frame, err := parseVirtio(b)
+		if err != nil {
+			if len(b) >= virtioLen {
+				t.Errorf("%d bytes: %v", len(b), err)
+			}
+			return
+		}
+		if len(frame.Data) != len(b)-virtioLen {
+			t.Errorf("a frame of %d bytes in %d", len(frame.Data), len(b))
+		}
+		sum := 0
+		err = Cut(frame.GSO, frame.Data, func(piece []byte) error {
+			sum += len(piece) - int(frame.GSO.Header)
+			return nil
+		})
+		if err == nil && sum != len(frame.Data)-int(frame.GSO.Header) {
+			t.Errorf("%d bytes in the pieces of %d", sum, len(frame.Data))
+		}
+		Complete(frame.GSO, frame.Data)
+		if !frame.GSO.Partial || frame.GSO.Kind == Plain {
+			return
+		}
+		var header [virtioLen]byte
+		putVirtio(&header, frame.GSO)
+		if again, err := parseVirtio(header[:]); err != nil || again.GSO != frame.GSO {
+			t.Errorf("%+v is read as %+v, %v", frame.GSO, again.GSO, err)
+		}
+	})
+}
+
 // setTapOffloads changes what the kernel may leave to the reader of a device.
 func setTapOffloads(t *testing.T, tap *Tap, offloads int) {
 	t.Helper()

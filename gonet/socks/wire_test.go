@@ -208,3 +208,20 @@ func FuzzWire(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAddress parses addresses as they are written, and again as they are printed.
+func FuzzAddress(f *testing.F) {
+	for _, text := range []string{"127.0.0.1:80", "[::1]:80", "[fe80::1%eth0]:80",
+		"[::ffff:1.2.3.4]:7", "host.example:65535", "host", ":80", "[]:80", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := ParseAddress(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseAddress(a.String()); err != nil || again != a {
+			t.Errorf("%q is %v, which is read as %v, %v", text, a, again, err)
+		}
+	})
+}

@@ -122,6 +122,7 @@ func FuzzTCP(f *testing.F) {
 		"d431 0050 1122 3345 5566 7788 b010 01f6 1234 0000 0101 080a 0102 0304 0a0b 0c0d 0101 "+
 			"050a 0000 0001 0000 0009"))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _, _, _ = ParseTCPQuote(b)
 		h, payload, err := ParseTCP(b)
 		if err != nil {
 			return
