@@ -41,11 +41,10 @@ type Log interface {
 	Forget(ctx context.Context, sequence uint64) error
 	// ShareText has other servers that ask for lines of the text answered until ctx ends. They can
 	// ask when it returns; after an error, they can when NATS can be reached. AskText asks them for
-	// lines from an offset on, and waits for answers. It returns some lines, from that offset, or
-	// after the wait from a later one if no server has sent the first ones, or ErrNoText.
+	// the lines of a part, and waits for answers. It returns some of them: from its beginning on,
+	// or after the wait from a later offset if no server has sent the first ones, or ErrNoText.
 	ShareText(ctx context.Context, t *Text) error
-	AskText(ctx context.Context, from uint64, wait time.Duration) (at uint64, lines []byte,
-		err error)
+	AskText(ctx context.Context, r Range, wait time.Duration) (at uint64, lines []byte, err error)
 	// Keys opens a table, and creates it if there is none. Its name has letters, digits and dashes.
 	Keys(ctx context.Context, table string) (Keys, error)
 	Close() error

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -19,6 +20,7 @@ const (
 	textSubject = "papaya.text"
 	atHeader    = "Papaya-At"
 	fromHeader  = "Papaya-From" // the server that asks
+	toHeader    = "Papaya-To"   // lines from this offset on are not wanted
 	// textPart bounds one answer in bytes, below the limit of a message in NATS.
 	textPart = 256 << 10
 	// flushTimeout bounds the wait until NATS knows that this server answers. A guess.
@@ -36,7 +38,11 @@ func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
 		if err != nil || m.Header.Get(fromHeader) == j.id {
 			return // not a request of ours, or this server's own
 		}
-		if at, lines, err := t.Lines(from); err == nil && len(lines) > 0 {
+		to, err := strconv.ParseUint(m.Header.Get(toHeader), 10, 64)
+		if err != nil { // an earlier version asks for all
+			to = math.MaxUint64
+		}
+		if at, lines, err := t.Lines(from); err == nil && len(lines) > 0 && at < to {
 			// Without an answer the other server asks again.
 			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}},
 				Data: lines})
@@ -73,7 +79,7 @@ func (t *Text) Lines(from uint64) (at uint64, lines []byte, err error) {
 }
 
 // AskText implements Log.
-func (j *JetStream) AskText(ctx context.Context, from uint64, wait time.Duration) (at uint64,
+func (j *JetStream) AskText(ctx context.Context, r Range, wait time.Duration) (at uint64,
 	lines []byte, err error) {
 	ctx, cancel := WithRunningTime(ctx, wait)
 	defer cancel()
@@ -82,7 +88,8 @@ func (j *JetStream) AskText(ctx context.Context, from uint64, wait time.Duration
 	answers, err := nc.SubscribeSync(inbox)
 	if err == nil {
 		err = nc.PublishMsg(&nats.Msg{Subject: textSubject, Reply: inbox,
-			Header: nats.Header{fromHeader: {j.id}}, Data: strconv.AppendUint(nil, from, 10)})
+			Header: nats.Header{fromHeader: {j.id}, toHeader: {strconv.FormatUint(r.To, 10)}},
+			Data:   strconv.AppendUint(nil, r.From, 10)})
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking for the text: %w", err)
@@ -94,16 +101,16 @@ func (j *JetStream) AskText(ctx context.Context, from uint64, wait time.Duration
 			break
 		}
 		place, bad := strconv.ParseUint(m.Header.Get(atHeader), 10, 64)
-		if bad != nil || place < from || !bytes.HasSuffix(m.Data, []byte("\n")) ||
-			lines != nil && place >= at {
+		if bad != nil || place < r.From || place >= r.To ||
+			!bytes.HasSuffix(m.Data, []byte("\n")) || lines != nil && place >= at {
 			continue
 		}
-		if at, lines = place, m.Data; at == from {
+		if at, lines = place, m.Data; at == r.From {
 			break
 		}
 	}
 	if lines == nil {
-		return 0, nil, fmt.Errorf("at %d: %w", from, ErrNoText)
+		return 0, nil, fmt.Errorf("at %d: %w", r.From, ErrNoText)
 	}
-	return at, lines, nil
+	return at, lines[:min(uint64(len(lines)), r.To-at)], nil
 }

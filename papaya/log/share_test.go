@@ -38,7 +38,8 @@ func cluster(t *testing.T, names ...string) (servers []*JetStream) {
 func TestTheTextIsShared(t *testing.T) {
 	servers := cluster(t, "a", "b", "c")
 	a, b, c := servers[0], servers[1], servers[2]
-	if _, _, err := a.AskText(t.Context(), 0, patience); !errors.Is(err, ErrNoText) {
+	_, _, err := a.AskText(t.Context(), Range{0, 1 << 40}, patience)
+	if !errors.Is(err, ErrNoText) {
 		t.Errorf("while nobody answers: %v", err) // at once
 	}
 	end := uint64(len(lineA))
@@ -57,19 +58,22 @@ func TestTheTextIsShared(t *testing.T) {
 	if err := b.ShareText(t.Context(), of(lineB, late)); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(j *JetStream, from uint64, wait time.Duration, want uint64, lines string) {
+	ask := func(j *JetStream, r Range, wait time.Duration, want uint64, lines string) {
 		t.Helper()
-		at, got, err := j.AskText(t.Context(), from, wait)
+		at, got, err := j.AskText(t.Context(), r, wait)
 		if at != want || string(got) != lines || (err == nil) != (lines != "") {
-			t.Errorf("from %d: %d, %q, %v; want %d, %q", from, at, got, err, want, lines)
+			t.Errorf("of %v: %d, %q, %v; want %d, %q", r, at, got, err, want, lines)
 		}
 	}
 	const short = 50 * time.Millisecond
-	ask(a, 0, patience, 0, lineA)
-	ask(a, late, patience, late, lineB)
-	ask(b, 0, short, 0, "")
+	all := late + uint64(len(lineB))
+	ask(a, Range{0, all}, patience, 0, lineA)
+	ask(a, Range{late, all}, patience, late, lineB)
+	ask(a, Range{end, late}, short, 0, "") // b has later lines only
+	ask(b, Range{0, all}, short, 0, "")
 	if err := c.ShareText(t.Context(), of(lineA+lineB, 0)); err != nil {
 		t.Fatal(err)
 	}
-	ask(a, end, patience, end, lineB) // b has later lines only
+	ask(a, Range{end, all}, patience, end, lineB)
+	ask(a, Range{0, end / 2}, patience, 0, lineA[:end/2]) // more than is wanted is cut off
 }

@@ -34,18 +34,17 @@ func (s *server) fetch(ctx context.Context) {
 	text := s.config.Text
 	have, want := text.End(), s.hall.At()
 	for have < want {
-		at, lines, err := s.config.Log.AskText(ctx, have, askAtStart)
-		if err != nil || at >= want {
-			at, lines = want, nil
+		at, lines, err := s.config.Log.AskText(ctx, log.Range{From: have, To: want}, askAtStart)
+		if err != nil {
+			at = want
 		}
 		switch {
 		case at == have:
-		case err == nil && at < want && have == text.Begin():
+		case err == nil && have == text.Begin():
 			s.config.Logger.Info("the text begins where that of another server does", "at", at)
 		default:
 			s.lack(have, at, cmp.Or(err, log.ErrNoText))
 		}
-		lines = lines[:min(uint64(len(lines)), want-at)]
 		if err := text.Write(at, lines); err != nil {
 			s.config.Logger.Error("lines of another server cannot be written to the text", "from",
 				at, "to", want, "reason", err)
@@ -96,8 +95,8 @@ func (s *server) fillPart(ctx context.Context, r log.Range) error {
 	text, begin := s.config.Text, r.From
 	fresh := log.Range{From: r.From, To: r.From} // written, and not noted yet
 	for fresh.To < r.To {
-		at, lines, err := s.ask(ctx, fresh.To)
-		if err != nil || at >= r.To {
+		at, lines, err := s.ask(ctx, log.Range{From: fresh.To, To: r.To})
+		if err != nil {
 			return s.filled(fresh)
 		}
 		if at > fresh.To { // those before it may come from another server
@@ -106,7 +105,6 @@ func (s *server) fillPart(ctx context.Context, r log.Range) error {
 			}
 			begin, fresh = at, log.Range{From: at, To: at}
 		}
-		lines = lines[:min(uint64(len(lines)), r.To-at)]
 		if err := text.Fill(at, lines); errors.Is(err, log.ErrBusy) {
 			return s.filled(fresh)
 		} else if err != nil {
@@ -133,9 +131,9 @@ func (s *server) fillPart(ctx context.Context, r log.Range) error {
 	return err
 }
 
-// ask asks for lines from an offset on. When another server starts meanwhile it asks again, since
-// that one has not heard the question.
-func (s *server) ask(ctx context.Context, from uint64) (at uint64, lines []byte, err error) {
+// ask asks for the lines of a part. When another server starts meanwhile it asks again, since that
+// one has not heard the question.
+func (s *server) ask(ctx context.Context, r log.Range) (at uint64, lines []byte, err error) {
 	for {
 		within, cancel := context.WithCancel(ctx)
 		started := make(chan bool, 1)
@@ -148,7 +146,7 @@ func (s *server) ask(ctx context.Context, from uint64) (at uint64, lines []byte,
 				started <- false
 			}
 		}()
-		at, lines, err = s.config.Log.AskText(within, from, askLater)
+		at, lines, err = s.config.Log.AskText(within, r, askLater)
 		cancel()
 		if again := <-started; err == nil || !again || ctx.Err() != nil {
 			return at, lines, err

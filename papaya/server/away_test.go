@@ -196,10 +196,10 @@ type deaf struct {
 	asked chan struct{} // has one when a question was asked
 }
 
-func (d deaf) AskText(ctx context.Context, from uint64, wait time.Duration) (uint64, []byte,
+func (d deaf) AskText(ctx context.Context, r log.Range, wait time.Duration) (uint64, []byte,
 	error) {
 	if d.hears.Load() {
-		return d.Log.AskText(ctx, from, wait)
+		return d.Log.AskText(ctx, r, wait)
 	}
 	select {
 	case d.asked <- struct{}{}:
@@ -256,12 +256,12 @@ type outdated struct {
 	text *string
 }
 
-func (o outdated) AskText(ctx context.Context, from uint64, wait time.Duration) (uint64, []byte,
+func (o outdated) AskText(ctx context.Context, r log.Range, wait time.Duration) (uint64, []byte,
 	error) {
 	if !o.hears.Load() {
-		return o.deaf.AskText(ctx, from, wait)
+		return o.deaf.AskText(ctx, r, wait)
 	}
-	return from, []byte((*o.text)[from:]), nil
+	return r.From, []byte((*o.text)[r.From:r.To]), nil
 }
 
 // TestRemovedWhileLinesWereLacking: a message was removed after another server had read it for this
@@ -298,6 +298,12 @@ func TestRemovedWhileLinesWereLacking(t *testing.T) {
 	bob.Expect("REDACT #tea " + id[1])
 	o.hears.Store(true)
 	a.whole(t)
+	bob.Send("CAP REQ :draft/chathistory\r\nCHATHISTORY LATEST #tea * 10\r\nPING told")
+	heard := bob.Expect("PONG chat :told")
+	lacks(t, heard, "a secret")
+	if !strings.Contains(strings.Join(heard, "\n"), "PRIVMSG #tea :no secret") {
+		t.Errorf("bob reads\n%s", strings.Join(heard, "\n"))
+	}
 	if text := a.log(t); strings.Contains(text, "a secret") ||
 		!strings.Contains(text, "no secret") {
 		t.Errorf("the text is\n%s", text)
