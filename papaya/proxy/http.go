@@ -32,18 +32,23 @@ func (n Networks) Client(h http.Header, name string) (Client, error) {
 	if strings.Count(list, ",") >= maxHops {
 		return Client{}, fmt.Errorf("%s has more than %d hops", name, maxHops)
 	}
-	parse := parseForwarded
+	var hops []hop
+	var err error
 	if name == XForwardedFor {
-		parse = parseForwardedFor
+		hops = parseForwardedFor(list)
+	} else {
+		hops, err = parseForwarded(list)
 	}
-	hops, err := parse(list)
-	switch {
-	case err != nil:
-		return Client{}, fmt.Errorf("%s: %w", name, err)
-	case len(hops) == 0:
+	if err == nil && len(hops) == 0 {
 		return Client{}, ErrUnnamed
 	}
-	c := n.last(hops)
+	var c Client
+	if err == nil {
+		c, err = n.last(hops)
+	}
+	if err != nil {
+		return Client{}, fmt.Errorf("%s: %w", name, err)
+	}
 	if name == XForwardedFor {
 		c.Secure = allSecure(h.Values("X-Forwarded-Proto"))
 	}
@@ -62,23 +67,17 @@ func encrypted(scheme string) bool {
 	return scheme == "https" || scheme == "wss"
 }
 
-func parseForwardedFor(list string) ([]hop, error) {
-	var hops []hop
+func parseForwardedFor(list string) (hops []hop) {
 	for word := range strings.SplitSeq(list, ",") {
-		if word = textproto.TrimString(word); word == "" {
-			continue
+		if word = textproto.TrimString(word); word != "" {
+			hops = append(hops, hop{address: word})
 		}
-		a, err := parseAddress(word)
-		if err != nil {
-			return nil, err
-		}
-		hops = append(hops, hop{address: a})
 	}
-	return hops, nil
+	return hops
 }
 
 // parseForwarded parses the value of Forwarded: elements divided by commas, of pairs divided by
-// semicolons (RFC 7239, section 4). A hop whose address is hidden or unknown is an error.
+// semicolons (RFC 7239, section 4).
 func parseForwarded(list string) ([]hop, error) {
 	var hops []hop
 	for rest, more := list, true; more; {
@@ -90,11 +89,7 @@ func parseForwarded(list string) ([]hop, error) {
 		if len(element) == 0 {
 			continue // an empty element of a list means nothing (RFC 9110, section 5.6.1.2)
 		}
-		a, err := parseAddress(element["for"])
-		if err != nil {
-			return nil, err
-		}
-		hops = append(hops, hop{address: a, secure: encrypted(element["proto"])})
+		hops = append(hops, hop{address: element["for"], secure: encrypted(element["proto"])})
 	}
 	return hops, nil
 }

@@ -52,22 +52,27 @@ type Client struct {
 
 // A hop is a client as one proxy of a chain has seen it.
 type hop struct {
-	address netip.AddrPort
-	secure  bool // this connection is encrypted
+	address string // as the proxy has written it
+	secure  bool   // this connection is encrypted
 }
 
 // last returns the client of a chain, whose last hop is the nearest. A proxy names whoever has
 // connected to it, so a hop counts as long as all hops after it are proxies that are believed. What
-// stands before an unknown address is that client's own claim.
-func (n Networks) last(hops []hop) Client {
+// stands before an unknown address is that client's own claim, and need not be an address. A hop
+// that counts and whose address is hidden or unknown is an error.
+func (n Networks) last(hops []hop) (Client, error) {
 	c := Client{Secure: true}
 	for i := len(hops) - 1; i >= 0; i-- {
-		c.Address, c.Secure = hops[i].address, c.Secure && hops[i].secure
-		if !n.Contains(hops[i].address.Addr()) {
+		address, err := parseAddress(hops[i].address)
+		if err != nil {
+			return Client{}, err
+		}
+		c.Address, c.Secure = address, c.Secure && hops[i].secure
+		if !n.Contains(address.Addr()) {
 			break
 		}
 	}
-	return c
+	return c, nil
 }
 
 // parseAddress parses an address with or without a port: 192.0.2.1, 192.0.2.1:80, [2001:db8::1]:80,

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -75,6 +76,12 @@ func TestClient(t *testing.T) {
 		{"no address", XForwardedFor, []string{"unknown"}, "", `not an address: "unknown"`},
 		{"the nearest is no address", XForwardedFor, []string{"192.0.2.1, x"}, "",
 			`not an address: "x"`},
+		{"a claim that is no address", XForwardedFor, []string{"unknown, 192.0.2.1"}, "https",
+			"192.0.2.1:0 true"},
+		{"such a claim behind two proxies", XForwardedFor, []string{"x, 192.0.2.1", "10.0.0.7"}, "",
+			"192.0.2.1:0 false"},
+		{"such a claim beside the proxy", XForwardedFor, []string{"x, 10.0.0.7"}, "",
+			`not an address: "x"`},
 		{"brackets", XForwardedFor, []string{"[192.0.2.1]"}, "", "not an address"},
 		{"an open bracket", XForwardedFor, []string{"[2001:db8::7"}, "", "not an address"},
 		{"many", XForwardedFor, []string{strings.Repeat("10.0.0.1,", 64) + "10.0.0.1"}, "",
@@ -97,6 +104,8 @@ func TestClient(t *testing.T) {
 		{"a quote that does not end", Forwarded, []string{`for="192.0.2.43`}, "", "does not end"},
 		{"for twice", Forwarded, []string{`for=127.0.0.1;for=192.0.2.43`}, "", `"for" twice`},
 		{"hidden", Forwarded, []string{`for=_gazonk`}, "", "not an address"},
+		{"hidden behind another", Forwarded, []string{`for=unknown, for=192.0.2.43;proto=https`},
+			"", "192.0.2.43:0 true"},
 		{"without for", Forwarded, []string{`proto=https`}, "", "not an address"},
 		{"no value", Forwarded, []string{`for=`}, "", "expected a value"},
 		{"no pair", Forwarded, []string{`192.0.2.43`}, "", "expected NAME=VALUE"},
@@ -159,8 +168,9 @@ func FuzzClient(f *testing.F) {
 				t.Errorf("%s: %q has no address and no error", header, forged)
 			}
 			h.Add(header, added)
-			if c, err := n.Client(h, header); err == nil && c.Address.Addr() != real {
-				t.Errorf("%s: %q hides the client: %v", header, forged, c)
+			c, err := n.Client(h, header)
+			if err == nil && c.Address.Addr() != real || errors.Is(err, ErrUnnamed) {
+				t.Errorf("%s: %q hides the client: %v, %v", header, forged, c, err)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -67,16 +68,24 @@ func (s *server) serveProxiedWeb(l net.Listener) {
 			return
 		}
 		client, err := s.config.Proxies.Client(r.Header, s.config.ProxyHeader)
-		if err == nil {
+		switch {
+		case err == nil:
 			r = r.WithContext(context.WithValue(r.Context(), forwardedKey{}, client))
 			r.RemoteAddr = client.Address.String()
-		} else if upgrades(r) {
-			// Without a name the client would count as the proxy, which has no limits.
+		case !errors.Is(err, proxy.ErrUnnamed) || !isCheck(r):
+			// Without a name the client would count as the proxy, which is not limited as it is.
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		inner.ServeHTTP(w, r)
 	}))
+}
+
+// isCheck says whether a request may be one of the proxy itself, such as a health check: it asks
+// for a page, and nothing that is limited or allowed by address.
+func isCheck(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !upgrades(r) &&
+		r.Header.Get("Authorization") == ""
 }
 
 // Encrypted says whether the browser's connection is encrypted, here or by a reverse proxy.

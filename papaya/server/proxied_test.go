@@ -251,6 +251,35 @@ func TestProxiedWebSocket(t *testing.T) {
 	}
 }
 
+// TestNobodyCountsAsTheProxy has clients write the header that a proxy appends to, and sends
+// requests in which it names no client. Only a health check of the proxy comes from its address.
+func TestNobodyCountsAsTheProxy(t *testing.T) {
+	srv := behindProxies(t, func(c *Config) {
+		c.WebHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			host, _, _ := net.SplitHostPort(r.RemoteAddr)
+			_, _ = io.WriteString(w, "from "+host)
+		})
+	})
+	for _, test := range []struct{ method, header, want string }{
+		{http.MethodPost, "X-Forwarded-For: 192.0.2.9", "from 192.0.2.9"},
+		{http.MethodPost, "X-Forwarded-For: unknown, 192.0.2.9", "from 192.0.2.9"},
+		{http.MethodPost, "X-Forwarded-For: unknown\r\nX-Forwarded-For: 192.0.2.9",
+			"from 192.0.2.9"},
+		{http.MethodGet, "X-Forwarded-For: unknown", "400 Bad Request"},
+		{http.MethodPost, "X-Forwarded-For: unknown", "400 Bad Request"},
+		{http.MethodPost, "Accept: *", "400 Bad Request"},
+		{http.MethodGet, "Authorization: Basic YTpi", "400 Bad Request"},
+		{http.MethodGet, "Accept: *", "from 127.0.0.1"},
+		{http.MethodHead, "Accept: *", "200 OK"},
+	} {
+		c := dialFrom(t, "127.0.0.1", srv.at[1], test.method+" / HTTP/1.1\r\nHost: a\r\n"+
+			test.header+"\r\nConnection: close\r\n\r\n")
+		if got, err := io.ReadAll(c); err != nil || !strings.Contains(string(got), test.want) {
+			t.Errorf("%s, %q: %q, %v, want %q", test.method, test.header, got, err, test.want)
+		}
+	}
+}
+
 // TestPasswordsBehindAProxy sends a password over a connection that is open before the proxy.
 func TestPasswordsBehindAProxy(t *testing.T) {
 	srv := behindProxies(t, func(c *Config) { c.Accounts = people{} })
