@@ -58,6 +58,7 @@ type daemon struct {
 	files    *file.Store
 	source   *certificate.Source
 	open     *limit.Connections
+	browsers *limit.Connections // of HTTP
 	connect  *limit.Rate
 	lines    *limit.Rate
 	admin    server.Admin
@@ -120,9 +121,10 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	d := &daemon{ready: make(chan struct{}), reloaded: make(chan struct{}, 1),
-		open:    limit.NewConnections(c.Connections, c.PerAddress),
-		connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
-		lines:   limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
+		open:     limit.NewConnections(c.Connections, c.PerAddress),
+		browsers: limit.NewConnections(0, maxBrowsers),
+		connect:  limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
+		lines:    limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
 	d.settings.Store(c)
 	d.setLevel(c.Level)
 	stderr := cmd.ErrOrStderr()
@@ -209,8 +211,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Cloak:         d.cloak,
 		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
-		Enter: d.enter,
-		Say:   d.say,
+		Enter: d.enter, EnterWeb: d.enterWeb, Say: d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Confirm: c.Confirm, Unread: c.Unread, Rooms: c.Rooms},
@@ -445,6 +446,21 @@ func (d *daemon) enter(from net.Addr) (leave func(), ok bool) {
 	if err != nil {
 		d.logger.Debug("refused", "from", address, "error", err)
 	}
+	return leave, err == nil
+}
+
+// maxBrowsers bounds the connections of HTTP of one address, which may be that of a company. A
+// browser opens up to six to one host. A guess.
+const maxBrowsers = 256
+
+// enterWeb counts a connection of HTTP against the limit of its address. Those of this machine are
+// not limited.
+func (d *daemon) enterWeb(from net.Addr) (leave func(), ok bool) {
+	address := addrOf(from)
+	if address.IsLoopback() {
+		return func() {}, true
+	}
+	leave, err := d.browsers.Enter(address)
 	return leave, err == nil
 }
 

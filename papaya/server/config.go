@@ -84,6 +84,9 @@ type Config struct {
 	Erased func(who, text string)
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
+	// EnterWeb limits connections of browsers by address until they are WebSockets, for which Enter
+	// is called; nil: no limit. It is called for loopback addresses, too, but not for proxies.
+	EnterWeb func(address net.Addr) (leave func(), ok bool)
 	// Say counts the lines of an account, or of an address without an account. It returns how long
 	// the server must not read from that client; nil: no limit.
 	Say func(address net.Addr, account string, lines int) (wait time.Duration)

@@ -61,7 +61,7 @@ type forwardedKey struct{}
 // serveProxiedWeb serves browsers behind a reverse proxy.
 func (s *server) serveProxiedWeb(l net.Listener) {
 	inner := s.pages()
-	s.serveHTTP(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.serveHTTP(l, s.webServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.trusts(r.RemoteAddr) {
 			http.Error(w, "this address is for reverse proxies in listen.trusted",
 				http.StatusForbidden)
@@ -78,7 +78,7 @@ func (s *server) serveProxiedWeb(l net.Listener) {
 			return
 		}
 		inner.ServeHTTP(w, r)
-	}))
+	})))
 }
 
 // isCheck says whether a request may be one of the proxy itself, such as a health check: it asks

@@ -26,7 +26,14 @@ const maxHeader = 16 << 10
 
 // serveWeb serves browsers on one listener: a WebSocket at /socket and /, and WebHandler at all
 // other paths.
-func (s *server) serveWeb(l net.Listener) { s.serveHTTP(l, s.pages()) }
+func (s *server) serveWeb(l net.Listener) {
+	web := s.webServer(s.pages())
+	if s.config.EnterWeb != nil {
+		conns := webConns{enter: s.config.EnterWeb, leave: map[net.Conn]func(){}}
+		web.ConnState = conns.observe
+	}
+	s.serveHTTP(l, web)
+}
 
 // pages is the handler of all requests, below Config.Base.
 func (s *server) pages() http.Handler {
@@ -55,12 +62,15 @@ func upgrades(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-func (s *server) serveHTTP(l net.Listener, handler http.Handler) {
-	web := &http.Server{
+func (s *server) webServer(handler http.Handler) *http.Server {
+	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: s.config.Limits.Register,
 		IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
+}
+
+func (s *server) serveHTTP(l net.Listener, web *http.Server) {
 	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) &&
 		!errors.Is(err, http.ErrServerClosed) {
 		s.config.Logger.Error("browsers are not served any more", "reason", err)
