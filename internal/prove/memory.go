@@ -75,9 +75,9 @@ type memory struct {
 	host   *host
 	shared Key // the parts that are the same for all jobs
 
-	mu    sync.Mutex
-	files map[string]string // the hash of each file of the checkout, by its path from the root
-	seen  map[string]string // hashes of lists of files, by the list
+	tree *tree // the files of the checkout
+	mu   sync.Mutex
+	seen map[string]string // hashes of lists of files, by the list
 }
 
 // openMemory reads the common parts of all keys: the checkout's files, tools, environment, machine.
@@ -88,7 +88,7 @@ func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
 		return nil, err
 	}
 	var err error
-	if m.files, err = hashFiles(ctx, root); err != nil {
+	if m.tree, err = readTree(ctx, root); err != nil {
 		return nil, err
 	}
 	m.shared = Key{partEnvironment: hashText(environment(os.Environ())),
@@ -170,18 +170,18 @@ func (m *memory) hashReads(reads []string) string {
 		return hash
 	}
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(m.files)) {
-		if len(reads) == 0 || covered(reads, name) {
-			fmt.Fprintf(h, "%s %s\n", name, m.files[name])
+	for _, name := range slices.Sorted(maps.Keys(m.tree.files)) {
+		if covered(reads, name) {
+			fmt.Fprintf(h, "%s %s\n", name, m.tree.files[name].hash)
 		}
 	}
 	m.seen[id] = hex.EncodeToString(h.Sum(nil))
 	return m.seen[id]
 }
 
-// covered tells whether a file is listed, or is below a listed folder.
+// covered tells whether a file is listed, or is below a listed folder. An empty list means all.
 func covered(reads []string, name string) bool {
-	return slices.ContainsFunc(reads, func(r string) bool {
+	return len(reads) == 0 || slices.ContainsFunc(reads, func(r string) bool {
 		return name == r || strings.HasPrefix(name, strings.TrimSuffix(r, "/")+"/")
 	})
 }
@@ -212,44 +212,12 @@ func (m *memory) unlisted(log, dir string, reads []string) (names []string, err 
 		}
 		name, err := filepath.Rel(m.root, file)
 		name = filepath.ToSlash(name)
-		if _, ours := m.files[name]; err == nil && ours && !covered(reads, name) {
+		if _, ours := m.tree.files[name]; err == nil && ours && !covered(reads, name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names), lines.Err()
-}
-
-// hashFiles hashes every file that git knows or would add, with its mode.
-func hashFiles(ctx context.Context, root string) (map[string]string, error) {
-	names, err := listFiles(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	hashes := make(map[string]string, len(names))
-	for _, name := range names {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Lstat(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue // removed, and git was not told yet
-		case err != nil:
-			return nil, err
-		case info.Mode()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(file)
-			if err != nil {
-				return nil, err
-			}
-			hashes[name] = hashText("link " + to)
-		case info.Mode().IsRegular():
-			content, err := hashOf(file)
-			if err != nil {
-				return nil, err
-			}
-			hashes[name] = fmt.Sprintf("%s %o", content, info.Mode().Perm()&0o111)
-		}
-	}
-	return hashes, nil
 }
 
 // environment is the part of the environment that tests may depend on, sorted: all variables but

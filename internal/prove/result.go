@@ -33,6 +33,7 @@ type Result struct {
 	Remembered    bool
 	Why           []string // the parts of the key for which an earlier result did not count
 	Unlisted      []string // files that the tests opened and rings.toml does not list
+	Changed       []string // files that the tests may read and that were changed meanwhile
 }
 
 // steady tells whether every test passed at once, or was skipped.

@@ -218,13 +218,17 @@ func (r *runner) result(ctx context.Context, j *job, program string) (*Result, e
 	if !result.steady() {
 		return result, r.memory.remember(j, key, result)
 	}
-	names, err := r.memory.unlisted(log, j.pkg.dir, reads)
+	result.Unlisted, err = r.memory.unlisted(log, j.pkg.dir, reads)
+	if err == nil {
+		result.Changed, err = r.memory.tree.changed(ctx, reads)
+	}
 	if err != nil {
 		return result, fmt.Errorf("looking for what the tests of %s read: %w", j.pkg.dir, err)
 	}
-	if len(names) > 0 {
-		result.Unlisted = names
-		return result, nil // its key lacks files that it read, so it must not be remembered
+	if len(result.Unlisted)+len(result.Changed) > 0 {
+		// Its key lacks files that it read, or has them as they were before: it must not be
+		// remembered.
+		return result, nil
 	}
 	return result, r.memory.remember(j, key, result)
 }

@@ -29,7 +29,10 @@ func (s *speaker) result(r *Result) {
 		(r.User + r.System).Seconds(), r.Passed+r.Failed+len(r.Skips))
 	if len(r.Unlisted) > 0 {
 		s.line("     not remembered: it read %s, which rings.toml does not list for it",
-			strings.Join(r.Unlisted[:min(len(r.Unlisted), 3)], ", "))
+			some(r.Unlisted))
+	}
+	if len(r.Changed) > 0 {
+		s.line("     not remembered: somebody has changed %s since the run began", some(r.Changed))
 	}
 	for _, f := range r.Failures {
 		s.failure("FAIL", r, f)
@@ -38,6 +41,9 @@ func (s *speaker) result(r *Result) {
 		s.failure("UNSTEADY", r, f)
 	}
 }
+
+// some lists the first few names.
+func some(names []string) string { return strings.Join(names[:min(len(names), 3)], ", ") }
 
 // failure writes everything that a person needs to act on a failure.
 func (s *speaker) failure(word string, r *Result, f Failure) {

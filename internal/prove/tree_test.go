@@ -1,0 +1,66 @@
+package prove
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestChangedMeanwhile has somebody change, add and remove files while the tests run. The result is
+// not one of the files that the run has found, and is not remembered with them.
+func TestChangedMeanwhile(t *testing.T) {
+	c := newCheckout(t, map[string]string{
+		"elsewhere/text": "a text",
+		"three/three_test.go": `package three
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+func TestEdits(t *testing.T) {
+	do := os.Getenv("SMALL")
+	var err error
+	switch do {
+	case "change":
+		err = os.WriteFile("../elsewhere/text", []byte("other"), 0o644)
+	case "add":
+		err = os.WriteFile("../elsewhere/new", nil, 0o644)
+	case "remove":
+		err = os.Remove("../elsewhere/new")
+	case "touch":
+		err = os.WriteFile("../elsewhere/text", []byte("other"), 0o644)
+	case "litter":
+		err = errors.Join(os.WriteFile("../elsewhere/other", nil, 0o644),
+			os.Remove("../elsewhere/other"))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+`})
+	c.o.Packages = []string{"three"}
+	for _, one := range []struct{ do, says string }{
+		{"change", "changed elsewhere/text since"},
+		{"add", "changed elsewhere/new since"},
+		{"remove", "changed elsewhere/new since"},
+		{"touch", ""},
+		{"litter", ""},
+	} {
+		t.Setenv("SMALL", one.do)
+		c.mustRemember(false)
+		said := c.out.String()
+		if strings.Contains(said, "not remembered") != (one.says != "") ||
+			!strings.Contains(said, one.says) {
+			t.Errorf("%s: the output lacks %q:\n%s", one.do, one.says, said)
+		}
+		kept, err := filepath.Glob(filepath.Join(Out(c.root), "memory", "*"))
+		if err != nil || (len(kept) > 0) != (one.says == "") {
+			t.Errorf("%s: results that are remembered: %q, %v", one.do, kept, err)
+		}
+		if one.says == "" {
+			c.mustRemember(true)
+		}
+	}
+}
