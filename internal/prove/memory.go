@@ -14,13 +14,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // rememberFor is the lifetime of a result. A key cannot describe a machine completely, so results
@@ -42,7 +39,7 @@ type host struct {
 // thisHost is the machine that this program runs on.
 func thisHost() (*host, error) {
 	runner, err := os.Executable()
-	return &host{"/var/lib/dpkg/status", runner, machineFacts(), time.Now}, err
+	return &host{"/var/lib/dpkg/status", runner, machineFacts("/proc"), time.Now}, err
 }
 
 // A Key is everything that a result depends on, as hashes by the names of its parts.
@@ -236,25 +233,6 @@ func environment(all []string) string {
 	}
 	slices.Sort(kept)
 	return strings.Join(kept, "\n")
-}
-
-// machineFacts describes the machine and the user, as far as tests may depend on them.
-func machineFacts() string {
-	var name unix.Utsname
-	_ = unix.Uname(&name) // a kernel without a name is the same kernel each time
-	memory, _ := os.ReadFile("/proc/meminfo")
-	total, _, _ := strings.Cut(string(memory), "\n")
-	status, _ := os.ReadFile("/proc/self/status")
-	var able string
-	for line := range strings.Lines(string(status)) {
-		if strings.HasPrefix(line, "CapEff:") {
-			able = line
-		}
-	}
-	return fmt.Sprintln(unix.ByteSliceToString(name.Release[:]),
-		unix.ByteSliceToString(name.Version[:]),
-		unix.ByteSliceToString(name.Machine[:]), runtime.NumCPU(),
-		total, os.Getuid(), able)
 }
 
 func hashText(text string) string {
