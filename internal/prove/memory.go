@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -178,9 +179,22 @@ func (m *memory) hashReads(reads []string) string {
 
 // covered tells whether a file is listed, or is below a listed folder. An empty list means all.
 func covered(reads []string, name string) bool {
-	return len(reads) == 0 || slices.ContainsFunc(reads, func(r string) bool {
-		return name == r || strings.HasPrefix(name, strings.TrimSuffix(r, "/")+"/")
-	})
+	return len(reads) == 0 ||
+		slices.ContainsFunc(reads, func(r string) bool { return isWithin(r, name) })
+}
+
+// isWithin tells whether a path is one that a pattern matches (path.Match), or is below one.
+func isWithin(pattern, name string) bool {
+	if !strings.Contains(pattern, "*") {
+		return name == pattern || strings.HasPrefix(name, pattern+"/")
+	}
+	depth := strings.Count(pattern, "/") + 1
+	words := strings.SplitN(name, "/", depth+1)
+	if len(words) < depth {
+		return false
+	}
+	within, _ := path.Match(pattern, strings.Join(words[:depth], "/")) // LoadRings checks patterns
+	return within
 }
 
 // unlisted returns the checkout's files that a test program opened though its package does not list

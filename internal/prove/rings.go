@@ -54,7 +54,7 @@ type Part struct {
 // program. The tests of a package without an entry may read the whole checkout.
 type Reads struct {
 	Packages []string `toml:"packages"`
-	Files    []string `toml:"files"` // files or folders, from the root
+	Files    []string `toml:"files"` // files or folders, from the root, as path.Match has them
 }
 
 // LoadRings reads and checks the table.
@@ -105,6 +105,13 @@ func (r *Rings) check() error {
 		for _, pattern := range slices.Concat(p.Packages, p.Except) {
 			if _, err := path.Match(pattern, ""); err != nil {
 				return fmt.Errorf("%s: %q: %w", where, pattern, err)
+			}
+		}
+	}
+	for _, entry := range r.Reads {
+		for _, pattern := range entry.Files {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("reads of %v: %q: %w", entry.Packages, pattern, err)
 			}
 		}
 	}

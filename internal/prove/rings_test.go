@@ -1,7 +1,10 @@
 package prove
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,8 +50,54 @@ func TestTable(t *testing.T) {
 	}
 	for _, entry := range table.Reads {
 		for _, file := range entry.Files {
-			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-				t.Errorf("%v reads what is not there: %v", entry.Packages, err)
+			if there, err := filepath.Glob(filepath.Join(root, file)); len(there) == 0 {
+				t.Errorf("%v reads what is not there: %s, %v", entry.Packages, file, err)
+			}
+		}
+	}
+}
+
+// TestReadsHaveImports checks that the list of a package has all that the Go code in it imports of
+// ours. Its tests may build a command there, and package testing does not log what go then reads.
+func TestReadsHaveImports(t *testing.T) {
+	table, err := LoadRings(filepath.Join(root, RingsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := listFiles(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string][]string{} // of different packages
+	for dir := range testsOf(t) {
+		if reads := table.reads(dir); len(reads) > 0 {
+			lists[strings.Join(reads, " ")] = reads
+		}
+	}
+	if len(lists) < 5 {
+		t.Errorf("only %d lists", len(lists))
+	}
+	found := map[string]bool{}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil,
+			parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imported := range imports(file) {
+			dir, ours := strings.CutPrefix(imported, "interleave/")
+			if !ours {
+				continue
+			}
+			for list, reads := range lists {
+				message := list + " has " + path.Dir(name) + ", and lacks " + dir
+				if covered(reads, name) && !covered(reads, dir+"/any.go") && !found[message] {
+					found[message] = true
+					t.Error(message)
+				}
 			}
 		}
 	}

@@ -64,3 +64,28 @@ func TestEdits(t *testing.T) {
 		}
 	}
 }
+
+// TestCovered finds files in lists of files, folders and patterns.
+func TestCovered(t *testing.T) {
+	for _, test := range []struct {
+		reads []string
+		name  string
+		want  bool
+	}{
+		{nil, "a", true},
+		{[]string{"a"}, "a", true},
+		{[]string{"a"}, "a/b/c", true},
+		{[]string{"a"}, "ab", false},
+		{[]string{"b", "a/b"}, "a/b", true},
+		{[]string{"a/b"}, "a", false},
+		{[]string{"a/*/c-*"}, "a/b/c-d/e", true},
+		{[]string{"a/*/c-*"}, "a/b/c-d", true},
+		{[]string{"a/*/c-*"}, "a/b/d/c-d", false},
+		{[]string{"a/*/c-*"}, "a/b", false},
+		{[]string{"a/*/c-*"}, "b/b/c-d", false},
+	} {
+		if got := covered(test.reads, test.name); got != test.want {
+			t.Errorf("%q in %q: %v", test.name, test.reads, got)
+		}
+	}
+}
