@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -96,6 +97,9 @@ func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
 		if m.shared[part], err = hashOf(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
+	}
+	if m.shared[partPackages] == "" { // the system does not tell, so they may be others each time
+		m.shared[partPackages] = hashText(rand.Text())
 	}
 	return m, nil
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,6 +64,17 @@ func TestEdits(t *testing.T) {
 			c.mustRemember(true)
 		}
 	}
+}
+
+// TestUnknown has a system that does not tell its packages. Nobody knows whether they are those of
+// an earlier result.
+func TestUnknown(t *testing.T) {
+	c := newCheckout(t, nil)
+	if err := os.Remove(filepath.Join(c.root, "out/packages")); err != nil {
+		t.Fatal(err)
+	}
+	c.mustRemember(false)
+	c.mustRemember(false)
 }
 
 // TestCovered finds files in lists of files, folders and patterns.
