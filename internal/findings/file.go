@@ -143,6 +143,14 @@ func (f *Figures) check() error {
 			experiments[[2]string{s.Name, e.Name}] = true
 		}
 	}
+	if f.Stacks != nil {
+		for _, s := range f.Stacks.Steps {
+			if len(s.Lines) != len(f.Stacks.Names) {
+				return fmt.Errorf("step %q has the lines of %d stacks, of %d", s.Name,
+					len(s.Lines), len(f.Stacks.Names))
+			}
+		}
+	}
 	ids := map[[2]string]bool{}
 	for _, c := range f.Claims {
 		key := [2]string{c.Experiment, c.ID}

@@ -13,6 +13,7 @@ import (
 
 	"interleave/internal/manifest"
 	"interleave/internal/record"
+	"interleave/internal/report"
 	"interleave/internal/stats"
 )
 
@@ -37,6 +38,7 @@ type Figures struct {
 	Labels     []Label        `json:"labels"`
 	Skipped    []record.Skip  `json:"skipped"`
 	Sources    []Source       `json:"sources"`
+	Stacks     *Stacks        `json:"stacks,omitempty"` // nil: no code of them was there
 	Claims     []Claim        `json:"claims"`
 	Choices    []Choice       `json:"choices"`
 	Tables     []Table        `json:"tables"`
@@ -48,6 +50,13 @@ type Counts struct {
 	Measured int `json:"measured"`
 	Void     int `json:"void"`
 	Failed   int `json:"failed"`
+}
+
+// Stacks are the lines of one function in several TCP/IP stacks, by its steps: the comparison of
+// gonet.txt, section 4.2.
+type Stacks struct {
+	Names []string           `json:"names"`
+	Steps []report.StackStep `json:"steps"`
 }
 
 // A Gate is a reason for which cells do not count.

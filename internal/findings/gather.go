@@ -41,6 +41,11 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	f.Choices = g.choices()
+	if tree != nil {
+		if names, steps := report.StackLines(tree.Root); len(names) > 0 {
+			f.Stacks = &Stacks{names, steps}
+		}
+	}
 	return f
 }
 

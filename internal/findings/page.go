@@ -95,7 +95,45 @@ func (w *writer) page(s Source) string {
 	for _, e := range s.Experiments {
 		w.experiment(e, claims)
 	}
+	if s.Name == "gonet" && w.Stacks != nil {
+		w.stacks()
+	}
 	return w.b.String()
+}
+
+// stacks has the lines of one function in several stacks. Nothing is judged: the source compares by
+// eye, and counts nothing.
+func (w *writer) stacks() {
+	w.line("")
+	w.line("## Lines of the same function")
+	w.line("")
+	w.prose("", "How a datagram that arrives in fragments is put together, in each stack (section "+
+		"4.2). The paper prints parts of this function of GoNet and of tapip, to show that "+
+		"GoNet's code is the simpler one, and counts nothing; the first two columns are the "+
+		"lines that it prints. The others are whole functions of this checkout, without blank "+
+		"lines and comments. `interleave report` shows their code side by side.")
+	w.line("")
+	names := append([]string{"GoNet, as printed", "tapip, as printed"},
+		texts(w.Stacks.Names, func(name string) string { return cell(name) + " here" })...)
+	w.line("| step | %s |", strings.Join(names, " | "))
+	w.line("|---|%s", strings.Repeat("--:|", len(names)))
+	total := make([]int, len(names))
+	for _, step := range w.Stacks.Steps {
+		lines := append(step.Printed[:], step.Lines...)
+		for i, n := range lines {
+			total[i] += n
+		}
+		w.line("| %s | %s |", cell(step.Name), strings.Join(texts(lines, counted), " | "))
+	}
+	w.line("| all together | %s |", strings.Join(texts(total, counted), " | "))
+}
+
+// counted is a number of lines; a function that is not there has none.
+func counted(n int) string {
+	if n == 0 {
+		return quantity.Missing
+	}
+	return strconv.Itoa(n)
 }
 
 func (w *writer) experiment(e Experiment, claims []Claim) {

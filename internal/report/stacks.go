@@ -50,16 +50,20 @@ type passage struct {
 // steps are the four that the paper compares, with the functions that do each.
 var steps = []struct {
 	name, what string
-	passages   map[string]passage
+	// the lines that the paper prints of GoNet and of tapip, without comments: parts of functions
+	printed  [2]int
+	passages map[string]passage
 }{
 	{"Begin a reassembly",
 		"GoNet starts a goroutine with a channel for each datagram; the stacks in C put a " +
 			"structure on a global list.",
+		[2]int{7, 5},
 		map[string]passage{"GoNet": {"reassembly.go", []string{"inputFragment"}},
 			"lwIP":  {"ip4_frag.c", []string{"ip_reass_enqueue_new_datagram"}},
 			"tapip": {"ip/ip_frag.c", []string{"new_frag"}}}},
 	{"Add a fragment",
 		"The fragment is put in its place, and what overlaps or does not fit is refused.",
+		[2]int{1, 7},
 		map[string]passage{"GoNet": {"ip/reassemble.go", []string{"Add", "last", "duplicate",
 			"insert"}},
 			"lwIP": {"ip4_frag.c",
@@ -68,12 +72,14 @@ var steps = []struct {
 	{"Deal with a whole datagram",
 		"GoNet's goroutine waits for fragments and hands the datagram back; the stacks in C find " +
 			"the structure, add to it and look whether it is whole, in one call.",
+		[2]int{3, 9},
 		map[string]passage{"GoNet": {"reassembly.go", []string{"reassemble"}},
 			"lwIP":  {"ip4_frag.c", []string{"ip4_reass"}},
 			"tapip": {"ip/ip_frag.c", []string{"ip_reass", "reass_frag", "complete_frag"}}}},
 	{"Clean up",
 		"Memory in C is freed by hand; a goroutine that ends leaves it to the collector, but has " +
 			"to be ended.",
+		[2]int{1, 8},
 		map[string]passage{"GoNet": {"reassembly.go", []string{"endReassembly", "evictOldest",
 			"drainFragments"}},
 			"lwIP": {"ip4_frag.c", []string{"ip_reass_tmr", "ip_reass_free_complete_datagram",
@@ -87,10 +93,38 @@ func (s *study) stacks() *stackView {
 	if s.Checkout == "" || !slices.ContainsFunc(s.experiments, about) {
 		return nil
 	}
+	return compareStacks(s.Checkout)
+}
+
+// A StackStep is how many lines of code one step of the comparison has.
+type StackStep struct {
+	Name    string `json:"name"`
+	Printed [2]int `json:"printed"` // in the paper, of GoNet and of tapip: parts of functions
+	Lines   []int  `json:"lines"`   // in each stack here; 0: the function is not there
+}
+
+// StackLines counts the lines of one function in the stacks whose code a checkout has, by steps.
+func StackLines(checkout string) (stacks []string, lines []StackStep) {
+	v := compareStacks(checkout)
+	if v == nil {
+		return nil, nil
+	}
+	for i, step := range v.Steps {
+		row := StackStep{Name: step.Name, Printed: steps[i].printed}
+		for _, side := range step.Sides {
+			row.Lines = append(row.Lines, side.Lines)
+		}
+		lines = append(lines, row)
+	}
+	return v.Table.Head[1:], lines
+}
+
+// compareStacks reads the stacks of a checkout; nil if GoNet is not there.
+func compareStacks(checkout string) *stackView {
 	v := &stackView{}
 	here := stackNames[:0:0]
 	for _, name := range stackNames {
-		if _, err := os.Stat(filepath.Join(s.Checkout, stackFolders[name])); err == nil {
+		if _, err := os.Stat(filepath.Join(checkout, stackFolders[name])); err == nil {
 			here = append(here, name)
 			continue
 		}
@@ -105,7 +139,7 @@ func (s *study) stacks() *stackView {
 		out := stackStep{Name: step.name, What: step.what}
 		row := []string{step.name}
 		for i, name := range here {
-			side := read(s.Checkout, name, step.passages[name])
+			side := read(checkout, name, step.passages[name])
 			total[i] += side.Lines
 			out.Sides = append(out.Sides, side)
 			row = append(row, count(side.Lines))
