@@ -72,9 +72,9 @@ func otherwise(run, now *manifest.Experiment, c manifest.Claim) string {
 	for _, p := range points {
 		switch old, found := run.Point(p.Name); {
 		case !found:
-			return fmt.Sprintf("this run has no point %q", p.Name)
+			return fmt.Sprintf("this run did not measure the point %q", p.Name)
 		case old.Service != p.Service || old.Hosts != p.Hosts || old.Load != p.Load:
-			return fmt.Sprintf("this run has another load at the point %q", p.Name)
+			return fmt.Sprintf("this run measured the point %q under another load", p.Name)
 		}
 	}
 	return ""

@@ -65,9 +65,9 @@ func TestClaimsAfterTheRun(t *testing.T) {
 		{"E2a", stats.Reproduced, false, "less"},    // only told in other words
 		{"E2b", stats.Reproduced, true, "says 2.2"}, // another figure of the source
 		{"E2c", stats.Reproduced, true, "go-goroutine"},
-		{"E2d", stats.NotMeasured, false, `no point "two hosts"`},
+		{"E2d", stats.NotMeasured, false, `not measure the point "two hosts"`},
 		{"E8a", stats.Reproduced, false, "go-goroutine"}, // as the run has it
-		{"E8b", stats.NotMeasured, false, `another load at the point "connections = 64"`},
+		{"E8b", stats.NotMeasured, false, `"connections = 64" under another load`},
 	} {
 		i := slices.IndexFunc(f.Claims, func(c Claim) bool { return c.ID == want.id })
 		if i < 0 {
