@@ -7,4 +7,4 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-func TestCounter(t *testing.T) { probetest.Service(t) }
+func TestCounter(t *testing.T) { probetest.Service(t, probetest.Hurry) }

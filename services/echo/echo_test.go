@@ -7,4 +7,4 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-func TestEcho(t *testing.T) { probetest.Service(t) }
+func TestEcho(t *testing.T) { probetest.Service(t, probetest.Hurry) }

@@ -31,12 +31,10 @@ var (
 // leftovers is the folder for files of killed JVMs: libraries and Tomcat's work.
 var leftovers string
 
-// hurry spares JVMs what pays only in those that live longer than a minute: the second compiler,
-// which takes half their CPU, and threads that collect garbage beside the program. The archive of
-// the build has their classes verified.
+// hurry also spares JVMs the loading of classes: the archive of the build has them verified.
 func hurry(m *probetest.Subject) {
-	m.Insert("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-		"-XX:SharedArchiveFile={out}/lib/images.jsa", "-Xlog:disable",
+	probetest.Hurry(m)
+	m.Insert("java", "-XX:SharedArchiveFile={out}/lib/images.jsa", "-Xlog:disable",
 		"-Djava.io.tmpdir="+leftovers)
 }
 

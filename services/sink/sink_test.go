@@ -7,4 +7,4 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-func TestSink(t *testing.T) { probetest.Service(t) }
+func TestSink(t *testing.T) { probetest.Service(t, probetest.Hurry) }

@@ -42,6 +42,7 @@ func TestCrowd(t *testing.T) {
 }
 
 func crowd(t *testing.T, m *probetest.Subject, clients int) {
+	probetest.Hurry(m)
 	server := m.Start(t, nil)
 	onOneCore(t, server.Group.PIDs())
 	addr := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))

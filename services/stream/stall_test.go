@@ -49,6 +49,7 @@ func TestFullKernel(t *testing.T) {
 
 func fullKernel(t *testing.T, m *probetest.Subject) {
 	t.Parallel()
+	probetest.Hurry(m)
 	server := m.Start(t, nil)
 	addr := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 	calm := ask(t, addr, "calm", 0)

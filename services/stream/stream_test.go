@@ -11,7 +11,7 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-func TestStream(t *testing.T) { probetest.Waiting(t) }
+func TestStream(t *testing.T) { probetest.Waiting(t, probetest.Hurry) }
 
 // TestStreamOnGoNet plays the transcripts that depend on the stack most; `interleave check stream
 // --stack=gonet` plays all.

@@ -41,27 +41,30 @@ var sanitize = flag.String("sanitize", "",
 // Service tests all models of the service in whose folder the test runs. As many models as
 // -parallel says are tested at once, since most of them wait. The checks of a model follow one
 // another. Each built model is given to all of adapt before its checks are made.
-func Service(t *testing.T, adapt ...func(*Subject)) {
-	adapted := func(t *testing.T, m *Subject, checks []conform.Check) int {
-		for _, change := range adapt {
-			change(m)
-		}
-		return test(t, m, checks)
-	}
-	each(t, adapted, "*")
-}
+func Service(t *testing.T, adapt ...func(*Subject)) { each(t, after(adapt, test), "*") }
 
 // Models is Service for the models whose names match one of the patterns.
 func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 
 // Waiting is Service for a service whose checks wait for the clock: all checks of a model are made
 // at once.
-func Waiting(t *testing.T) { each(t, together, "*") }
+func Waiting(t *testing.T, adapt ...func(*Subject)) { each(t, after(adapt, together), "*") }
 
-// each calls test for all models whose names match one of the patterns. Test returns how many
-// checks it made.
-func each(t *testing.T, test func(*testing.T, *Subject, []conform.Check) int,
-	patterns ...string) {
+// A tester tests a built model, and returns how many checks it made.
+type tester func(*testing.T, *Subject, []conform.Check) int
+
+// after gives the built model to all of adapt before it is tested.
+func after(adapt []func(*Subject), test tester) tester {
+	return func(t *testing.T, m *Subject, checks []conform.Check) int {
+		for _, change := range adapt {
+			change(m)
+		}
+		return test(t, m, checks)
+	}
+}
+
+// each calls test for all models whose names match one of the patterns.
+func each(t *testing.T, test tester, patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
 		t.Run(name, func(t *testing.T) {
