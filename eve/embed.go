@@ -8,8 +8,11 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"sort"
+	"sync"
 )
 
 //go:embed runtime/*.hpp runtime/*.cpp runtime/gdb.py
@@ -46,19 +49,17 @@ func RuntimeSources() []string {
 }
 
 // RuntimeHash is a hash of all files of the runtime.
-func RuntimeHash() string {
+func RuntimeHash() string { return runtimeHash() }
+
+// runtimeHash hashes a megabyte, which takes milliseconds: once in a process.
+var runtimeHash = sync.OnceValue(func() string {
 	all := RuntimeFiles()
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	h := sha256.New()
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		h.Write([]byte(name))
 		h.Write([]byte{0})
 		h.Write(all[name])
 		h.Write([]byte{0})
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
+})

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"interleave/eve"
@@ -53,12 +54,24 @@ var runtimeFiles = sync.OnceValue(func() map[string]string {
 	return texts
 })
 
+// hashes are the results of headersOf, by the names of the headers that a unit includes: the
+// search through the headers takes milliseconds, and a program has many units.
+var hashes sync.Map
+
 // headersOf is one hash of the runtime's headers that a unit includes. Its other headers are the
 // user's, which readHeaders reads.
 func headersOf(unit string) string {
-	hash, _ := includes(unit, ".", func(name string) (string, bool) {
+	var names strings.Builder
+	for _, m := range quoted.FindAllStringSubmatch(unit, -1) {
+		names.WriteString(m[0] + "\n")
+	}
+	if hash, known := hashes.Load(names.String()); known {
+		return hash.(string)
+	}
+	hash, _ := includes(names.String(), ".", func(name string) (string, bool) {
 		text, ok := runtimeFiles()[name]
 		return text, ok
 	})
+	hashes.Store(names.String(), hash)
 	return hash
 }
