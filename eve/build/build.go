@@ -138,6 +138,10 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	if b.cache.has(object) {
 		return nil
 	}
+	header, err := b.precompiled(ctx, lib)
+	if err != nil {
+		return fmt.Errorf("compiling %s: %w", u.Module, err)
+	}
 	dir, err := os.MkdirTemp("", "eve-*")
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w", u.Module, err)
@@ -147,10 +151,9 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 		return fmt.Errorf("compiling %s: %w", u.Module, err)
 	}
 	said := ""
-	err = b.cache.once(ctx, object, func(tmp string) error {
+	err = b.cache.once(ctx, object, func(tmp string) (err error) {
 		args := append(b.unitFlags(), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
-		var err error
-		said, err = b.tools.run(ctx, args...)
+		said, err = b.withHeader(ctx, header, dir, args)
 		return err
 	})
 	if err != nil && ctx.Err() == nil && said != "" {
