@@ -174,14 +174,19 @@ $(GONET):
 $(PROVE):
 	$(GO) build -o $(PROVE) ./cmd/prove
 
+# All checkouts of a user share the tools that go builds, since linking one takes seconds.
+KEPT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/interleave/tools
+tool  = GOBIN=$(KEPT)/$(@F)-$(2) $(GO) install $(1)@$(2) && \
+	mkdir -p $(@D) && ln -sf $(KEPT)/$(@F)-$(2)/$(@F) $@
+
 $(OUT)/bin/deadcode:
-	GOBIN=$(abspath $(OUT)/bin) $(GO) install golang.org/x/tools/cmd/deadcode@$(DEADCODE)
+	$(call tool,golang.org/x/tools/cmd/deadcode,$(DEADCODE))
 
 $(OUT)/bin/cyclonedx-gomod:
-	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX)
+	$(call tool,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod,$(CYCLONEDX))
 
 $(OUT)/bin/benchstat:
-	GOBIN=$(abspath $(OUT)/bin) $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT)
+	$(call tool,golang.org/x/perf/cmd/benchstat,$(BENCHSTAT))
 
 $(OUT)/bin/golangci-lint:
-	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	$(call tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$(GOLANGCI))
