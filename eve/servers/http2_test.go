@@ -47,6 +47,7 @@ type framer struct {
 	*http2.Framer
 	fields bytes.Buffer
 	packer *hpack.Encoder
+	end    error // of farewell's last read
 }
 
 func (p *process) frame(port int, settings ...http2.Setting) *framer {
@@ -136,6 +137,7 @@ func (f *framer) farewell() (code http2.ErrCode, told bool) {
 		}
 		var one http2.StreamError
 		if err != nil && !errors.As(err, &one) {
+			f.end = err
 			return code, told
 		}
 	}
