@@ -11,17 +11,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
 
-// A server of WebSockets. Its arguments, if there are any, are the time limits in milliseconds for
-// a message, the silence of a client, output that is not taken, and the end.
+// A server of WebSockets. Its arguments are the time limits in milliseconds for a message, the
+// silence of a client, output that is not taken, and the end; without them no step comes near one.
 const webSocketServer = `import io.http
 import io.websocket
 
 limits: () websocket.limits:
-    all: websocket.limits = websocket.limits(largest = 70_000, behind = 1mib)
+    all: websocket.limits = websocket.limits(largest = 70_000, behind = 1mib, message_time = 600s,
+        silence = 600s, write_time = 600s, close_time = 600s)
     args: vector<string> = process.args()
     if args.size() == 4:
         all.message_time = 1ms * (args[0].to_int() else 0)
@@ -471,4 +473,24 @@ func TestWebSocketTimes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A peer is cut off for its silence only when it has been asked and had time to answer, also if the
+// server itself has slept for longer than that.
+func TestWebSocketAsksFirst(t *testing.T) {
+	t.Parallel()
+	p, port := serveWebSocket(t, 2, "600000", "200", "600000", "600000")
+	client, in := openRaw(t, p, port, "/echo", "")
+	p.signal(syscall.SIGSTOP)
+	since := time.Now()
+	p.eventually("the time of silence is over",
+		func() bool { return time.Since(since) > 300*time.Millisecond })
+	p.signal(syscall.SIGCONT)
+	if all, err := io.ReadAll(in); err != nil || string(all) != plain(last|opPing, "") {
+		t.Errorf("got %q, %v, want a ping and the end", head(string(all)), err)
+	}
+	client.Close()
+	p.eventually("it is cut off", func() bool {
+		return p.out.String() == "opened <>\nclosed 1006 the peer has given no sign of life\n"
+	})
 }

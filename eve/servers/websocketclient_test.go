@@ -28,7 +28,9 @@ import io.websocket
 
 main: () void:
     args: vector<string> = process.args()
-    c: websocket.connection@ = websocket.connection(websocket.limits(largest = 100_000))
+    c: websocket.connection@ = websocket.connection(websocket.limits(largest = 100_000,
+        open_time = 600s, message_time = 600s, silence = 600s, write_time = 600s,
+        close_time = 600s))
     next: int@ = 1
     on c opened [+next, +stdout]:
         print("opened <%s>\n", c.protocol)
