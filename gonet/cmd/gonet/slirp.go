@@ -153,29 +153,31 @@ func (w *slirpFlags) complete(args []string) (err error) {
 		}
 		w.mac = m.String()
 	}
-	w.tap.Lines = w.lines()
+	w.tap.Lines, w.tap.Lines6 = w.lines()
 	return errors.Join(checkFD("exit-fd", w.exitFD), checkFD("ready-fd", w.readyFD))
 }
 
-// lines returns what the ip command does in the namespace.
-func (w *slirpFlags) lines() (all []string) {
+// lines returns what the ip command does in the namespace, for all and for IPv6.
+func (w *slirpFlags) lines() (all, ipv6 []string) {
 	if !w.configure {
-		return nil
+		return nil, nil
 	}
-	line := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	n, name := &w.network, w.tap.Name
-	line("link set lo up")
+	all = append(all, "link set lo up")
 	if w.mac != "" {
-		line("link set dev %s address %s", name, w.mac)
+		all = append(all, fmt.Sprintf("link set dev %s address %s", name, w.mac))
 	}
-	line("link set dev %s mtu %d up", name, w.tap.MTU)
-	line("addr add %v dev %s", netip.PrefixFrom(n.Guest, n.Prefix.Bits()), name)
-	line("route add default via %v dev %s", n.Gateway, name)
+	all = append(all,
+		fmt.Sprintf("link set dev %s mtu %d up", name, w.tap.MTU),
+		fmt.Sprintf("addr add %v dev %s", netip.PrefixFrom(n.Guest, n.Prefix.Bits()), name),
+		fmt.Sprintf("route add default via %v dev %s", n.Gateway, name))
 	if w.ipv6 { // the guest gets another address by router advertisements
-		line("addr add %v dev %s nodad", netip.PrefixFrom(n.Guest6, n.Prefix6.Bits()), name)
-		line("route add ::/0 via %v dev %s", n.Gateway6, name)
+		ipv6 = append(ipv6,
+			fmt.Sprintf("addr add %v dev %s nodad", netip.PrefixFrom(n.Guest6, n.Prefix6.Bits()),
+				name),
+			fmt.Sprintf("route add ::/0 via %v dev %s", n.Gateway6, name))
 	}
-	return all
+	return all, ipv6
 }
 
 // outboundHost returns the host's network with the addresses of --outbound-addr.
@@ -318,7 +320,7 @@ func (w *slirpFlags) openLink(ctx context.Context, stderr io.Writer) (link.Link,
 		}
 		return openDescriptor(fd, w.tap.MTU)
 	}
-	fd, err := w.tap.open(ctx, w.target, w.userns)
+	fd, err := w.tap.open(ctx, w.target, w.userns, stderr)
 	if err != nil {
 		return nil, err
 	}

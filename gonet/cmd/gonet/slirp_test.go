@@ -64,10 +64,10 @@ func TestSlirpFlags(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	want := []string{"link set lo up", "link set dev tap0 mtu 65520 up",
-		"addr add 10.0.2.100/24 dev tap0", "route add default via 10.0.2.2 dev tap0",
-		"addr add fd00::100/64 dev tap0 nodad", "route add ::/0 via fd00::2 dev tap0"}
-	if !slices.Equal(w.tap.Lines, want) {
-		t.Errorf("%q, want %q", w.tap.Lines, want)
+		"addr add 10.0.2.100/24 dev tap0", "route add default via 10.0.2.2 dev tap0"}
+	want6 := []string{"addr add fd00::100/64 dev tap0 nodad", "route add ::/0 via fd00::2 dev tap0"}
+	if !slices.Equal(w.tap.Lines, want) || !slices.Equal(w.tap.Lines6, want6) {
+		t.Errorf("%q and %q, want %q and %q", w.tap.Lines, w.tap.Lines6, want, want6)
 	}
 	if got := strings.Join(w.inSandbox("/bin/gonet", 5), " "); got != "slirp "+
 		"--disable-host-loopback=true --enable-ipv6=true --mtu=65520 --ready-fd=1 "+

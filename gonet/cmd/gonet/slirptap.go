@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -22,6 +23,8 @@ type tapPlan struct {
 	Name  string
 	MTU   int      // in bytes
 	Lines []string // for the ip command there; none: the user configures the device
+	// Lines6 are those of IPv6. A namespace without it is no failure.
+	Lines6 []string
 }
 
 // slirpTap is the command that makes the tap, as the process that open starts.
@@ -43,7 +46,8 @@ const (
 // its descriptor back over a socket (SCM_RIGHTS). A C constructor before Go's runtime would do it
 // in one process, for the price of cgo. Raw system calls behind a fork of ours would run beside a
 // runtime that knows nothing of it.
-func (p *tapPlan) open(ctx context.Context, target, usernsPath string) (int, error) {
+func (p *tapPlan) open(ctx context.Context, target, usernsPath string,
+	stderr io.Writer) (int, error) {
 	netns, err := openNetns(target)
 	if err != nil {
 		return 0, err
@@ -55,12 +59,12 @@ func (p *tapPlan) open(ctx context.Context, target, usernsPath string) (int, err
 	}
 	defer userns.Close()
 	if usernsPath == "" || isOwnUserns(userns) {
-		fd, err := p.make(ctx, netns)
+		fd, err := p.make(ctx, netns, stderr)
 		if !errors.Is(err, os.ErrPermission) || isOwnUserns(userns) {
 			return fd, err
 		}
 	}
-	return p.makeInside(ctx, userns, netns)
+	return p.makeInside(ctx, userns, netns, stderr)
 }
 
 // openUserns opens a user namespace: that of a path, or the owner of a network namespace.
@@ -90,18 +94,29 @@ func isOwnUserns(userns *os.File) bool {
 }
 
 // make makes the tap with the privileges of this process.
-func (p *tapPlan) make(ctx context.Context, netns *os.File) (fd int, err error) {
+func (p *tapPlan) make(ctx context.Context, netns *os.File, stderr io.Writer) (fd int, err error) {
 	err = onNetns(netns, func() error {
-		if fd, err = p.attach(ctx, netns); err != nil || len(p.Lines) == 0 {
+		if fd, err = p.attach(ctx, netns); err != nil {
 			return err
 		}
-		err := ipWith(ctx, strings.Join(p.Lines, "\n")+"\n", nil, "-batch", "-")
-		if err != nil {
-			err = errors.Join(err, unix.Close(fd))
+		if err := ipBatch(ctx, p.Lines); err != nil {
+			return errors.Join(err, unix.Close(fd))
 		}
-		return err
+		// podman asks for IPv6 whether or not the kernel has it.
+		if err := ipBatch(ctx, p.Lines6); err != nil {
+			fmt.Fprintln(stderr, "gonet: the guest has no IPv6:", err)
+		}
+		return nil
 	})
 	return fd, err
+}
+
+// ipBatch runs lines of the ip command.
+func ipBatch(ctx context.Context, lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return ipWith(ctx, strings.Join(lines, "\n")+"\n", nil, "-batch", "-")
 }
 
 // attach opens the descriptor of the tap. The thread is in the guest's namespace, and is there
@@ -150,7 +165,8 @@ func attachTap(name string) (int, error) {
 }
 
 // makeInside makes the tap with the privileges of a process in a user namespace.
-func (p *tapPlan) makeInside(ctx context.Context, userns, netns *os.File) (int, error) {
+func (p *tapPlan) makeInside(ctx context.Context, userns, netns *os.File,
+	stderr io.Writer) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
@@ -177,6 +193,9 @@ func (p *tapPlan) makeInside(ctx context.Context, userns, netns *os.File) (int, 
 		return 0, fmt.Errorf("nsenter: %w: %s", cmp.Or(ctx.Err(), err),
 			strings.TrimSpace(string(out)))
 	}
+	if _, err := stderr.Write(out); err != nil {
+		return 0, err
+	}
 	return receiveFD(int(ours.Fd()))
 }
 
@@ -192,7 +211,8 @@ func slirpTapCommand() *cobra.Command {
 			if err := json.Unmarshal([]byte(args[0]), &p); err != nil {
 				return err
 			}
-			fd, err := p.make(cmd.Context(), os.NewFile(fdNetns, "the guest's"))
+			fd, err := p.make(cmd.Context(), os.NewFile(fdNetns, "the guest's"),
+				cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -31,3 +31,18 @@ stop() {
 	wait "$1" || status=$?
 	echo "ended with $status"
 }
+
+# guest starts a process in a user and a network namespace of its own, whose PID is then in $guest.
+guest() {
+	unshare -Urn sleep 1000 &
+	guest=$!
+	until test "$(readlink /proc/$guest/ns/net)" != "$(readlink /proc/self/ns/net)" && grep -q . /proc/$guest/uid_map; do sleep 0.05; done
+}
+
+# inside COMMAND... runs a command in the namespaces of the guest, and inside_exec does so in place of the shell.
+inside() {
+	nsenter -t "$guest" -U -n --preserve-credentials "$@"
+}
+inside_exec() {
+	exec nsenter -t "$guest" -U -n --preserve-credentials "$@"
+}
