@@ -231,10 +231,14 @@ func TestAttackFlows(t *testing.T) {
 // beside a server that does likewise. What waits in the gateway is bounded.
 func TestAttackBuffers(t *testing.T) {
 	const fast = 16 << 20 // bytes
+	const others = 200
 	inWorld(t, func(t *testing.T, w *world) {
 		l, err := w.server.Listen("tcp", ":80")
 		if err != nil {
 			t.Fatal(err)
+		}
+		for range others { // connections that are there
+			w.slirp.connections.enter()
 		}
 		over := make(chan struct{})
 		flood := func(c net.Conn) {
@@ -271,14 +275,29 @@ func TestAttackBuffers(t *testing.T) {
 		if c.BytesIn < fast || c.BytesOut < fast || c.Unread == 0 || c.Unacked == 0 {
 			t.Errorf("%+v", c)
 		}
-		const most = maxBuffer + 16 // a window is rounded up to its scale
+		most := bufferShare(others+1) + 128 // a window is rounded up to its scale
 		if c.Unread > most || c.Unacked > most {
 			t.Errorf("%d bytes wait for the host and %d for the guest, at most %d may", c.Unread,
 				c.Unacked, most)
 		}
 		close(over)
 		ends.Wait()
+		for range others {
+			w.slirp.connections.leave()
+		}
 	})
+}
+
+// TestBufferShare holds the bounds on the buffers of one connection, and on those of all.
+func TestBufferShare(t *testing.T) {
+	sum := 0
+	for n := range defaultConnections {
+		sum += bufferShare(n + 1)
+	}
+	if one, last := bufferShare(1), bufferShare(defaultConnections); one != maxBuffer ||
+		last != leastBuffer || sum > 800<<20 {
+		t.Errorf("%d bytes for the first one, %d for the last, %d for all", one, last, sum)
+	}
 }
 
 // deafHost is a host whose sockets of UDP are not made before they are given up.
@@ -304,9 +323,9 @@ func TestAttackDatagrams(t *testing.T) {
 			synctest.Wait()
 		}
 		waiting := sent - int(w.slirp.stack.Stats().DroppedSockets)
-		if waiting == 0 || waiting*size > maxBuffer {
+		if waiting == 0 || waiting*size > maxWaiting {
 			t.Errorf("%d datagrams of %d bytes wait, at most %d bytes may", waiting, size,
-				maxBuffer)
+				maxWaiting)
 		}
 	}, func(c *Config) { c.Host = deafHost{c.Host.(stackHost)} })
 }

@@ -58,10 +58,8 @@ const (
 	maxEchoes          = 128
 	maxQueries         = 256 // of DNS
 	maxNameClients     = 64  // connections with the DNS forwarder
-	// maxBuffer bounds the bytes that wait in each direction of a connection, and from the guest in
-	// a flow. The path to a guest is short; the sockets of the host have the buffers for the long
-	// one.
-	maxBuffer = 512 << 10
+	// maxWaiting bounds the bytes of datagrams that wait in a flow for the host.
+	maxWaiting = 512 << 10
 )
 
 // connectTime bounds how long the host dials, and how long a guest waits for it. A guess.
@@ -141,7 +139,7 @@ func New(cfg Config) (*Slirp, error) {
 	c := gonet.Config{Link: s.station, MAC: s.station.mac, NoIPv6: !n.has6(), NoAutoconf: true,
 		NoDAD:        true,
 		TCP:          tcp.Config{SendBuffer: maxBuffer, ReceiveBuffer: maxBuffer},
-		SocketBuffer: maxBuffer,
+		SocketBuffer: maxWaiting,
 		Addresses:    []netip.Prefix{netip.PrefixFrom(n.DNS, n.Prefix.Bits())},
 		Promiscuous:  []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)},
 		Spoofing:     []netip.Prefix{netip.PrefixFrom(n.Gateway, n.Gateway.BitLen())},
