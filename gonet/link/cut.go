@@ -20,26 +20,67 @@ func CutL3(g GSO, packet []byte, emit func([]byte) error) error { return cut(0, 
 
 // cut is Cut for a frame whose IP header begins at an offset.
 func cut(ip int, g GSO, frame []byte, emit func([]byte) error) error {
-	c, err := parseLayout(ip, g, frame)
+	c, err := newCutter(ip, g, frame)
+	for n := c.Len(); n > 0 && err == nil; n = c.Len() {
+		piece := make([]byte, n)
+		c.Next(piece)
+		err = emit(piece)
+	}
+	return err
+}
+
+// A Cutter cuts a super-frame as CutL3 does, into memory of its caller. The zero value has nothing
+// to cut.
+type Cutter struct {
+	layout
+	header, text []byte // of the super-frame
+	size         int    // bytes of text in each piece but the last
+	pieces, at   int    // that were cut, and the bytes of text in them
+	more         bool   // pieces are left
+}
+
+// NewCutterL3 makes a Cutter for a frame of an L3 link, which must stay as it is until all is cut.
+func NewCutterL3(g GSO, packet []byte) (Cutter, error) { return newCutter(0, g, packet) }
+
+func newCutter(ip int, g GSO, frame []byte) (Cutter, error) {
+	l, err := parseLayout(ip, g, frame)
 	if err != nil {
-		return err
+		return Cutter{}, err
 	}
-	header, text := frame[:g.Header], frame[g.Header:]
-	for i, at := 0, 0; ; i++ {
-		n := min(int(g.Size), len(text)-at)
-		last := at+n == len(text)
-		piece := append(append(make([]byte, 0, len(header)+n), header...), text[at:at+n]...)
-		c.fixIP(piece, i)
-		if c.protocol == wire.ProtocolUDP {
-			c.fixUDP(piece)
-		} else {
-			c.fixTCP(piece, i, at, last)
-		}
-		if err := emit(piece); err != nil || last {
-			return err
-		}
-		at += n
+	return Cutter{layout: l, header: frame[:g.Header], text: frame[g.Header:], size: int(g.Size),
+		more: true}, nil
+}
+
+// Len returns the length of the next piece in bytes; 0: there is none.
+func (c *Cutter) Len() int {
+	if !c.more {
+		return 0
 	}
+	return len(c.header) + min(c.size, len(c.text)-c.at)
+}
+
+// Next writes the next piece to b, and returns its length. A piece that b has no room for is
+// skipped.
+func (c *Cutter) Next(b []byte) int {
+	n, i, at := c.Len(), c.pieces, c.at
+	if n == 0 {
+		return 0
+	}
+	c.pieces++
+	c.at += n - len(c.header)
+	c.more = c.at < len(c.text)
+	if n > len(b) {
+		return n
+	}
+	b = b[:n]
+	copy(b[copy(b, c.header):], c.text[at:])
+	c.fixIP(b, i)
+	if c.protocol == wire.ProtocolUDP {
+		c.fixUDP(b)
+	} else {
+		c.fixTCP(b, i, at, !c.more)
+	}
+	return n
 }
 
 // layout has the offsets of the IP and transport headers in a super-frame, and the addresses and

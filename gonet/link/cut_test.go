@@ -77,6 +77,48 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutter cuts into memory that has no room for one piece, which is skipped.
+func TestCutter(t *testing.T) {
+	g, super := superFrame(TCPv4, 3000, 1000)
+	bare := g
+	bare.Header -= wire.EthernetLen
+	bare.Start -= wire.EthernetLen
+	c, err := NewCutterL3(bare, super[wire.EthernetLen:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want [][]byte
+	keep := func(b []byte) error { want = append(want, b); return nil }
+	if err := Cut(g, super, keep); err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.Repeat([]byte{0xaa}, 1500)
+	for i, frame := range want {
+		packet := frame[wire.EthernetLen:]
+		room := b
+		if i == 1 {
+			room = b[:len(packet)-1]
+			clear(b)
+		}
+		if n := c.Len(); n != len(packet) {
+			t.Errorf("piece %d has %d bytes, want %d", i, n, len(packet))
+		}
+		n := c.Next(room)
+		if n != len(packet) || i != 1 && !bytes.Equal(b[:n], packet) || i == 1 && b[0] != 0 {
+			t.Errorf("piece %d has %d bytes, want %d, or others", i, n, len(packet))
+		}
+	}
+	if n := c.Next(b); n != 0 || c.Len() != 0 {
+		t.Errorf("%d bytes after the last piece", n)
+	}
+	if n := new(Cutter).Next(b); n != 0 {
+		t.Errorf("%d bytes of nothing", n)
+	}
+	if c, err := NewCutterL3(GSO{Kind: TCPv4, Size: 1000}, super); err == nil || c.Len() != 0 {
+		t.Errorf("a frame that cannot be cut: %v, %d bytes", err, c.Len())
+	}
+}
+
 // segmentOf parses the ith piece, and returns its checksum.
 func segmentOf(t *testing.T, frame []byte, i int) (wire.TCP, []byte, uint16) {
 	t.Helper()

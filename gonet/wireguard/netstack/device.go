@@ -40,9 +40,11 @@ type tunDevice struct {
 
 	// Read uses these fields; one goroutine reads.
 	frames  [32]link.Frame
-	packets [][]byte // that are cut and wait for the next Read
-	join    joiner   // Write uses it, under mu
-	mu      sync.Mutex
+	waiting []link.Frame // the frames that have not been read yet: the last of frames
+	cutter  link.Cutter  // of the super-frame before them
+
+	mu   sync.Mutex
+	join joiner // Write uses it, under mu
 }
 
 var _ tun.Device = (*tunDevice)(nil)
@@ -113,44 +115,49 @@ func (d *tunDevice) Close() error {
 	return err
 }
 
-// Read implements tun.Device: it returns packets that the stack sends.
+// Read implements tun.Device: it returns packets that the stack sends. Super-frames are cut right
+// into bufs.
 func (d *tunDevice) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
-	for len(d.packets) == 0 {
-		n, err := d.end.Read(d.frames[:])
-		if err != nil {
-			return 0, os.ErrClosed
-		}
-		for _, f := range d.frames[:n] {
-			d.cut(f)
+	n := 0
+	for n < len(bufs) {
+		room := bufs[n][min(offset, len(bufs[n])):]
+		switch {
+		case d.cutter.Len() > 0:
+			sizes[n] = fitting(d.cutter.Next(room), room)
+			n++
+		case len(d.waiting) > 0:
+			f := d.waiting[0]
+			d.waiting = d.waiting[1:]
+			if f.GSO.Kind != link.Plain {
+				// The stack makes frames that can be cut; of another there is nothing to cut.
+				d.cutter, _ = link.NewCutterL3(f.GSO, f.Data)
+				continue
+			}
+			link.Complete(f.GSO, f.Data)
+			copy(room, f.Data)
+			sizes[n] = fitting(len(f.Data), room)
+			n++
+		case n > 0:
+			return n, nil
+		default:
+			// All frames of the last read were cut or copied, and may be overwritten.
+			read, err := d.end.Read(d.frames[:])
+			if err != nil {
+				return 0, os.ErrClosed
+			}
+			d.waiting = d.frames[:read]
 		}
 	}
-	n := min(len(d.packets), len(bufs))
-	for i, p := range d.packets[:n] {
-		if offset+len(p) > len(bufs[i]) {
-			// A packet that the caller has no room for is lost, as one that is too long for a wire.
-			sizes[i] = 0
-			continue
-		}
-		sizes[i] = copy(bufs[i][offset:], p)
-	}
-	d.packets = append(d.packets[:0], d.packets[n:]...)
 	return n, nil
 }
 
-// cut makes packets of a frame: copies, since the frame lives until the next read of the link.
-func (d *tunDevice) cut(f link.Frame) {
-	keep := func(packet []byte) error {
-		d.packets = append(d.packets, packet)
-		return nil
+// fitting returns the size of a packet, or 0 if there is no room for it: then it is lost, as one
+// that is too long for a wire.
+func fitting(size int, room []byte) int {
+	if size > len(room) {
+		return 0
 	}
-	if f.GSO.Kind != link.Plain {
-		// The stack makes frames that can be cut.
-		_ = link.CutL3(f.GSO, f.Data, keep)
-		return
-	}
-	packet := append([]byte(nil), f.Data...)
-	link.Complete(f.GSO, packet)
-	_ = keep(packet)
+	return size
 }
 
 // Write implements tun.Device: the stack receives packets that came out of the tunnel.
