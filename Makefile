@@ -132,9 +132,10 @@ toolchains: ## install the tools that the models need; SKIP unavailable ones, wi
 	@set -o pipefail; ./toolchains.sh $(TOOLS) | tee $(OUT)/tools/said
 	@sed 's/^installed /ok /' $(OUT)/tools/said > $(OUT)/tools/versions
 
-# Tools are fetched while our own programs are compiled.
+# Tools are fetched while our own programs are compiled. With READY=1 they have been.
 ready:
-	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all toolchains programs
+	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all \
+	  $(if $(READY),,toolchains) programs
 
 vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its registry, and zip)
 	eve/editors/vscode/pack.sh
