@@ -22,7 +22,7 @@ const testTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gonet": main, "slirp4netns": main, "peer": peer,
-		"frames": frames})
+		"frames": frames, "load": load, "peersbench": peersBench})
 }
 
 // TestScripts runs testdata/script/*.txtar: commands as they are typed, each script in a network

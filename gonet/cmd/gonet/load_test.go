@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// loaded is what a load has measured. It is printed as JSON.
+type loaded struct {
+	Bytes  int64         `json:"bytes"`  // that have arrived
+	Events int64         `json:"events"` // connections
+	Took   time.Duration `json:"took"`
+	Median time.Duration `json:"median"` // of a connect
+}
+
+// load is the program at both ends of what the benchmark measures. `load serve ADDRESS` serves TCP
+// and UDP at a port, and connections that end at once at the next one. `load send KIND ADDRESS
+// FLOWS TIME PATIENCE` sends to one.
+func load() {
+	if os.Args[1] == "serve" {
+		serveLoad(netip.MustParseAddrPort(os.Args[2]))
+		return
+	}
+	kind, to := os.Args[2], netip.MustParseAddrPort(os.Args[3])
+	flows, err := strconv.Atoi(os.Args[4])
+	fail(err)
+	lasts, err := time.ParseDuration(os.Args[5])
+	fail(err)
+	loadPatience, err = time.ParseDuration(os.Args[6])
+	fail(err)
+	end := time.Now().Add(lasts)
+	start := time.Now()
+	var l loaded
+	switch kind {
+	case "tcp":
+		l.Bytes, start = sendTCP(to.String(), flows, lasts)
+	case "udp":
+		l.Bytes = sendUDP(to, flows, end, false)
+	case "super":
+		l.Bytes = sendUDP(to, flows, end, true)
+	case "connect":
+		l.Events, l.Median = connects(netip.AddrPortFrom(to.Addr(), to.Port()+1).String(), end)
+	default:
+		fail(fmt.Errorf("no load %q", kind))
+	}
+	l.Took = time.Since(start)
+	fail(json.NewEncoder(os.Stdout).Encode(l))
+}
+
+// serveLoad serves until the process ends.
+func serveLoad(at netip.AddrPort) {
+	sink, err := net.Listen("tcp", at.String())
+	fail(err)
+	next, err := net.Listen("tcp", netip.AddrPortFrom(at.Addr(), at.Port()+1).String())
+	fail(err)
+	echo, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	fail(err)
+	merge(echo)
+	fmt.Println("ready")
+	go accept(sink, func(c *net.TCPConn) {
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{c},
+			make([]byte, 256<<10))
+		if err == nil { // else the sender misses the count
+			_, _ = c.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
+		}
+	})
+	go accept(next, func(*net.TCPConn) {})
+	b, control := make([]byte, 65536), make([]byte, 64)
+	for {
+		n, length, _, from, err := echo.ReadMsgUDPAddrPort(b, control)
+		if errors.Is(err, unix.ECONNREFUSED) {
+			continue // a client has gone
+		}
+		fail(err)
+		_, _, _ = echo.WriteMsgUDPAddrPort(b[:n], cut(mergedSize(control[:length])), from)
+	}
+}
+
+// accept handles connections, and closes each when its handler returns.
+func accept(l net.Listener, handle func(*net.TCPConn)) {
+	for {
+		c, err := l.Accept()
+		fail(err)
+		go func() {
+			defer c.Close()
+			handle(c.(*net.TCPConn))
+		}()
+	}
+}
+
+// loadPatience bounds what a load waits for beyond its time. A program that takes longer fails.
+var loadPatience time.Duration
+
+// sendTCP opens connections, and writes to each until the time is over. It returns how many bytes
+// the server has counted, and when the writing began.
+func sendTCP(to string, flows int, lasts time.Duration) (int64, time.Time) {
+	all := make([]*net.TCPConn, flows)
+	for i := range all {
+		c, err := net.DialTimeout("tcp", to, loadPatience)
+		fail(err)
+		fail(c.SetDeadline(time.Now().Add(lasts + loadPatience)))
+		all[i] = c.(*net.TCPConn)
+		if flows > 1 { // what waits in all buffers must arrive, too
+			fail(all[i].SetWriteBuffer(64 << 10))
+		}
+	}
+	start := time.Now()
+	var sum atomic.Int64
+	var running sync.WaitGroup
+	for _, c := range all {
+		running.Go(func() {
+			b := make([]byte, 128<<10)
+			for time.Since(start) < lasts {
+				_, err := c.Write(b)
+				fail(err)
+			}
+			fail(c.CloseWrite())
+			_, err := io.ReadFull(c, b[:8])
+			fail(err)
+			sum.Add(int64(binary.BigEndian.Uint64(b)))
+		})
+	}
+	running.Wait()
+	return sum.Load(), start
+}
+
+// The datagrams of a load: their size in bytes, as of QUIC, how many of all flows are on their way
+// at once, and how long a flow waits for those that were lost.
+const (
+	datagramSize = 1200
+	outstanding  = 32
+	lostAfter    = 100 * time.Millisecond
+)
+
+// sendUDP sends datagrams to a server that sends them back, by flows until a time. With super each
+// call sends and receives many. It returns how many bytes have come back.
+func sendUDP(to netip.AddrPort, flows int, end time.Time, super bool) int64 {
+	var sum atomic.Int64
+	var running sync.WaitGroup
+	for range flows {
+		running.Go(func() {
+			c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+			fail(err)
+			defer c.Close()
+			window, size, control := max(1, outstanding/flows), datagramSize, []byte(nil)
+			if super {
+				merge(c)
+				size, window, control = outstanding*datagramSize, 1, cut(datagramSize)
+			}
+			b := make([]byte, 65536)
+			for time.Now().Before(end) {
+				for range window {
+					_, _, _ = c.WriteMsgUDPAddrPort(b[:size], control, netip.AddrPort{})
+				}
+				fail(c.SetReadDeadline(time.Now().Add(lostAfter)))
+				for missing := window * size; missing > 0; {
+					n, err := c.Read(b)
+					if err != nil {
+						break
+					}
+					missing -= n
+					sum.Add(int64(n))
+				}
+			}
+		})
+	}
+	running.Wait()
+	return sum.Load()
+}
+
+// connects opens connections one after the other until a time, and returns how many there were, and
+// the median of the time that one takes.
+func connects(to string, end time.Time) (int64, time.Duration) {
+	var took []time.Duration
+	ctx, cancel := context.WithDeadline(context.Background(), end.Add(loadPatience))
+	defer cancel()
+	var d net.Dialer
+	for b := make([]byte, 1); time.Now().Before(end) || took == nil; {
+		start := time.Now()
+		c, err := d.DialContext(ctx, "tcp", to)
+		fail(err)
+		took = append(took, time.Since(start))
+		fail(c.SetDeadline(end.Add(loadPatience)))
+		if _, err := c.Read(b); err != io.EOF { // so the server has the port in TIME-WAIT
+			fail(fmt.Errorf("the end of a connection: %w", err))
+		}
+		_ = c.Close() // it has ended
+	}
+	slices.Sort(took)
+	return int64(len(took)), took[len(took)/2]
+}
+
+// merge has the kernel hand over many datagrams at once (UDP_GRO).
+func merge(c *net.UDPConn) {
+	raw, err := c.SyscallConn()
+	fail(err)
+	fail(raw.Control(func(fd uintptr) {
+		fail(unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_GRO, 1))
+	}))
+}
+
+// mergedSize returns the size of the datagrams that were handed over at once, or 0 for one.
+func mergedSize(control []byte) int {
+	messages, err := unix.ParseSocketControlMessage(control)
+	fail(err)
+	for _, m := range messages {
+		if m.Header.Level == unix.IPPROTO_UDP && m.Header.Type == unix.UDP_GRO {
+			return int(binary.NativeEndian.Uint32(m.Data))
+		}
+	}
+	return 0
+}
+
+// cut returns the control message that has the kernel cut what is sent into datagrams; nil for 0.
+func cut(size int) []byte {
+	if size == 0 {
+		return nil
+	}
+	b := make([]byte, unix.CmsgSpace(2))
+	native := binary.NativeEndian
+	if unix.SizeofPtr == 8 {
+		native.PutUint64(b, uint64(unix.CmsgLen(2)))
+	} else {
+		native.PutUint32(b, uint32(unix.CmsgLen(2)))
+	}
+	native.PutUint32(b[unix.SizeofPtr:], unix.IPPROTO_UDP)
+	native.PutUint32(b[unix.SizeofPtr+4:], unix.UDP_SEGMENT)
+	native.PutUint16(b[unix.CmsgLen(0):], uint16(size))
+	return b
+}
