@@ -46,8 +46,8 @@ func (s *Slirp) connect(r *gonet.TCPRequest) {
 	s.join(near, far)
 }
 
-// The bounds on the bytes that wait in each direction of a connection: that of one, what many share,
-// and what each gets in any case. With 64 KiB at a time, windows of 4 MiB take a tenth less
+// The bounds on the bytes that wait in each direction of a connection: that of one, what many
+// share, and what each gets in any case. With 64 KiB at a time, windows of 4 MiB take a tenth less
 // processor time than those of 512 KiB.
 const (
 	maxBuffer    = 4 << 20
@@ -65,7 +65,8 @@ func bufferShare(connections int) int {
 func (s *Slirp) join(near, far net.Conn) {
 	if c, ok := near.(*gonet.Conn); ok { // as all are
 		share := bufferShare(len(s.connections))
-		_ = errors.Join(c.SetReadBuffer(share), c.SetWriteBuffer(share)) // else the copies fail, too
+		// an error is that of a connection which has ended, as the copies will find
+		_ = errors.Join(c.SetReadBuffer(share), c.SetWriteBuffer(share))
 	}
 	err := relay.Join(s.ctx, near, relay.Count(far, &s.counters.received, &s.counters.sent))
 	if err != nil && s.ctx.Err() == nil {
