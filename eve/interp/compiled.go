@@ -15,10 +15,11 @@ var compiledOnly = map[string]string{
 		row.kind row.is_null row.integer row.real row.text row.blob database.path`,
 	"OpenSSL": `tls.server tls.reload tls.client tls.make_self_signed | tls.version tls.cipher
 		tls.protocol tls.server_name tls.peer`,
-	"nghttp2": `| http2.new_session session.receive session.next session.stream session.head
-		session.take session.whole session.proceed session.reply session.write
+	"nghttp2": `| multiplex.server multiplex.client session.receive session.next session.stream
+		session.code session.by_peer session.head session.take session.whole session.write
 		session.write_buffer session.end session.reset session.pending session.queued
-		session.output session.leave session.heading session.over`,
+		session.output session.leave session.over session.proceed session.reply
+		session.heading session.room session.ask session.ping session.goaway session.fault`,
 	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
 		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer

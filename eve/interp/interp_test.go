@@ -32,6 +32,7 @@ func TestCookbook(t *testing.T) {
 	for _, e := range trial.Cookbook(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			for module, want := range map[string]string{
+				"io.fetch2":  "'client', which needs nghttp2",
 				"io.tls":     "'make_self_signed', which needs OpenSSL",
 				"db.sqlite":  "'open_memory', which needs SQLite",
 				"util.image": "'decode', which needs libjpeg",

@@ -244,6 +244,7 @@ func registerSockets() {
 			}
 			return ""
 		},
+		"socket.protocol":   func(*called) value { return "" },
 		"tcp_socket.listen": (*called).listen,
 		"tcp_socket.close": func(c *called) value {
 			(*c.self()).(*listener).close(c.in)

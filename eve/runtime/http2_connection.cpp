@@ -4,14 +4,11 @@
 
 #include <string.h>
 
-namespace eve::io::http2 {
+namespace eve::io::multiplex {
 
 namespace {
 
-constexpr i64 window = 65'535;              // bytes of a stream, RFC 9113 section 6.9.2
-constexpr i64 largest_window = 0x7fff'ffff; // section 6.9.1
-
-// Bytes that each field of a head counts besides its text, section 6.5.2.
+// Bytes that each field of a head counts besides its text, RFC 9113 section 6.5.2.
 constexpr i64 of_field = 32;
 // A head of so many times the limit is no longer looked at.
 constexpr i64 hopeless = 8;
@@ -19,23 +16,20 @@ constexpr i64 hopeless = 8;
 constexpr i64 one_output = 1 << 16;   // bytes; a guess
 constexpr int most_continuations = 8; // frames behind HEADERS; as nghttp2 since 1.61
 
-void must(int code) {
-    if (code == NGHTTP2_ERR_NOMEM) die_out_of_memory();
-}
-
 u8* bytes_of(const string& s) noexcept {
     return reinterpret_cast<u8*>(const_cast<char*>(s.data())); // it is only read
 }
 
-nghttp2_nv pair_of(const string& name, const string& value) noexcept {
-    return {bytes_of(name), bytes_of(value), static_cast<usize>(name.size()),
-            static_cast<usize>(value.size()), NGHTTP2_NV_FLAG_NONE};
-}
-
-char digit_of(i64 n) noexcept { return static_cast<char>('0' + n % 10); }
-
 string text_of(const u8* text, usize size) {
     return string(reinterpret_cast<const char*>(text), static_cast<i64>(size));
+}
+
+// Whether the head is that of a reply of status 1xx, which comes before the one that was asked for.
+bool is_interim(const fields& head) noexcept {
+    for (const auto& f : head)
+        if (get<0>(f) == string::literal(":status"))
+            return get<1>(f).starts_with(string::literal("1"));
+    return false;
 }
 
 } // namespace
@@ -49,19 +43,21 @@ struct connection::callbacks {
         // nghttp2 tells of it here only
         if (hd->type == NGHTTP2_PRIORITY) return c.spend(allowance::of_frame);
         if (hd->type == NGHTTP2_HEADERS) c.continuations_ = 0;
+        if (hd->type == NGHTTP2_PUSH_PROMISE) { // no client of ours takes any
+            c.fail(NGHTTP2_PROTOCOL_ERROR);
+            return NGHTTP2_ERR_CALLBACK_FAILURE;
+        }
         if (hd->type != NGHTTP2_CONTINUATION || ++c.continuations_ <= most_continuations) return 0;
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
 
-    static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* self) {
+    static int begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* self) {
         connection& c = of(self);
-        c.heading_ = frame->hd.stream_id;
-        if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
-            c.begin(frame->hd.stream_id);
-        } else if (stream* s = c.find(frame->hd.stream_id)) {
-            s->trailer = true;
-            s->head_fields = s->head_bytes = 0;
-        }
+        i32 id = frame->hd.stream_id;
+        c.heading_ = id;
+        if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+            must(nghttp2_session_set_stream_user_data(session, id, &c.add(id)));
+        else if (stream* s = c.find(id)) s->head_fields = s->head_bytes = 0;
         return 0;
     }
 
@@ -73,13 +69,13 @@ struct connection::callbacks {
         if (s == nullptr) return 0;
         ++s->head_fields;
         s->head_bytes += static_cast<i64>(name_size + value_size) + of_field;
-        bool fits = s->head_fields <= c.most_fields_ && s->head_bytes <= c.most_bytes_;
-        if (!fits && (s->trailer || s->head_bytes > hopeless * c.most_bytes_)) {
+        bool fits = c.fits(*s);
+        if (!fits && (s->headed || s->head_bytes > hopeless * c.most_bytes_)) {
             c.heading_ = 0;
             int code = c.charge(s->id);
             return code != 0 ? code : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; // resets the stream
         }
-        if (fits && !s->trailer)
+        if (fits && !s->headed)
             s->head.push(
                 tuple<string, string>(text_of(name, name_size), text_of(value, value_size)));
         return 0;
@@ -89,7 +85,7 @@ struct connection::callbacks {
         connection& c = of(self);
         bool last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
         switch (frame->hd.type) {
-        case NGHTTP2_HEADERS: return c.headed(frame->hd.stream_id, frame->headers.cat, last);
+        case NGHTTP2_HEADERS: return c.headed(frame->hd.stream_id, last);
         case NGHTTP2_DATA:
             if (stream* s = c.find(frame->hd.stream_id); s != nullptr && last) {
                 s->whole = true;
@@ -99,9 +95,16 @@ struct connection::callbacks {
             return frame->hd.length <= frame->data.padlen && !last ? c.spend(allowance::of_frame)
                                                                    : 0;
         case NGHTTP2_PRIORITY: return 0;
-        case NGHTTP2_RST_STREAM: return c.charge(frame->hd.stream_id);
+        case NGHTTP2_RST_STREAM: {
+            stream* s = c.find(frame->hd.stream_id);
+            if (s != nullptr) s->cancelled = true;
+            return c.cancelled(s);
+        }
         case NGHTTP2_PING:
-            if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && c.leaving_) c.leave(true);
+            if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) c.acknowledged();
+            return c.spend(allowance::of_frame);
+        case NGHTTP2_GOAWAY:
+            c.goaway_ = frame->goaway.error_code;
             return c.spend(allowance::of_frame);
         default: return c.spend(allowance::of_frame);
         }
@@ -123,45 +126,27 @@ struct connection::callbacks {
         }
         c.allowance_.earn(static_cast<i64>(size) * allowance::of_input);
         s->in.append(from, static_cast<i64>(size));
+        c.came(static_cast<i64>(size));
         c.has_input(*s);
         return 0;
     }
 
-    // Behind the end of a reply nobody wants the rest of its request: section 8.1. Behind the first
-    // GOAWAY a ping asks whether the client has read it.
-    static int sent(nghttp2_session* session, const nghttp2_frame* frame, void* self) {
+    static int sent(nghttp2_session*, const nghttp2_frame* frame, void* self) {
         connection& c = of(self);
-        if (frame->hd.type == NGHTTP2_GOAWAY && c.leaving_ && !c.left_)
-            must(nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, nullptr));
-        bool is_reply = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
-        i32 id = frame->hd.stream_id;
-        if (is_reply && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
-            nghttp2_session_get_stream_remote_close(session, id) == 0)
-            must(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR));
+        if (frame->hd.type == NGHTTP2_GOAWAY) c.fault_ = frame->goaway.error_code;
+        c.sent(*frame);
         return 0;
     }
 
-    // The head of a reply is more than nghttp2 sends, or its stream has ended.
-    static int unsent(nghttp2_session* session, const nghttp2_frame* frame, int, void* self) {
-        stream* s = of(self).find(frame->hd.stream_id);
-        if (frame->hd.type != NGHTTP2_HEADERS || s == nullptr) return 0;
-        s->paid = true;
-        must(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR));
+    static int unsent(nghttp2_session*, const nghttp2_frame* frame, int, void* self) {
+        of(self).unsent(*frame);
         return 0;
     }
 
-    static int closed(nghttp2_session* session, i32 id, u32 why, void* self) {
+    static int closed(nghttp2_session*, i32 id, u32 why, void* self) {
         connection& c = of(self);
-        stream* s = c.find(id);
-        if (s == nullptr) return 0;
         if (c.heading_ == id) c.heading_ = 0;
-        if (why == NGHTTP2_NO_ERROR && s->whole) c.allowance_.earn(allowance::of_frame);
-        // nghttp2 does not tell of a body that is not as long as its head says: it resets
-        bool unpaid = why != NGHTTP2_NO_ERROR && !s->paid && !s->dropped;
-        if (unpaid && c.charge(id) != 0) c.fail(NGHTTP2_ENHANCE_YOUR_CALM);
-        must(nghttp2_session_consume_connection(session, static_cast<usize>(s->in.size())));
-        c.forget(s);
-        c.happens(happening::closed, id);
+        if (stream* s = c.find(id)) c.closes(*s, why);
         return 0;
     }
 
@@ -182,7 +167,7 @@ struct connection::callbacks {
         return static_cast<ssize_t>(n);
     }
 
-    static nghttp2_session* open(connection* self) {
+    static nghttp2_session* open(connection* self, side which) {
         nghttp2_session_callbacks* all = nullptr;
         nghttp2_option* how = nullptr;
         nghttp2_session* made = nullptr;
@@ -199,48 +184,66 @@ struct connection::callbacks {
         nghttp2_session_callbacks_set_on_stream_close_callback(all, closed);
         // a window opens when the program takes what has come
         nghttp2_option_set_no_auto_window_update(how, 1);
-        if (nghttp2_session_server_new2(&made, all, self, how) != 0) die_out_of_memory();
+        int code = which == side::server ? nghttp2_session_server_new2(&made, all, self, how)
+                                         : nghttp2_session_client_new2(&made, all, self, how);
+        if (code != 0) die_out_of_memory();
         nghttp2_option_del(how);
         nghttp2_session_callbacks_del(all);
         return made;
     }
 };
 
-connection::connection(i64 streams, i64 most_fields, i64 most_bytes)
-    : session_(callbacks::open(this)), most_fields_(most_fields), most_bytes_(most_bytes) {
-    settle_in(streams);
-}
+connection::connection(side which, i64 most_fields, i64 most_bytes)
+    : session_(callbacks::open(this, which)), most_fields_(most_fields), most_bytes_(most_bytes) {}
 
+// nghttp2 calls nothing here.
 connection::~connection() {
     nghttp2_session_del(session_);
     while (all_ != nullptr) forget(all_);
 }
 
-void connection::settle_in(i64 streams) {
-    nghttp2_settings_entry ours[] = {
-        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<u32>(streams)},
-        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<u32>(most_bytes_)},
-        // the priorities of RFC 7540, which RFC 9113 has given up
-        {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
-    };
-    must(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, ours, sizeof ours / sizeof *ours));
-    // Streams that nobody reads do not stop the others: the connection has room for all.
-    i64 room = streams < largest_window / window ? streams * window : largest_window;
+void connection::must(int code) {
+    if (code == NGHTTP2_ERR_NOMEM) die_out_of_memory();
+}
+
+void connection::settle_in(const nghttp2_settings_entry* ours, usize number, i64 space) {
+    must(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, ours, number));
     must(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
-                                               static_cast<i32>(room)));
+                                               static_cast<i32>(space)));
 }
 
+void connection::list(vector<nghttp2_nv>& all, const string& name, const string& value) {
+    all.push({bytes_of(name), bytes_of(value), static_cast<usize>(name.size()),
+              static_cast<usize>(value.size()), NGHTTP2_NV_FLAG_NONE});
+}
+
+void connection::list(vector<nghttp2_nv>& all, const fields& head) {
+    all.reserve(all.size() + head.size());
+    for (const auto& f : head) list(all, get<0>(f), get<1>(f));
+}
+
+nghttp2_data_provider connection::body_of(stream& s) const noexcept {
+    nghttp2_data_provider body{};
+    body.source.ptr = &s;
+    body.read_callback = callbacks::read;
+    return body;
+}
+
+// nghttp2 does not know the streams of a client that have not begun, or have ended. They are few.
 stream* connection::find(i64 id) const noexcept {
-    return static_cast<stream*>(
-        nghttp2_session_get_stream_user_data(session_, static_cast<i32>(id)));
+    auto* known =
+        static_cast<stream*>(nghttp2_session_get_stream_user_data(session_, static_cast<i32>(id)));
+    if (known != nullptr) return known;
+    stream* s = all_;
+    while (s != nullptr && s->id != id) s = s->next;
+    return s;
 }
 
-stream& connection::begin(i32 id) {
+stream& connection::add(i32 id) {
     auto* s = new stream(id);
     s->next = all_;
     if (all_ != nullptr) all_->previous = s;
     all_ = s;
-    must(nghttp2_session_set_stream_user_data(session_, id, s));
     return *s;
 }
 
@@ -253,22 +256,26 @@ void connection::forget(stream* s) noexcept {
 }
 
 void connection::has_input(stream& s) {
-    if (!s.told) happens(happening::part, s.id);
+    if (!s.told) happens({happening::part, s.id});
     s.told = true;
 }
 
 // A head or a trailer has come.
-int connection::headed(i32 id, int category, bool last) {
+int connection::headed(i32 id, bool last) {
     heading_ = 0;
     stream* s = find(id);
     if (s == nullptr) return spend(allowance::of_frame);
     s->whole = s->whole || last;
-    if (category != NGHTTP2_HCAT_REQUEST) {
+    if (s->headed) {
         has_input(*s);
         return 0;
     }
-    bool fits = s->head_fields <= most_fields_ && s->head_bytes <= most_bytes_;
-    happens(fits ? happening::head : happening::oversized, id);
+    if (is_interim(s->head)) {
+        s->head.clear();
+        return spend(allowance::of_frame);
+    }
+    s->headed = true;
+    happens({fits(*s) ? happening::head : happening::oversized, id});
     return 0;
 }
 
@@ -302,9 +309,10 @@ happening connection::next() noexcept {
     while (told_ < events_.size()) {
         event e = events_[told_++];
         stream* s = find(e.id);
-        if (e.what != happening::closed && s == nullptr) continue; // it has ended meanwhile
+        // it has ended meanwhile
+        if (e.what != happening::closed && e.what != happening::refused && s == nullptr) continue;
         if (e.what == happening::part) s->told = false;
-        current_ = e.id;
+        current_ = e;
         return e.what;
     }
     events_.clear();
@@ -321,24 +329,6 @@ bytes connection::take(stream& s) {
     s.in.clear();
     must(nghttp2_session_consume(session_, s.id, static_cast<usize>(n)));
     return part;
-}
-
-void connection::submit(stream& s, i64 status, const fields& head, bool last) {
-    vector<nghttp2_nv> all;
-    all.reserve(head.size() + 1);
-    string name = string::literal(":status");
-    const char digits[] = {digit_of(status / 100), digit_of(status / 10), digit_of(status)};
-    string value(digits, sizeof digits);
-    all.push(pair_of(name, value));
-    for (const auto& f : head) all.push(pair_of(get<0>(f), get<1>(f)));
-    nghttp2_data_provider body{};
-    body.source.ptr = &s;
-    body.read_callback = callbacks::read;
-    s.ended = last;
-    int code = nghttp2_submit_response(session_, s.id, all.data(), static_cast<usize>(all.size()),
-                                       last ? nullptr : &body);
-    must(code);
-    if (code != 0) reset(s);
 }
 
 void connection::append(stream& s, const void* from, i64 size) {
@@ -360,7 +350,7 @@ void connection::resume(stream& s) noexcept {
     must(nghttp2_session_resume_data(session_, s.id));
 }
 
-// What is left of the reply is freed now, and the client gets none of it: RST_STREAM goes first.
+// What is left of our body is freed now, and the peer gets none of it: RST_STREAM goes first.
 void connection::reset(stream& s) {
     if (s.dropped) return;
     s.dropped = true;
@@ -370,11 +360,7 @@ void connection::reset(stream& s) {
     must(nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, s.id, NGHTTP2_CANCEL));
 }
 
-void connection::proceed(const stream& s) {
-    string name = string::literal(":status"), value = string::literal("100");
-    nghttp2_nv status = pair_of(name, value);
-    must(nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, s.id, nullptr, &status, 1, nullptr));
-}
+void connection::ping() { must(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr)); }
 
 // What nghttp2 has to say. When it has failed it can say nothing more, so its last frame, GOAWAY,
 // is made here.
@@ -399,24 +385,9 @@ bytes connection::output() {
     return out;
 }
 
-// Section 6.8: first that the end is near, so that no request is lost; when the client has read
-// that, which of its requests are the last ones.
-void connection::leave(bool now) {
-    if (left_) return;
-    if (now) {
-        left_ = true;
-        must(nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
-                                   nghttp2_session_get_last_proc_stream_id(session_),
-                                   NGHTTP2_NO_ERROR, nullptr, 0));
-    } else if (!leaving_) {
-        leaving_ = true;
-        must(nghttp2_submit_shutdown_notice(session_));
-    }
-}
-
 bool connection::over() const noexcept {
     if (why_ != NGHTTP2_NO_ERROR) return said_;
     return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
 }
 
-} // namespace eve::io::http2
+} // namespace eve::io::multiplex

@@ -41,6 +41,8 @@ public:
     // follows; or the handshake has taken too long.
     virtual error cut_off(bool shaking) const = 0;
     virtual error too_slow() const = 0;
+    // What both sides have agreed to speak (ALPN, RFC 7301); empty: nothing.
+    virtual string protocol() const = 0;
 
     byte_queue made; // for the network
 };

@@ -125,6 +125,12 @@ string socket::address() const {
     return fd < 0 ? string() : peer_text(fd);
 }
 
+string socket::protocol() const {
+    string found;
+    with_layer([&](layer& l) { found = l.protocol(); });
+    return found;
+}
+
 bytes socket::read_buffer() {
     bytes taken;
     locked l(guard);

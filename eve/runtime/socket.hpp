@@ -48,6 +48,7 @@ public:
     // Under read permission.
     i64 pending() const noexcept;
     string address() const;
+    string protocol() const;
     // Under full permission.
     bytes read_buffer();
     void write_buffer(const bytes& what) noexcept { append(what.data(), what.size()); }

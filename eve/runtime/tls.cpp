@@ -145,14 +145,7 @@ string cipher(const socket& s) {
     return ask(s, [](SSL* c) { return text_of(SSL_get_cipher_name(c)); });
 }
 
-string protocol(const socket& s) {
-    return ask(s, [](SSL* c) {
-        const u8* name = nullptr;
-        unsigned size = 0;
-        SSL_get0_alpn_selected(c, &name, &size);
-        return string(reinterpret_cast<const char*>(name), size);
-    });
-}
+string protocol(const socket& s) { return s.protocol(); }
 
 string server_name(const socket& s) {
     return ask(s, [](SSL* c) { return text_of(SSL_get_servername(c, TLSEXT_NAMETYPE_host_name)); });

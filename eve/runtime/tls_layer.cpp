@@ -164,4 +164,11 @@ error tls_layer::too_slow() const {
     return error(timeout, string::literal("the handshake of TLS takes too long"));
 }
 
+string tls_layer::protocol() const {
+    const u8* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(connection_, &name, &size);
+    return string(reinterpret_cast<const char*>(name), size);
+}
+
 } // namespace eve::io::tls

@@ -26,6 +26,7 @@ public:
     error why() const override { return why_; }
     error cut_off(bool shaking) const override;
     error too_slow() const override;
+    string protocol() const override;
 
     ssl_st* connection() const noexcept { return connection_; }
     // For SSL_CTX_set_verify(3): notes the certificate that is not trusted.

@@ -100,6 +100,49 @@ func TestHeadsOfReplies(t *testing.T) {
 	}
 }
 
+// A program that prints the reply whose head its arguments are, and the head of a request with the
+// same fields.
+const readsReply = `import io.heads
+import io.message
+main: [+stdout] () void:
+    args: vector<string> = process.args()
+    head: vector<(string, string)>
+    for (i in 0..args.size() / 2): head.push((args[2 * i], args[2 * i + 1]))
+    match heads.reply_of(head):
+        error(e): print("refused %s\n", e.text())
+        ok(r):
+            print("%d %d.%d", r.status, r.major, r.minor)
+            for (f in r.headers.all): print(" %s=%s", f.name, f.value)
+            print("\n")
+            for (f in heads.asked("PUT", "https", "h\r\n:1", "/a", r.headers, r.body.size())):
+                print("%s=%s|", f.0, f.1)
+            print("\n")
+`
+
+// Heads of replies, or why they are none, and fields that a client may send.
+func TestHeadsOfAnswers(t *testing.T) {
+	p := interpreted(t, "replyheads.eve", readsReply)
+	const asked = ":method=PUT|:scheme=https|:authority=h  :1|:path=/a|"
+	for head, want := range map[string]string{
+		":status=200": "200 2.0\n" + asked + "content-length=0|\n",
+		":status=404|a=b|a=c|host=g|te=x|connection=a|upgrade=x|content-length=3": "404 2.0 a=b a=c " +
+			"host=g te=x connection=a upgrade=x content-length=3\n" + asked +
+			"a=b|a=c|content-length=0|\n",
+		":status=200|a= b ":     "200 2.0 a= b \n" + asked + "a=b|content-length=0|\n",
+		":status=200|a=b\nc: d": "refused a field is none\n",
+		":status=200|a b=c":     "refused a field is none\n",
+		":status=200|:path=/":   "refused a field is none\n",
+		":status=abc":           "refused there is no such status\n",
+		":status=199":           "refused there is no such status\n",
+		":status=600":           "refused there is no such status\n",
+		"a=b":                   "refused there is no such status\n",
+	} {
+		if got := headOf(t, p, fieldsOf(head)); got != want {
+			t.Errorf("%q: got %q, want %q", head, got, want)
+		}
+	}
+}
+
 // fieldsOf takes name=value|name=value apart.
 func fieldsOf(text string) []string {
 	var all []string

@@ -41,12 +41,29 @@ func newBrowser2(t *testing.T, port int) browser {
 	return b
 }
 
+// A packer packs the fields of heads for one connection.
+type packer struct {
+	fields bytes.Buffer
+	coder  *hpack.Encoder
+}
+
+// pack packs names and values. What it returns is there until the next call.
+func (p *packer) pack(all ...string) []byte {
+	if p.coder == nil {
+		p.coder = hpack.NewEncoder(&p.fields)
+	}
+	p.fields.Reset()
+	for i := 0; i+1 < len(all); i += 2 {
+		_ = p.coder.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1]}) // to memory
+	}
+	return p.fields.Bytes()
+}
+
 // A framer is a client that sends the frames that it is told to, good or bad.
 type framer struct {
 	peer
 	*http2.Framer
-	fields bytes.Buffer
-	packer *hpack.Encoder
+	packer packer
 	end    error // of farewell's last read
 }
 
@@ -55,7 +72,6 @@ func (p *process) frame(port int, settings ...http2.Setting) *framer {
 	f := &framer{peer: p.dial(port)}
 	f.Framer = http2.NewFramer(f.peer, f.peer)
 	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	f.packer = hpack.NewEncoder(&f.fields)
 	f.say(http2.ClientPreface)
 	f.must(f.WriteSettings(settings...))
 	return f
@@ -70,13 +86,8 @@ func (f *framer) must(err error) {
 
 // head packs the fields of a request; more are names and values.
 func (f *framer) head(method, path string, more ...string) []byte {
-	f.fields.Reset()
-	all := append([]string{":method", method, ":scheme", "http", ":path", path, ":authority", "h"},
-		more...)
-	for i := 0; i+1 < len(all); i += 2 {
-		_ = f.packer.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1]}) // to memory
-	}
-	return f.fields.Bytes()
+	return f.packer.pack(append([]string{":method", method, ":scheme", "http", ":path", path,
+		":authority", "h"}, more...)...)
 }
 
 // ask sends a request. open says that its body follows.

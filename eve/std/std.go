@@ -37,7 +37,7 @@ var runtimes = map[string]string{
 	"fs": "fs.hpp", "random": "random.hpp", "time": "time.hpp",
 	"db.postgres": "postgres.hpp", "db.sqlite": "sqlite.hpp", "util.compress": "compress.hpp",
 	"io.tls": "tls.hpp", "util.image": "image.hpp", "io.packing": "packing.hpp",
-	"io.deflate": "deflate.hpp", "io.http2": "http2.hpp",
+	"io.deflate": "deflate.hpp", "io.multiplex": "multiplex.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module
