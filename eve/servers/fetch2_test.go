@@ -20,11 +20,12 @@ import (
 )
 
 // A client that fetches in rounds, and prints what comes of each fetch. Its first argument are the
-// limits for a reply, for a connection and for an idle one, in milliseconds, and for a body, in
-// bytes. The second is a file of trusted issuers, or - for servers that speak HTTP/2 without TLS.
-// Each further one is a round, of fetches that are sent at the same time, divided by |:
-// METHOD=BODY*TIMES URL MS. MS, the time for all of it, may be left out. A last round KEEP leaves
-// the connections to their idle time.
+// limits for a reply, for a connection and for an idle one, in milliseconds, for a body, in bytes,
+// and for the connections that are kept. The second is a file of trusted issuers, or - for servers
+// that speak HTTP/2 without TLS. Each further one is a round, of fetches that are sent at the same
+// time, divided by |: METHOD=BODY*TIMES URL MS. MS, the time for all of it, may be left out. CLOSE
+// in place of a fetch closes the connections that are kept, and a last round KEEP leaves them to
+// their idle time.
 const fetches2 = `import io.fetch
 import io.fetch2
 import io.message
@@ -71,13 +72,19 @@ go_on: [+all] (c: fetch.client@, all: course@) void:
     if args[all.round] == "KEEP": return
     fetches: vector<string> = args[all.round].split("|")
     all.left = fetches.size()
-    for (i in 0..fetches.size()): ask(c, fetches[i], f"{all.round - 2}.{i}", all)
+    for (i in 0..fetches.size()):
+        if fetches[i] != "CLOSE":
+            ask(c, fetches[i], f"{all.round - 2}.{i}", all)
+        else:
+            all.left -= 1
+            @ [+c]: fetch.close_all(c)
 
 begin: (by: socket.client_protection?) void:
     limits: vector<int>
     for (text in process.args()[0].split(",")): limits.push(text.to_int() else 0)
     bounds: fetch.limits = fetch.limits(message.limits(body = limits[3]),
-        reply_time = 1ms * limits[0], connect_time = 1ms * limits[1], idle_time = 1ms * limits[2])
+        reply_time = 1ms * limits[0], connect_time = 1ms * limits[1], idle_time = 1ms * limits[2],
+        kept = limits[4])
     c: fetch.client@ = fetch.client(bounds, by, fetch2.protocol(by == none))
     all: course@ = course(2)
     @ [-c, +all]: go_on(c, all)
@@ -97,6 +104,7 @@ main: () void:
 type course struct {
 	connect, idle time.Duration // limits; 0: enough
 	body          int           // bytes of a reply; 0: 100,000
+	kept          int           // connections; 0: 16
 	roots         string        // empty: without TLS
 	url           string        // of the server, U in words; H in errors is its host and port
 	rounds        []round
@@ -111,9 +119,9 @@ func ask(words, want string) round { return round{{words, want}} }
 // start starts the program.
 func (c course) start(t *testing.T, workers int) *process {
 	t.Helper()
-	limits := fmt.Sprintf("%d,%d,%d,%d", patience.Milliseconds(),
+	limits := fmt.Sprintf("%d,%d,%d,%d,%d", patience.Milliseconds(),
 		cmp.Or(c.connect, patience).Milliseconds(), cmp.Or(c.idle, patience).Milliseconds(),
-		cmp.Or(c.body, 100_000))
+		cmp.Or(c.body, 100_000), cmp.Or(c.kept, 16))
 	words := []string{compiled(t, "fetches2.eve", fetches2), limits, cmp.Or(c.roots, "-")}
 	for _, r := range c.rounds {
 		var all []string
@@ -326,6 +334,52 @@ func TestFetch2Times(t *testing.T) {
 	s.mustHave(t, 1)
 	course{idle: 20 * time.Millisecond, url: s.URL, rounds: []round{
 		ask("GET U/none", "2/204 - "), ask("KEEP", "")}}.mustRun(t, 1)
+}
+
+// Requests that end in every state, some of them before they have begun, leave the others alone.
+func TestFetch2Cancels(t *testing.T) {
+	t.Parallel()
+	eachWorkers(t, func(t *testing.T, workers int) {
+		s := startGo(t, nil, true)
+		var many round
+		for i := range 100 {
+			words := "GET U/many"
+			if i%3 > 0 {
+				words += fmt.Sprint(" ", 1+i%7) // ms
+			}
+			many = append(many, ask(words, "")...)
+		}
+		p := course{url: s.URL, rounds: []round{many, many, many}}.start(t, workers)
+		p.mustExit(0)
+		lines := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
+		if len(lines) != 3*len(many) {
+			t.Fatalf("%d lines, want %d: %q", len(lines), 3*len(many), lines)
+		}
+		for _, line := range lines {
+			var r, i int
+			fmt.Sscanf(line, "%d.%d ", &r, &i)
+			timeout := fmt.Sprintf("error: %s: timeout", s.Listener.Addr())
+			_, got, _ := strings.Cut(line, " ")
+			if got != "2/200 - " && (got != timeout || i%3 == 0) {
+				t.Errorf("got %q", line)
+			}
+		}
+		s.mustHave(t, 1)
+	})
+}
+
+// No more idle connections are kept than the limit says. What is under way when they are closed is
+// answered.
+func TestFetch2Kept(t *testing.T) {
+	t.Parallel()
+	a, b := startGo(t, nil, true), startGo(t, nil, true)
+	toB := ask("GET "+b.URL+"/none", "2/204 - ")
+	toA := ask("GET U/none", "2/204 - ")
+	course{kept: 1, url: a.URL, rounds: []round{toA, toB, toA, toA}}.mustRun(t, 2)
+	a.mustHave(t, 2)
+	b.mustHave(t, 1)
+	course{url: a.URL, rounds: []round{slices.Concat(slices.Repeat(ask("GET U/many", "2/200 - "), 20),
+		ask("CLOSE", ""), toA), toA}}.mustRun(t, 2)
 }
 
 // Nobody listens, or nobody with a certificate that is trusted: all that wait for the connection

@@ -212,6 +212,12 @@ var roughs = []struct {
 		r.asked()
 		r.asked()
 	}, []round{ask("GET U/ 50", "error: H: timeout")}},
+	{"no window", func(r *rough) {
+		r.settled = true
+		r.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		r.asked() // its body does not come
+		r.answer(r.asked(), "ok")
+	}, []round{ask("PUT=x*1000 U/ 50", "error: H: timeout"), ask("GET U/", "2/200 - ok")}},
 
 	{"HTTP/1.1", func(r *rough) {
 		io.WriteString(r.c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -243,6 +249,13 @@ var roughs = []struct {
 	}), []round{ask("GET U/", broken2("ENHANCE_YOUR_CALM"))}},
 	{"settings", flood(func(r *rough, _ uint32) error { return r.WriteSettings() }),
 		[]round{ask("GET U/", broken2("ENHANCE_YOUR_CALM"))}},
+	{"small windows", func(r *rough) {
+		r.settled = true
+		r.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		id := r.asked()
+		for i := 0; i < 20_000 && r.WriteWindowUpdate(id, 1) == nil; i++ {
+		}
+	}, []round{ask("PUT=x*100000 U/", broken2("ENHANCE_YOUR_CALM"))}},
 	{"interims", flood(func(r *rough, id uint32) error {
 		r.head(id, false, ":status", "103")
 		return nil
