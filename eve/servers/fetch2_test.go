@@ -116,13 +116,12 @@ type round []struct{ words, want string }
 // ask is a round of one fetch.
 func ask(words, want string) round { return round{{words, want}} }
 
-// start starts the program.
-func (c course) start(t *testing.T, workers int) *process {
-	t.Helper()
+// words are the arguments of the program.
+func (c course) words() []string {
 	limits := fmt.Sprintf("%d,%d,%d,%d,%d", patience.Milliseconds(),
 		cmp.Or(c.connect, patience).Milliseconds(), cmp.Or(c.idle, patience).Milliseconds(),
 		cmp.Or(c.body, 100_000), cmp.Or(c.kept, 16))
-	words := []string{compiled(t, "fetches2.eve", fetches2), limits, cmp.Or(c.roots, "-")}
+	words := []string{limits, cmp.Or(c.roots, "-")}
 	for _, r := range c.rounds {
 		var all []string
 		for _, f := range r {
@@ -130,7 +129,14 @@ func (c course) start(t *testing.T, workers int) *process {
 		}
 		words = append(words, strings.Join(all, "|"))
 	}
-	return startWith(t, words, fmt.Sprint("EVE_WORKERS=", workers))
+	return words
+}
+
+// start starts the program.
+func (c course) start(t *testing.T, workers int) *process {
+	t.Helper()
+	exe := compiled(t, "fetches2.eve", fetches2)
+	return startWith(t, append([]string{exe}, c.words()...), fmt.Sprint("EVE_WORKERS=", workers))
 }
 
 // mustRun runs it, and compares what it prints.
@@ -322,6 +328,53 @@ func TestFetch2FallsBack(t *testing.T) {
 	s.mustHave(t, 3)
 }
 
+// A server that chooses HTTP/2 at last is spoken to in that. A client that cannot do so says that.
+func TestFetch2Turns(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t, "a test")
+	own := []tls.Certificate{ca.good("go", "127.0.0.1")}
+	var met atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		io.WriteString(w, "ok")
+	}))
+	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if met.Add(1) == 1 {
+			return &tls.Config{Certificates: own, NextProtos: []string{"http/1.1"}}, nil
+		}
+		return &tls.Config{Certificates: own, NextProtos: []string{"h2"}}, nil
+	}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c := course{roots: ca.file("ca.pem"), url: s.URL, rounds: []round{ask("GET U/", ""),
+		slices.Repeat(ask("GET U/", ""), 2)}}
+	p := c.start(t, 2)
+	p.mustExit(0)
+	var got []string // one of the second round has the connection of the first
+	for line := range strings.Lines(p.out.String()) {
+		_, reply, _ := strings.Cut(strings.TrimSpace(line), " ")
+		got = append(got, reply)
+	}
+	slices.Sort(got)
+	if want := []string{"1/200 - ok", "1/200 - ok", "2/200 - ok"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := met.Load(); n != 3 {
+		t.Errorf("%d connections were made, want 3", n)
+	}
+
+	text := strings.NewReplacer("import io.fetch2\n", "", ", fetch2.protocol(by == none)",
+		"").Replace(fetches2)
+	p = startWith(t, append([]string{compiled(t, "fetches1.eve", text)}, c.words()...))
+	p.mustExit(0)
+	want := fmt.Sprintf("0.0 error: %s: the server has chosen HTTP/2, which the client does not "+
+		"speak\n", s.Listener.Addr())
+	if got := p.out.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A request whose time is over is cancelled, and its connection goes on. An idle connection ends,
 // and with it the program, which waits for nothing else.
 func TestFetch2Times(t *testing.T) {
@@ -378,8 +431,9 @@ func TestFetch2Kept(t *testing.T) {
 	course{kept: 1, url: a.URL, rounds: []round{toA, toB, toA, toA}}.mustRun(t, 2)
 	a.mustHave(t, 2)
 	b.mustHave(t, 1)
-	course{url: a.URL, rounds: []round{slices.Concat(slices.Repeat(ask("GET U/many", "2/200 - "), 20),
-		ask("CLOSE", ""), toA), toA}}.mustRun(t, 2)
+	many := slices.Repeat(ask("GET U/many", "2/200 - "), 20)
+	course{url: a.URL, rounds: []round{slices.Concat(many, ask("CLOSE", ""), toA), toA}}.
+		mustRun(t, 2)
 }
 
 // Nobody listens, or nobody with a certificate that is trusted: all that wait for the connection
