@@ -23,7 +23,7 @@ const (
 // segmentSocket is a socket of Linux. It merges datagrams that it receives (UDP_GRO) from its first
 // call of ReadSegments on; Read would show them as one. One goroutine may write, and one read.
 type segmentSocket struct {
-	*net.UDPConn
+	flowConn
 	raw     syscall.RawConn
 	single  bool // the kernel does not take many datagrams for this destination
 	merging bool // UDP_GRO was set
@@ -32,7 +32,7 @@ type segmentSocket struct {
 // segmented returns a socket that sends and receives many datagrams by one call, or the same one if
 // the kernel cannot.
 func segmented(c net.Conn) net.Conn {
-	u, ok := c.(*net.UDPConn)
+	u, ok := c.(flowConn)
 	if !ok {
 		return c
 	}
@@ -47,7 +47,7 @@ func segmented(c net.Conn) net.Conn {
 	}) != nil {
 		return c
 	}
-	return &segmentSocket{UDPConn: u, raw: raw}
+	return &segmentSocket{flowConn: u, raw: raw}
 }
 
 // control runs f with the descriptor of a socket.
@@ -110,7 +110,7 @@ func (c *segmentSocket) ReadSegments(take func(b []byte, size int) error) error 
 	err := c.raw.Read(func(fd uintptr) bool {
 		b := superBuffers.Get().(*[maxDatagram]byte)
 		defer superBuffers.Put(b)
-		n, size, err := receiveSegments(int(fd), b[:])
+		n, size, err := receiveSegments(int(fd), c.peer, b[:])
 		switch {
 		case errors.Is(err, syscall.EAGAIN):
 			return false // the poller waits, and this function is called again
@@ -124,21 +124,31 @@ func (c *segmentSocket) ReadSegments(take func(b []byte, size int) error) error 
 	return cmp.Or(err, failed)
 }
 
-// receiveSegments receives what waits at a socket, and returns the size of its datagrams if there
-// are several.
-func receiveSegments(fd int, b []byte) (n, size int, err error) {
+// receiveSegments receives what waits at a socket of a peer, and returns the size of its datagrams
+// if there are several.
+func receiveSegments(fd int, of netip.AddrPort, b []byte) (n, size int, err error) {
 	var control [64]byte
 	for {
-		var length int
-		n, length, _, _, err = syscall.Recvmsg(fd, b, control[:], syscall.MSG_DONTWAIT)
+		n, length, _, from, err := syscall.Recvmsg(fd, b, control[:], syscall.MSG_DONTWAIT)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-			continue
 		case err != nil:
 			return 0, 0, err
+		case endpoint(from) == of: // else it came before the socket was connected
+			return n, segmentSize(control[:length]), nil
 		}
-		return n, segmentSize(control[:length]), nil
 	}
+}
+
+// endpoint returns the address of a socket of IP, or an invalid one. Peers of flows have no zones.
+func endpoint(a syscall.Sockaddr) netip.AddrPort {
+	switch a := a.(type) {
+	case *syscall.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *syscall.SockaddrInet6:
+		return unmapped(netip.AddrPortFrom(netip.AddrFrom16(a.Addr), uint16(a.Port)))
+	}
+	return netip.AddrPort{}
 }
 
 // segmentSize returns the size of the datagrams that the kernel has merged, as a control message
