@@ -34,7 +34,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh) $(if $(AGAIN),--again=$(AGAIN))
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench benchstat portability toolchains vsix tree-sitter install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench beside benchstat portability toolchains vsix tree-sitter install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -120,6 +120,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoNet and Papaya
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/... ./papaya/...
+
+beside: ## GoNet beside gVisor and tun2socks, in programs that carry a stack, in ROUNDS rounds (A B B A): gonet/beside/README.md
+	cd gonet/beside && GOWORK=off $(GO) run . -rounds $(ROUNDS)
 
 benchstat: $(OUT)/bin/benchstat ## compare the benchmarks BENCH of PKG at commit BASE and at HEAD, in ROUNDS rounds (A B A B)
 	./benchstat.sh '$(BASE)' '$(PKG)' '$(BENCH)' '$(ROUNDS)'

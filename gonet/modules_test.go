@@ -14,6 +14,9 @@ func TestWireGuardModule(t *testing.T) { testModule(t, "wireguard") }
 // TestWintunModule runs those of the module in the folder wintun that need no Windows.
 func TestWintunModule(t *testing.T) { testModule(t, "wintun") }
 
+// TestBesideModule runs those of the module in the folder beside: each measurement once.
+func TestBesideModule(t *testing.T) { testModule(t, "beside") }
+
 // testModule runs the tests of a module in a folder.
 func testModule(t *testing.T, folder string) {
 	t.Helper()

@@ -73,6 +73,8 @@ var gonetRooms = []string{
 	"gonet", "host", "relay", "socks", "tun2socks", "slirp", "cmd/gonet",
 	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
 	"wintun",
+	"beside/host", "beside/host/gonethost", "beside/host/gvisorhost",
+	"beside/hello", "beside/hello/gonet", "beside/hello/gvisor", "beside/hello/kernel", "beside",
 }
 
 // papayaRooms are the packages of Papaya, from the protocol up to its clients. The checker is the
@@ -274,7 +276,8 @@ func TestGoNetNeedsNothing(t *testing.T) {
 		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") ||
 			strings.HasSuffix(f, "_test.go") ||
 			strings.HasPrefix(f, "gonet/cmd/") || strings.HasPrefix(f, "gonet/wireguard/") ||
-			strings.HasPrefix(f, "gonet/wintun/") { // modules of their own
+			strings.HasPrefix(f, "gonet/wintun/") ||
+			strings.HasPrefix(f, "gonet/beside/") { // modules of their own
 			continue
 		}
 		for _, p := range imports(t, f) {

@@ -18,6 +18,7 @@ var workspace = []string{".", "gonet", "gonet/cmd/gonet"}
 var outside = map[string]string{
 	"gonet/wireguard": "wireguard-go: gonet's TestWireGuardModule tests it",
 	"gonet/wintun":    "the driver of Windows: gonet's TestWintunModule tests it",
+	"gonet/beside":    "gVisor, wireguard-go and tun2socks: gonet's TestBesideModule tests it",
 
 	"services/ping/go-goroutine-gvisor":             "gVisor in a version of its own",
 	"services/ping/go-goroutine-gvisor-fdbased":     "gVisor",
