@@ -68,9 +68,7 @@ func (s *Flows) Serve(ctx context.Context, in net.PacketConn) error {
 	t := &table{Flows: s, in: in, flows: map[string]*flow{}}
 	defer t.running.Wait()
 	defer cancel()
-	closeSocket := func() { _ = in.Close() } // it may be closed already
-	defer closeSocket()
-	defer context.AfterFunc(ctx, closeSocket)()
+	defer closeWith(ctx, in)()
 	b := make([]byte, maxDatagram)
 	for {
 		n, from, err := in.ReadFrom(b)

@@ -5,6 +5,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -27,9 +28,7 @@ func Serve(ctx context.Context, l net.Listener,
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	closeListener := func() { _ = l.Close() } // it may be closed already
-	defer closeListener()
-	defer context.AfterFunc(ctx, closeListener)()
+	defer closeWith(ctx, l)()
 	failures := 0
 	for {
 		c, err := l.Accept()
@@ -50,6 +49,23 @@ func Serve(ctx context.Context, l net.Listener,
 			defer context.AfterFunc(ctx, func() { Reset(c) })()
 			handle(ctx, c)
 		})
+	}
+}
+
+// closeWith closes c when the context ends, or else when the function that it returns is called.
+// That returns when c is closed: a second Close, which need not wait for the first, would not do.
+func closeWith(ctx context.Context, c io.Closer) (now func()) {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		_ = c.Close() // it may be closed already
+	})
+	return func() {
+		if stop() {
+			_ = c.Close() // likewise
+			return
+		}
+		<-closed
 	}
 }
 

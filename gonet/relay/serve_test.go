@@ -112,6 +112,47 @@ func (l *nowhere) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrCl
 func (l *nowhere) Addr() net.Addr            { return &net.TCPAddr{} }
 func (l *nowhere) Close() error              { l.once.Do(func() { close(l.closed) }); return nil }
 
+// slow is a listener that wakes Accept when it begins to close, and closes later. As with others, a
+// further Close does not wait for the first one.
+type slow struct {
+	nowhere
+	begun   atomic.Bool
+	release chan struct{}
+}
+
+func (l *slow) Close() error {
+	if l.begun.Swap(true) {
+		return net.ErrClosed
+	}
+	_ = l.nowhere.Close() // it returns nil
+	<-l.release
+	return nil
+}
+
+// TestServeWaitsForClose holds that the listener is closed when Serve returns.
+func TestServeWaitsForClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &slow{nowhere: nowhere{closed: make(chan struct{})}, release: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(ctx, l, nil) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Error("it has returned before the listener is closed")
+			ended <- err
+		default:
+		}
+		close(l.release)
+		synctest.Wait()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestServeTriesAgain has errors that pass, one that stays, and the end of the context between.
 func TestServeTriesAgain(t *testing.T) {
 	full := errors.New("too many open files")

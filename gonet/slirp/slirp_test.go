@@ -36,7 +36,7 @@ func TestOut(t *testing.T) {
 				expectEcho(t, dial(t, w.guest, "udp", to), strings.Repeat("d", size))
 			}
 		}
-		if s := w.slirp.Stats(); s.Connections != 2 || s.Flows != 8 || s.Failed != 0 ||
+		if s := w.stats(); s.Connections != 2 || s.Flows != 8 || s.Failed != 0 ||
 			s.Sent < 2*uint64(len(text)) || s.Received != s.Sent {
 			t.Errorf("%+v", s)
 		}
@@ -184,12 +184,12 @@ func TestRefusals(t *testing.T) {
 		expectError(t, w.guest, "203.0.113.5:80", syscall.EHOSTUNREACH)
 		expectRefusedDatagram(t, w.guest, "203.0.113.5:80")
 		// The addresses of the network where nobody is, behind the gateway.
-		refused := w.slirp.Stats().Refused
+		refused := w.stats().Refused
 		for _, a := range []string{"169.254.169.254:80", "240.0.0.1:80"} {
 			expectError(t, w.guest, a, syscall.EHOSTUNREACH)
 			expectRefusedDatagram(t, w.guest, a)
 		}
-		if n := w.slirp.Stats().Refused - refused; n < 4 {
+		if n := w.stats().Refused - refused; n < 4 {
 			t.Errorf("the gateway has refused %d packets", n)
 		}
 	})
@@ -219,7 +219,7 @@ func TestHostLoopback(t *testing.T) {
 		}
 		// The host's other address does not lead to its loopback either.
 		expectError(t, w.guest, hostAddr+":80", syscall.ECONNREFUSED)
-		if s := w.slirp.Stats(); s.Connections+s.Flows != 0 {
+		if s := w.stats(); s.Connections+s.Flows != 0 {
 			t.Errorf("%+v", s)
 		}
 	}, func(c *Config) { c.NoHostLoopback = true })
@@ -233,7 +233,7 @@ func TestPing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := w.slirp.Stats().Echoes; n != 2 {
+		if n := w.stats().Echoes; n != 2 {
 			t.Errorf("%d pings went out", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

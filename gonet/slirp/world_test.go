@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,12 @@ func (w *world) log(format string, args ...any) {
 	w.said = append(w.said, format)
 }
 
+// stats returns the counters, when all that is under way has come to rest and is counted.
+func (w *world) stats() Stats {
+	synctest.Wait()
+	return w.slirp.Stats()
+}
+
 // times returns how often a line of the log had a format.
 func (w *world) times(format string) (n int) {
 	w.mu.Lock()
@@ -259,6 +266,20 @@ func expectError(t *testing.T, s *gonet.Stack, to string, want error) {
 	}
 	if !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", to, err, want)
+	}
+}
+
+// expectReset connects to where connections are reset. As with connect(2), the reset is an error of
+// the dial if it has come before the dialer has run again.
+func expectReset(t *testing.T, s *gonet.Stack, to string) {
+	t.Helper()
+	c, err := s.Dial("tcp", to)
+	if err == nil {
+		_, err = c.Read(make([]byte, 1))
+		_ = c.Close() // it has ended
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%s: %v, want a reset", to, err)
 	}
 }
 
