@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// A server with a route of every kind. Its arguments, if there are any, are its time limits in
-// milliseconds: that of idle connections is the second, that of replies the third, or else the
-// first.
+// A server with a route of every kind. Its arguments are its time limits in milliseconds: that of
+// idle connections is the second, that of replies the third, or else the first. Without them no
+// step comes near one.
 const httpServer = `import io.http
 import io.message
 
@@ -114,14 +114,15 @@ routes: () http.routes:
     return r
 
 main: [+stderr] () void:
-    bounds: http.limits = http.limits(sizes = message.limits(head = 4kib, body = 64kib))
+    sizes: message.limits = message.limits(head = 4kib, body = 64kib)
+    bounds: http.limits = http.limits(sizes, 0, 600s, 600s, 600s, 600s, 600s)
     args: vector<string> = process.args()
     if args.size() > 1:
         limit: duration = 1ms * (args[0].to_int() else 0)
         idle: duration = 1ms * (args[1].to_int() else 0)
         reply: duration = limit
         if args.size() > 2: reply = 1ms * (args[2].to_int() else 0)
-        bounds = http.limits(bounds.sizes, 0, limit, limit, reply, idle, limit)
+        bounds = http.limits(sizes, 0, limit, limit, reply, idle, limit)
     started <- http.listen(8080, routes(), bounds = bounds) [+stderr]
     match started:
         ok(s):

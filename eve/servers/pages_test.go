@@ -10,14 +10,22 @@ import (
 	"testing"
 )
 
-// page builds a program of docs/eve/examples, as its readers run it.
-func page(t *testing.T, name string) string {
+// page builds a program of docs/eve/examples, as its readers run it, but for the changes: texts of
+// it in turn with what is to be there.
+func page(t *testing.T, name string, changes ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../docs/eve/examples", name+".eve"))
+	all, err := os.ReadFile(filepath.Join("../../docs/eve/examples", name+".eve"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled(t, name+".eve", string(text))
+	text := string(all)
+	for i := 0; i+1 < len(changes); i += 2 {
+		if !strings.Contains(text, changes[i]) {
+			t.Fatalf("%s.eve has no %q", name, changes[i])
+		}
+		text = strings.ReplaceAll(text, changes[i], changes[i+1])
+	}
+	return compiled(t, name+".eve", text)
 }
 
 // asked returns the bytes that a client gets for its input until the server closes.

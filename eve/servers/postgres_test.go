@@ -55,6 +55,24 @@ func newPostgresShell(t *testing.T, exe, url string, wait, most int, loop string
 	return sqlShellOf(t, exec.Command(words[0], words[1:]...), address+"/")
 }
 
+// openHasty starts a shell with a pool of one connection, for which operations do not wait long.
+// That is also the time for connecting: on a busy machine the next shell has twice as much.
+func openHasty(t *testing.T, exe, url string) *sqlShell {
+	t.Helper()
+	for wait := 300; ; wait *= 2 {
+		s := newPostgresShell(t, exe, url, wait, 1, "")
+		got := s.hear()
+		if got == "done" {
+			return s
+		}
+		if got != failed("08001", "open "+nameOf(url)+": the server does not answer") ||
+			wait > long {
+			t.Fatalf("opening %s within %d ms: %q", url, wait, got)
+		}
+		s.leave()
+	}
+}
+
 func openPostgresShell(t *testing.T, exe, url string, wait, most int, loop string) *sqlShell {
 	t.Helper()
 	s := newPostgresShell(t, exe, url, wait, most, loop)
@@ -262,7 +280,7 @@ func postgresCancelled(t *testing.T, exe, url, loop string) {
 
 // A pool has so many connections, for which operations wait in the order of their calls.
 func postgresPool(t *testing.T, exe, url string) {
-	s := openPostgresShell(t, exe, url, 300, 1, "")
+	s := openHasty(t, exe, url)
 	name := nameOf(url)
 	s.must("done", "begin")
 	for _, words := range [][]string{{"query", "select 1"}, {"begin"}, {"script", "select 1"}} {
@@ -354,7 +372,7 @@ func postgresOpen(t *testing.T, exe, url string) {
 // A server that goes away is an error of what is under way. The next operation connects again.
 func postgresAway(t *testing.T, exe string, server *postgres.Server) {
 	url := server.Database(t)
-	s := openPostgresShell(t, exe, url, 60_000, 3, "")
+	s := openPostgresShell(t, exe, url, long, 3, "")
 	s.must("done", "script", "create table t (x int); insert into t values (1)")
 	for range 2 { // once with an operation while it is away, once without
 		s.must("done", "begin") // leaves two connections idle
