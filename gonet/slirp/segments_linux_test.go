@@ -149,18 +149,19 @@ func TestSegments(t *testing.T) {
 	answer([]byte("first"), nil, 0) // the socket merges what comes from now on
 	if h.handed.Load() > 0 {
 		answer(data, segmentControl(900), 1)
-		if calls := h.written.Load(); calls != 2 {
-			t.Errorf("%d calls send all, want 2", calls)
+		// two, and more if the flow is asked for datagrams while they are still given to it
+		if calls := h.written.Load(); calls > 8 {
+			t.Errorf("%d calls send 32 datagrams, want a few", calls)
 		}
 	} else {
 		t.Log("SKIP: how many calls: datagrams by the dozen need Linux 5.0")
 	}
-	if sent := s.Stats().Sent; sent != uint64(len("first")+len(data)) {
-		t.Errorf("%d bytes were sent", sent)
-	}
 	cancel()
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+	if sent := s.Stats().Sent; sent != uint64(len("first")+len(data)) { // the flow has counted all
+		t.Errorf("%d bytes were sent", sent)
 	}
 }
 
