@@ -41,7 +41,8 @@ func TestKernelBroadcast(t *testing.T) {
 }
 
 // TestKernelStrangers opens flows of one port while a stranger floods it. A socket is bound before
-// it is connected, and the kernel takes the stranger's datagrams for it until then. No flow has one.
+// it is connected, and the kernel takes the stranger's datagrams for it until then. No flow has
+// one.
 func TestKernelStrangers(t *testing.T) {
 	var sockets [3]net.PacketConn // of two peers and the stranger
 	for i := range sockets {

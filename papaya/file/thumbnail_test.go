@@ -246,8 +246,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// FuzzScans holds that the count is bounded, and that no image that package image/jpeg takes has all
-// of its scans hidden from it.
+// FuzzScans holds that the count is bounded, and that no image that package image/jpeg takes has
+// all of its scans hidden from it.
 func FuzzScans(f *testing.F) {
 	f.Add(jpegOf(8, 8, 6, binary.BigEndian))
 	f.Add([]byte{0xff, startOfImage, 0xff, 0xff, startOfScan, 0, 1})
