@@ -118,7 +118,8 @@ void socket::fail(const error& why) noexcept {
         locked g(guard);
         if (secure_ == nullptr || closed_ || broken_) return;
         tell = !ended_ || !closing_;
-        ended_ = closing_ = true;
+        begin_to_close();
+        ended_ = true;
         in_.clear();
         out_.clear();
         secure_->collect();

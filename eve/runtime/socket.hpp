@@ -129,6 +129,7 @@ private:
     void add_fresh(const u8* what, i64 size) noexcept;
     void after_last_input(bool at_loop) noexcept;
     void input_over() noexcept;
+    bool must_linger() noexcept;
     void close_when_sent() noexcept;
     void retire(loop& on) noexcept;
 
@@ -137,6 +138,10 @@ private:
         return secure_ == nullptr ? out_.size() : out_.size() + sealed();
     }
     bool shaking() const noexcept { return secure_ != nullptr && is_shaking(); }
+    void begin_to_close() noexcept {
+        if (!closing_) number_ = 0;
+        closing_ = true;
+    }
 
     // secured.cpp: for protected connections. Under the guard, up to settled_layer: the number of
     // bytes that are ready for the network; these bytes, and more if there were none.
@@ -158,7 +163,7 @@ private:
     ref<tcp_socket> from_;
     secured* secure_ = nullptr; // null: the connection is not protected
     duration interval_ = 0;     // of the clock; 0: there is none
-    i64 number_ = 0;            // of its ticks
+    i64 number_ = 0;            // of its ticks; behind the close, of the bytes that are dropped
     u32 limit_;                 // of pending output, in bytes
     bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
