@@ -271,7 +271,7 @@ func TestCoreProcess(t *testing.T) {
 		{"deep", "", 1, `^eve: stack overflow: a task calls itself too deeply\n$`},
 		{"wide", "", 1, `^eve: too many tasks in one finish\n$`},
 		{"long", "EVE_BUDGET=0.2", 1, `chat\.eve:12: the time budget of the task is used up`},
-		{"stopped", "EVE_BUDGET=1.5", 0, `^in time\nflushed\n$`},
+		{"stopped", "EVE_BUDGET=4", 0, `^in time\nflushed\n$`},
 		{"trace", "EVE_TRACE=1", 0,
 			`(?s)holds .*file 0x[0-9a-f]+ to write.*waits for .*file 0x[0-9a-f]+ to read`},
 		{"workers", "EVE_WORKERS=3", 0, `3 workers`},
