@@ -300,6 +300,9 @@ want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | c
 want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
 want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc
 want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
+want podman 'the tests of gonet slirp with podman' 'apt podman' least 4 podman --version
+want crun 'the tests of gonet slirp with podman' 'apt crun' least 1 crun --version
+want busybox 'the tests of gonet slirp with podman' 'apt busybox-static' present busybox
 want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
 want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
 want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2 dnsmasq --version

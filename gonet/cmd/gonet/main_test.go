@@ -43,11 +43,17 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "netns" {
+			switch name {
+			case "netns":
 				return namespaceError() == nil, nil
-			}
-			if name == "root" {
+			case "root":
 				return os.Getuid() == 0, nil
+			case "containers":
+				err := containersError(library)
+				if err != nil {
+					t.Logf("podman: %v", err)
+				}
+				return err == nil, nil
 			}
 			return false, fmt.Errorf("no condition %q", name)
 		},
@@ -56,6 +62,23 @@ func TestScripts(t *testing.T) {
 		t.Logf("SKIP: scripts that need a network namespace with a tap (root or user "+
 			"namespaces, iproute2, /dev/net/tun): %v", err)
 	}
+}
+
+// containersError returns why podman cannot run a container in namespaces of its own, or nil. A
+// busybox that is linked to libraries does not start there.
+func containersError(library string) error {
+	dir, err := os.MkdirTemp("", "containers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command("timeout", "300", "unshare", "-nmpfC", "--mount-proc", "--kill-child", "sh",
+		"-e", "-c", `. "$LIBRARY"; containers; box; podman run --rm --network none box sh -c :`)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LIBRARY="+library)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // namespaceError returns why the scripts cannot have a network namespace with a tap, or nil.

@@ -46,3 +46,34 @@ inside() {
 inside_exec() {
 	exec nsenter -t "$guest" -U -n --preserve-credentials "$@"
 }
+
+# containers has podman run containers of crun in namespaces of our own, with all that it keeps in the folder of the script.
+containers() {
+	mount -t tmpfs none /run
+	mount -t tmpfs none /var/tmp
+	mount -t cgroup2 none /sys/fs/cgroup
+	cat >containers.conf <<end
+[containers]
+cgroups = "disabled"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+network_cmd_path = "$(command -v slirp4netns)"
+runtime = "crun"
+end
+	cat >storage.conf <<end
+[storage]
+driver = "vfs"
+graphroot = "$PWD/graph"
+runroot = "$PWD/run"
+end
+	export CONTAINERS_CONF="$PWD/containers.conf" CONTAINERS_STORAGE_CONF="$PWD/storage.conf"
+}
+
+# box makes the image of that name: busybox, and the files in the folder image.
+box() {
+	mkdir -p image/bin
+	cp "$(command -v busybox)" image/bin/busybox
+	for name in sh wget nslookup httpd; do ln -s busybox image/bin/$name; done
+	tar -C image -c . | podman import - box >/dev/null
+}
