@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +37,7 @@ func TestBotOfTheDocumentation(t *testing.T) {
 	dir := t.TempDir()
 	program := link(t, dir)
 	plain, web := freeport.For(t), freeport.For(t)
-	// A proxy would end TLS: the bot's Python need not trust a certificate here.
+	// A proxy ends TLS, though not here: the bot's Python need not trust a certificate.
 	for name, text := range map[string]string{"bot.py": code, "papaya.toml": fmt.Sprintf(
 		"[listen]\nplain = [\"127.0.0.1:%d\"]\ntls = []\nproxied_web = [\"127.0.0.1:%d\"]\n"+
 			"[accounts]\nrequired = false\n"+patient, plain, web)} {
@@ -54,15 +57,20 @@ func TestBotOfTheDocumentation(t *testing.T) {
 	}
 	startServer(t, program, dir)
 	ann := irctest.Dial(t, fmt.Sprintf("127.0.0.1:%d", plain)).Register("ann", "#tea")
-	bot := run(python, "bot.py", fmt.Sprintf("http://127.0.0.1:%d", web),
-		strings.TrimSpace(string(token)), "tea")
+	proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http",
+		Host: fmt.Sprintf("127.0.0.1:%d", web)}))
+	t.Cleanup(proxy.Close)
+	bot := run(python, "bot.py", proxy.URL, strings.TrimSpace(string(token)), "tea")
 	var said strings.Builder
 	bot.Stderr = &said
 	if err := bot.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- bot.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = bot.Wait() // what it has said tells more
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		_ = bot.Process.Kill()
 		<-ended
@@ -77,6 +85,11 @@ func TestBotOfTheDocumentation(t *testing.T) {
 			return strings.HasPrefix(line, ":clock/bot!program@papaya PRIVMSG #tea :ann: ")
 		}) {
 			return
+		}
+		select {
+		case <-ended:
+			t.Fatal("the bot has ended")
+		default:
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the bot does not answer")
