@@ -354,7 +354,10 @@ func TestHTTP2Stop(t *testing.T) {
 		idle := p.frame(port)
 		idle.must(idle.ask(1, "GET", "/number/1", false))
 		idle.mustReply(1, 200)
-		busy := p.frame(port)
+		// Its windows are large: the idle connection may end seconds later.
+		const window = 1 << 30
+		busy := p.frame(port, http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
+		busy.must(busy.WriteWindowUpdate(0, window))
 		busy.must(busy.ask(1, "GET", "/events", false))
 		busy.mustReply(1, 200)
 		busy.must(busy.ask(3, "GET", "/number/1", false))
