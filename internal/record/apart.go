@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"interleave/internal/manifest"
@@ -31,8 +32,15 @@ func measuredApart(a, b *Run) (string, error) {
 		if e == nil || other == nil {
 			return fmt.Sprintf("one has no file of the experiment %s", name), nil
 		}
-		if paced(e, a.Header.Depth) != paced(other, b.Header.Depth) {
-			return fmt.Sprintf("%s has other windows", e.File), nil
+		for _, depth := range depths(&a.Header) {
+			p, err := paced(e, depth)
+			q, otherErr := paced(other, depth)
+			if err := errors.Join(err, otherErr); err != nil {
+				return "", err
+			}
+			if p != q {
+				return fmt.Sprintf("%s has other windows", e.File), nil
+			}
 		}
 	}
 	return serversApart(x, y, both(a.Cells, b.Cells, serverOf))
@@ -62,9 +70,19 @@ type pace struct {
 	cells                  bool   // no duets
 }
 
-func paced(e *manifest.Experiment, depth string) pace {
-	d := map[string]manifest.Depth{"quick": e.Quick, "normal": e.Normal, "full": e.Full}[depth]
-	return pace{d.WarmUp, d.Window, d.Sample, d.Requests, e.Baseline, e.Cells}
+func paced(e *manifest.Experiment, depth string) (pace, error) {
+	d, err := e.Depth(depth)
+	return pace{d.WarmUp, d.Window, d.Sample, d.Requests, e.Baseline, e.Cells}, err
+}
+
+// depths are those whose windows a run may have. A budget gives a point that needs longer windows
+// those of a deeper depth.
+func depths(h *Header) []string {
+	if len(h.Budgets) == 0 {
+		return []string{h.Depth}
+	}
+	all := []string{"quick", "normal", "full"}
+	return all[max(0, slices.Index(all, h.Depth)):]
 }
 
 // A server is a model of a service.

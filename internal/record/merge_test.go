@@ -144,6 +144,10 @@ func TestMergeRefuses(t *testing.T) {
 			want: "experiments/one/experiment.toml has other windows",
 			file: "experiments/one/experiment.toml",
 			text: strings.Replace(mergeableExperiment, "500ms", "400ms", 1)},
+		{name: "other windows of a deeper depth, which a budget may use",
+			want: "experiments/one/experiment.toml has other windows",
+			file: "experiments/one/experiment.toml",
+			text: strings.Replace(mergeableExperiment, "10s", "20s", 1)},
 		{name: "another baseline", want: "experiments/one/experiment.toml has other windows",
 			file: "experiments/one/experiment.toml",
 			text: strings.NewReplacer(`["c-epoll"]`, `["c-epoll", "c-uring"]`,
@@ -173,25 +177,26 @@ func TestMergeRefuses(t *testing.T) {
 
 // What only one of two runs has measured, and what is not measured at all, keeps no two apart.
 func TestMergeAllows(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, b *Run){
-		"a kernel that keeps a little more for itself": func(_ *testing.T, b *Run) {
+	for name, change := range map[string]func(t *testing.T, a, b *Run){
+		"a kernel that keeps a little more for itself": func(_ *testing.T, _, b *Run) {
 			b.Header.Machine.MemBytes -= 1 << 20
 		},
-		"a model more, which the experiment names": func(t *testing.T, b *Run) {
+		"a model more, which the experiment names": func(t *testing.T, _, b *Run) {
 			tree(t, b, "services/echo/c-uring/echo.c", "int other;")
 			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
 				`["c-epoll"]`, `["c-epoll", "c-uring"]`, 1))
 			b.Cells[1].Model = "c-uring"
 		},
-		"words": func(t *testing.T, b *Run) {
+		"words": func(t *testing.T, _, b *Run) {
 			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
 				"How fast?", "How fast is it?", 1))
 		},
-		"windows of a depth that was not measured": func(t *testing.T, b *Run) {
+		"windows of a depth that was not measured": func(t *testing.T, a, b *Run) {
+			a.Header.Budgets, b.Header.Budgets = nil, nil
 			tree(t, b, "experiments/one/experiment.toml", strings.Replace(mergeableExperiment,
 				"10s", "20s", 1))
 		},
-		"an experiment of which the other has no cell": func(t *testing.T, b *Run) {
+		"an experiment of which the other has no cell": func(t *testing.T, _, b *Run) {
 			tree(t, b, "experiments/two/experiment.toml", strings.Replace(mergeableExperiment,
 				"500ms", "400ms", 1))
 		},
@@ -199,7 +204,7 @@ func TestMergeAllows(t *testing.T) {
 		a, b := mergeable(t, "A", nil, "one"), mergeable(t, "B", nil, "one")
 		a.Header.Experiments = append(a.Header.Experiments, "two")
 		tree(t, a, "experiments/two/experiment.toml", mergeableExperiment)
-		change(t, b)
+		change(t, a, b)
 		if _, err := Merge([]*Run{a, b}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
