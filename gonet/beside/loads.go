@@ -40,8 +40,10 @@ func (w traffic) rate() float64 { return float64(w.count) / w.took.Seconds() }
 func (w traffic) cpuFor(n float64) float64 { return w.cpu.Seconds() * n / float64(w.count) }
 
 // window counts for a while, after a quarter of that time, in which windows and pools grow. On a
-// busy machine it lasts longer: until there is something to count.
-func (p *pair) window(lasts time.Duration, count *atomic.Int64) (w traffic, err error) {
+// busy machine it lasts longer: until there is something to count. A load that has ended before the
+// window closes is an error.
+func (p *pair) window(lasts time.Duration, count *atomic.Int64,
+	ended <-chan error) (w traffic, err error) {
 	time.Sleep(lasts / 4)
 	if err := awaitMore(count, 0); err != nil {
 		return w, err
@@ -56,9 +58,17 @@ func (p *pair) window(lasts time.Duration, count *atomic.Int64) (w traffic, err 
 		return w, err
 	}
 	w.count, w.took = count.Load()-first, time.Since(began)
-	w.cpu, err = p.cpu()
-	w.cpu -= used
-	return w, err
+	total, err := p.cpu()
+	if err != nil {
+		return w, err
+	}
+	w.cpu = total - used
+	select {
+	case err := <-ended:
+		return w, fmt.Errorf("a connection has ended: %w", err)
+	default:
+		return w, nil
+	}
 }
 
 // awaitMore waits until a counter has more than a number.
@@ -168,15 +178,7 @@ func (p *pair) bulk(ctx context.Context, n int, inward bool,
 			}
 		}()
 	}
-	if w, err = p.window(lasts, &received); err != nil {
-		return w, err
-	}
-	select {
-	case err := <-ended:
-		return w, fmt.Errorf("a connection has ended: %w", err)
-	default:
-		return w, nil
-	}
+	return p.window(lasts, &received, ended)
 }
 
 // pageSize is the size in bytes of the body of each response of HTTP.
@@ -214,15 +216,7 @@ func (p *pair) pages(clients int, lasts time.Duration) (w traffic, err error) {
 			}
 		}()
 	}
-	if w, err = p.window(lasts, &received); err != nil {
-		return w, err
-	}
-	select {
-	case err := <-ended:
-		return w, err
-	default:
-		return w, nil
-	}
+	return p.window(lasts, &received, ended)
 }
 
 // getPage gets a page, and counts its bytes.
@@ -278,15 +272,7 @@ func (p *pair) visits(ctx context.Context, clients int,
 			}
 		}()
 	}
-	if w, err = p.window(lasts, &visited); err != nil {
-		return w, err
-	}
-	select {
-	case err := <-ended:
-		return w, err
-	default:
-		return w, nil
-	}
+	return p.window(lasts, &visited, ended)
 }
 
 // visitTime bounds a visit, which takes milliseconds.

@@ -46,11 +46,7 @@ var memory = comparison{
 			runtime.KeepAlive(all)
 			return figures{"an idle stack of both families, KiB": each / 1024}, nil
 		}},
-		{"idle", func(ctx context.Context, c cell) (figures, error) {
-			p, err := inMemory(c.stack)
-			if err != nil {
-				return nil, err
-			}
+		{"idle", inMemory(func(ctx context.Context, p *pair, _ cell) (figures, error) {
 			all, err := p.listen()
 			if err != nil {
 				return nil, err
@@ -58,33 +54,31 @@ var memory = comparison{
 			defer all.Close()
 			each, err := p.idle(ctx, all, openConns)
 			return figures{"an end of an idle connection, KiB": each / 2 / 1024}, err
-		}},
-		{"bulk", func(ctx context.Context, c cell) (figures, error) {
-			p, err := inMemory(c.stack)
-			if err != nil {
-				return nil, err
-			}
+		})},
+		{"bulk", inMemory(func(ctx context.Context, p *pair, c cell) (figures, error) {
 			w, err := p.bulk(ctx, 1, false, c.lasts)
 			return figures{"bulk, 1 connection, Gbit/s": w.gbits(),
 				"bulk, 1 connection, CPU s/GB": w.cpuFor(1e9)}, err
-		}},
-		{"visits", func(ctx context.Context, c cell) (figures, error) {
-			p, err := inMemory(c.stack)
-			if err != nil {
-				return nil, err
-			}
+		})},
+		{"visits", inMemory(func(ctx context.Context, p *pair, c cell) (figures, error) {
 			w, err := p.visits(ctx, visitors, c.lasts)
 			return figures{"connections/s, 16 clients": w.rate(),
 				"a connection, CPU us": w.cpuFor(1e6)}, err
-		}},
+		})},
 	},
 }
 
 // visitors is how many clients open connections at once.
 const visitors = 16
 
-// inMemory makes two hosts with a stack on a link in memory.
-func inMemory(stack string) (*pair, error) {
-	near, far, err := pairs[stack]()
-	return &pair{near: near, far: far, cpu: ownCPU}, err
+// inMemory runs a load between two hosts with a stack on a link in memory.
+func inMemory(f func(context.Context, *pair, cell) (figures, error)) func(context.Context,
+	cell) (figures, error) {
+	return func(ctx context.Context, c cell) (figures, error) {
+		near, far, err := pairs[c.stack]()
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, &pair{near: near, far: far, cpu: ownCPU}, c)
+	}
 }

@@ -47,20 +47,12 @@ var wireguard = comparison{
 	loads: []load{
 		{"bulk-1", tunnelBulk(1)},
 		{"bulk-10", tunnelBulk(10)},
-		{"http", func(_ context.Context, c cell) (figures, error) {
-			p, err := tunnelOf(c.stack)
-			if err != nil {
-				return nil, err
-			}
+		{"http", inTunnel(func(_ context.Context, p *pair, c cell) (figures, error) {
 			w, err := p.pages(clientsOfHTTP, c.lasts)
 			return figures{"HTTP, 10 clients, Gbit/s": w.gbits(),
 				"HTTP, 10 clients, CPU s/GB": w.cpuFor(1e9)}, err
-		}},
-		{"idle", func(ctx context.Context, c cell) (figures, error) {
-			p, err := tunnelOf(c.stack)
-			if err != nil {
-				return nil, err
-			}
+		})},
+		{"idle", inTunnel(func(ctx context.Context, p *pair, _ cell) (figures, error) {
 			all, err := p.listen()
 			if err != nil {
 				return nil, err
@@ -73,7 +65,7 @@ var wireguard = comparison{
 			process, err := ownResident()
 			return figures{"1,000 idle connections, KiB each": each / 1024,
 				"the process with them, MiB": process / (1 << 20)}, err
-		}},
+		})},
 	},
 }
 
@@ -83,13 +75,21 @@ func tunnelBulk(n int) func(context.Context, cell) (figures, error) {
 	if n == 1 {
 		name = "bulk, 1 connection, "
 	}
+	return inTunnel(func(ctx context.Context, p *pair, c cell) (figures, error) {
+		w, err := p.bulk(ctx, n, false, c.lasts)
+		return figures{name + "Gbit/s": w.gbits(), name + "CPU s/GB": w.cpuFor(1e9)}, err
+	})
+}
+
+// inTunnel runs a load between two hosts that are joined by WireGuard.
+func inTunnel(f func(context.Context, *pair, cell) (figures, error)) func(context.Context,
+	cell) (figures, error) {
 	return func(ctx context.Context, c cell) (figures, error) {
 		p, err := tunnelOf(c.stack)
 		if err != nil {
 			return nil, err
 		}
-		w, err := p.bulk(ctx, n, false, c.lasts)
-		return figures{name + "Gbit/s": w.gbits(), name + "CPU s/GB": w.cpuFor(1e9)}, err
+		return f(ctx, p, c)
 	}
 }
 
@@ -97,28 +97,31 @@ func tunnelBulk(n int) func(context.Context, cell) (figures, error) {
 var createTUN = map[string]func(addr netip.Addr) (tun.Device, host.Host, error){
 	"gonet": func(addr netip.Addr) (tun.Device, host.Host, error) {
 		d, n, err := ours.CreateNetTUN([]netip.Addr{addr}, nil, tunnelMTU)
-		return d, host.Host{
-			Addr: addr,
-			Listen: func(port uint16) (net.Listener, error) {
-				return host.Listener(n.ListenTCPAddrPort(netip.AddrPortFrom(addr, port)))
-			},
-			Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-				return host.Conn(n.DialContextTCPAddrPort(ctx, to))
-			},
-		}, err
+		return d, hostBehind(addr, n), err
 	},
 	"gvisor": func(addr netip.Addr) (tun.Device, host.Host, error) {
 		d, n, err := theirs.CreateNetTUN([]netip.Addr{addr}, nil, tunnelMTU)
-		return d, host.Host{
-			Addr: addr,
-			Listen: func(port uint16) (net.Listener, error) {
-				return host.Listener(n.ListenTCPAddrPort(netip.AddrPortFrom(addr, port)))
-			},
-			Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-				return host.Conn(n.DialContextTCPAddrPort(ctx, to))
-			},
-		}, err
+		return d, hostBehind(addr, n), err
 	},
+}
+
+// netstack is what both packages of that name have.
+type netstack[L net.Listener, C net.Conn] interface {
+	ListenTCPAddrPort(addr netip.AddrPort) (L, error)
+	DialContextTCPAddrPort(ctx context.Context, addr netip.AddrPort) (C, error)
+}
+
+// hostBehind is the host of an address behind a device.
+func hostBehind[L net.Listener, C net.Conn](addr netip.Addr, n netstack[L, C]) host.Host {
+	return host.Host{
+		Addr: addr,
+		Listen: func(port uint16) (net.Listener, error) {
+			return host.Listener(n.ListenTCPAddrPort(netip.AddrPortFrom(addr, port)))
+		},
+		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+			return host.Conn(n.DialContextTCPAddrPort(ctx, to))
+		},
+	}
 }
 
 // tunnelOf makes two hosts with a stack that are joined by WireGuard. They live as long as the

@@ -3,11 +3,30 @@
 package hello
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+
+	"interleave/gonet/beside/host"
 )
+
+// Between runs it between two hosts, which pair makes.
+func Between(pair func() (near, far host.Host, err error)) error {
+	near, far, err := pair()
+	if err != nil {
+		return err
+	}
+	l, err := far.Listen(80)
+	if err != nil {
+		return err
+	}
+	return Run(l, func() (net.Conn, error) {
+		return near.Dial(context.Background(), netip.AddrPortFrom(far.Addr, 80))
+	})
+}
 
 // Run serves HTTP at a listener, asks for a page over the connection that dial makes, and prints
 // the response.
