@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"interleave/internal/findings"
-	"interleave/internal/report"
+	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
 
 // committed is the word for the findings of this checkout, where a run is asked for.
 const committed = "findings"
 
 func findingsCommand(lab *laboratory) *cobra.Command {
-	var folder string
+	var folder, name string
 	cmd := &cobra.Command{
 		Use:   "findings [RUN...]",
 		Short: "write docs/findings: a page for each source, from runs and from what people wrote",
@@ -26,23 +26,39 @@ func findingsCommand(lab *laboratory) *cobra.Command {
 and its cause, and the figures that they show (figures.json), which "interleave compare last
 findings" holds your own run against. The paragraphs on causes are in the folder's why/, and no
 command changes them. Several runs count as one, if they are of the same machine and of the same
-servers. Without a RUN the pages are written again from figures.json: do so after a change of a
-paragraph.`,
+servers. Without a RUN the pages are written again from the figures: do so after a change of a
+paragraph.
+
+A run of another machine than that of figures.json is written with --as NAME: its figures go into
+machines/NAME.json, and the pages say at each claim what that machine says of it.`,
 		Example: `  interleave findings last
   interleave findings 20260101 20260102
+  interleave findings --as xeon last       of a second machine, beside the first
   interleave findings                      after a change in docs/findings/why
   interleave findings last --out /tmp/pages`,
 		ValidArgsFunction: lab.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return lab.writeFindings(cmd.OutOrStdout(), folder, args)
+			if cmd.Flags().Changed("as") {
+				if err := findings.CheckName(name); err != nil {
+					return usage("--as: %w", err)
+				}
+				if len(args) == 0 {
+					return usage("--as takes a run, as in: interleave findings --as %s last", name)
+				}
+			}
+			return lab.writeFindings(cmd.OutOrStdout(), folder, name, args)
 		},
 	}
 	cmd.Flags().StringVarP(&folder, "out", "o", "",
 		"the folder of the pages (default: docs/findings of the checkout)")
+	cmd.Flags().StringVar(&name, "as", "",
+		"the run is of another machine, which gets this name, beside the first one")
 	return cmd
 }
 
-func (l *laboratory) writeFindings(stdout io.Writer, folder string, args []string) error {
+// writeFindings writes the pages of all machines. The name is that of the machine of the runs,
+// empty for the first one.
+func (l *laboratory) writeFindings(stdout io.Writer, folder, name string, args []string) error {
 	root, err := l.root()
 	if err != nil {
 		return err
@@ -51,11 +67,14 @@ func (l *laboratory) writeFindings(stdout io.Writer, folder string, args []strin
 	if folder == "" {
 		folder = home
 	}
-	f, err := l.figures(home, args)
+	set, err := l.machines(stdout, home, folder, name, args)
+	if errors.Is(err, findings.ErrNone) {
+		err = &failure{exitUsage, err}
+	}
 	if err != nil {
 		return err
 	}
-	whys, err := findings.ReadWhys(home, f)
+	whys, err := findings.ReadWhys(home, set.Figures)
 	if err != nil {
 		return &failure{exitUsage, err}
 	}
@@ -67,29 +86,56 @@ func (l *laboratory) writeFindings(stdout io.Writer, folder string, args []strin
 	if err != nil {
 		return err
 	}
-	pages, err := findings.Pages(f, whys, summary, base)
+	pages, err := findings.Pages(set, whys, summary, base)
 	if err != nil {
 		return &failure{exitUsage, err}
 	}
 	if err := findings.Write(folder, pages); err != nil {
 		return err
 	}
-	for _, text := range findings.Warnings(f, whys, summary) {
+	for _, text := range findings.Warnings(set, whys, summary) {
 		fmt.Fprintln(stdout, "warning:", text)
+	}
+	if name != "" {
+		fmt.Fprintf(stdout, "%s: %s: %s\n", name,
+			filepath.Join(folder, filepath.FromSlash(findings.FileOf(name))), set.Stands(name))
 	}
 	_, err = fmt.Fprintf(stdout, "findings: %s\n", filepath.Join(folder, "README.md"))
 	return err
 }
 
-// figures are those of the runs, or those that the checkout has.
-func (l *laboratory) figures(home string, args []string) (*findings.Figures, error) {
+// machines are the figures for the pages of a folder: those that the checkout has, with those of
+// the runs in their place.
+func (l *laboratory) machines(stdout io.Writer, home, folder, name string,
+	args []string) (*findings.Set, error) {
+	var set *findings.Set
+	var err error
 	if len(args) == 0 {
-		f, err := findings.Read(home)
-		if errors.Is(err, findings.ErrNone) {
-			err = &failure{exitUsage, err}
-		}
-		return f, err
+		set, err = findings.ReadSet(home)
+	} else {
+		set, err = l.measured(stdout, home, folder, name, args)
 	}
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		other, err := set.Named(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range []string{home, folder} {
+			if err := replaces(dir, name, other.Machine); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return set, replaces(folder, findings.First, set.Machine)
+}
+
+// measured are the figures of all machines, with those of some runs as the first machine's or, with
+// a name, as another one's.
+func (l *laboratory) measured(stdout io.Writer, home, folder, name string,
+	args []string) (*findings.Set, error) {
 	dirs, err := l.findAll(args)
 	if err != nil {
 		return nil, err
@@ -102,7 +148,97 @@ func (l *laboratory) figures(home string, args []string) (*findings.Figures, err
 	if err != nil {
 		return nil, err
 	}
-	return findings.Of(run, tree), nil
+	f := findings.Of(run, tree)
+	if f.Empty() {
+		return nil, usage("%s has no cell: nothing was measured in it", f.Run)
+	}
+	if name == "" {
+		return firstMachine(home, folder, f)
+	}
+	return besideFirst(stdout, home, name, f, tree)
+}
+
+// firstMachine has the runs' figures in the place of the first machine's. Pages of another machine
+// that are written elsewhere, as a look, are of that one alone.
+func firstMachine(home, folder string, f *findings.Figures) (*findings.Set, error) {
+	if err := replaces(folder, findings.First, f.Machine); err != nil {
+		return nil, err
+	}
+	if !samePath(home, folder) && replaces(home, findings.First, f.Machine) != nil {
+		return findings.Together(f), nil
+	}
+	others, err := findings.ReadOthers(home, "")
+	if err != nil {
+		return nil, err
+	}
+	return onceEach(findings.Together(f, others...))
+}
+
+// besideFirst has the runs' figures as those of another machine.
+func besideFirst(stdout io.Writer, home, name string, f *findings.Figures,
+	tree *manifest.Tree) (*findings.Set, error) {
+	first, err := findings.Read(home)
+	if err != nil {
+		return nil, err
+	}
+	if first.Machine.Same(f.Machine) == "" {
+		return nil, usage("%s is a run of the first machine, %s, whose findings %s has: write it "+
+			"without --as", f.Run, findings.NameOf(f.Machine), filepath.Join(home, findings.File))
+	}
+	others, err := findings.ReadOthers(home, name)
+	if err != nil {
+		return nil, err
+	}
+	kept, left := f.Beside(first, tree)
+	if len(left) > 0 {
+		fmt.Fprintf(stdout, "warning: left out, for this checkout does not have them: %s\n",
+			strings.Join(left, ", "))
+	}
+	if len(kept.Tables) == 0 {
+		return nil, usage("%s has measured no experiment of this checkout", f.Run)
+	}
+	return onceEach(findings.Together(first,
+		append(others, findings.Other{Name: name, Figures: kept})...))
+}
+
+// onceEach refuses a set with two files of one machine.
+func onceEach(set *findings.Set) (*findings.Set, error) {
+	if err := set.Check(); err != nil {
+		return nil, &failure{exitUsage, err}
+	}
+	return set, nil
+}
+
+// replaces says why the figures of a machine must not be written into a folder under a name: there
+// are those of another machine.
+func replaces(folder, name string, m record.Machine) error {
+	file := filepath.Join(folder, filepath.FromSlash(findings.FileOf(name)))
+	owner, err := findings.Owner(file)
+	if err != nil {
+		return &failure{exitUsage, err}
+	}
+	if owner == nil {
+		return nil
+	}
+	why := owner.Same(m)
+	switch {
+	case why == "":
+		return nil
+	case name == findings.First:
+		return usage("%s has the findings of another machine, %s; these are of %s (%s): "+
+			"`interleave findings --as NAME RUN` writes them beside the first machine's, and "+
+			"--out FOLDER pages of this machine alone", file, findings.NameOf(*owner),
+			findings.NameOf(m), why)
+	}
+	return usage("%s has the findings of another machine, %s; these are of %s (%s): choose "+
+		"another name", file, findings.NameOf(*owner), findings.NameOf(m), why)
+}
+
+// samePath says whether two paths name one folder, as far as their words tell.
+func samePath(a, b string) bool {
+	x, err := filepath.Abs(a)
+	y, otherErr := filepath.Abs(b)
+	return errors.Join(err, otherErr) == nil && x == y
 }
 
 // findingsDir is the folder of the committed pages.
@@ -116,65 +252,4 @@ func way(folder, root string) (string, error) {
 	}
 	path, err := filepath.Rel(folder, root)
 	return filepath.ToSlash(path), err
-}
-
-// isFindings says whether a word names figures in place of a run: those of the checkout, or a file.
-func isFindings(word string) bool {
-	return word == committed || strings.HasSuffix(word, ".json")
-}
-
-// compareFindings holds two machines against each other, of which one has only its figures here.
-func (l *laboratory) compareFindings(w io.Writer, args []string, asJSON bool) error {
-	var both [2]*findings.Figures
-	for i, word := range args {
-		var err error
-		if both[i], err = l.side(word); err != nil {
-			return err
-		}
-	}
-	c := findings.Compare(both[0], both[1])
-	for i, name := range []*string{&c.A, &c.B} {
-		if isFindings(args[i]) {
-			*name = args[i] + " (" + *name + ")"
-		}
-	}
-	if asJSON {
-		return c.JSON(w)
-	}
-	width, _ := terminal(w)
-	return c.Text(w, width)
-}
-
-// side reads the figures of one side of a comparison.
-func (l *laboratory) side(word string) (*findings.Figures, error) {
-	if !isFindings(word) {
-		dir, err := l.find(word)
-		if err != nil {
-			return nil, err
-		}
-		var run report.Run
-		if run, err = openRun(dir); err != nil {
-			return nil, err
-		}
-		tree, err := l.tree()
-		if err != nil {
-			tree = nil // outside of a checkout, the run's own experiments are all
-		}
-		return findings.Of(run, tree), nil
-	}
-	path := word
-	if word == committed {
-		root, err := l.root()
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(findingsDir(root), findings.File)
-	} else if _, err := os.Stat(path); err != nil {
-		return nil, &failure{exitUsage, err}
-	}
-	f, err := findings.Read(path)
-	if errors.Is(err, findings.ErrNone) {
-		err = &failure{exitUsage, err}
-	}
-	return f, err
 }

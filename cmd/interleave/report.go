@@ -206,10 +206,13 @@ intervals are wider than within one run; where the machines differ it says so.
 
 In place of a run, "findings" names the figures in docs/findings, and a path that ends with .json
 a file of such figures: of these, verdicts are compared, and each model's ratio to the baseline.
-Agree: both machines decide alike. Differ: both decide, and not alike.`,
+Agree: both machines decide alike. Differ: both decide, and not alike. Of several machines in
+docs/findings the one that is most like the other side is taken; "findings:NAME" names one, and
+"findings:first" that of figures.json.`,
 		Example: `  interleave compare 20260101T120000Z last
   interleave compare before after --json
-  interleave compare last findings          this machine beside the published one`,
+  interleave compare last findings          this machine beside the published one
+  interleave compare last findings:xeon     beside another one of those in docs/findings`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string,
 			prefix string) ([]string, cobra.ShellCompDirective) {
 			words, directive := lab.completeRuns(cmd, args, prefix)

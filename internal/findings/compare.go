@@ -71,6 +71,7 @@ type Gap struct {
 type Comparison struct {
 	A      string      `json:"a"`
 	B      string      `json:"b"`
+	Note   string      `json:"note,omitempty"` // which machine of several this is
 	Gaps   []Gap       `json:"machines"`
 	Claims []ClaimPair `json:"claims"`
 	Ratios []RatioPair `json:"ratios"`
@@ -115,7 +116,7 @@ func claims(x, y *Claim, found bool) ClaimPair {
 		p.Told = Neither
 	case silent(x.Word) || silent(y.Word):
 		p.Told = Missing
-	case x.Says != y.Says || x.Margin != y.Margin || x.Metric != y.Metric:
+	case !sameClaim(x, y):
 		p.Told = Changed
 	case Decided(x.Word) && Decided(y.Word) && x.Word == y.Word:
 		p.Told = Agree
@@ -127,6 +128,11 @@ func claims(x, y *Claim, found bool) ClaimPair {
 		p.Told = Neither
 	}
 	return p
+}
+
+// sameClaim says whether two machines were asked the same.
+func sameClaim(x, y *Claim) bool {
+	return x.Says == y.Says && x.Margin == y.Margin && x.Metric == y.Metric
 }
 
 // silent says whether a word tells nothing of its machine.

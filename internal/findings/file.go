@@ -111,7 +111,7 @@ func Decode(data []byte) (*Figures, error) {
 	case *v.Version != Version:
 		return nil, fmt.Errorf("these findings have version %d, this program reads version %d: "+
 			"use the interleave of the checkout that the file comes from, or make them again "+
-			"with `interleave findings RUN`", *v.Version, Version)
+			"from the record of their run with `interleave findings`", *v.Version, Version)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

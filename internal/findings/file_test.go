@@ -114,8 +114,14 @@ func FuzzDecode(f *testing.F) {
 		if second := encoded(t, again); !bytes.Equal(second, text) {
 			t.Fatalf("written twice:\n%s\n%s", text, second)
 		}
-		if _, err := Pages(x, nil, Summary{}, "../.."); err != nil {
+		two := Together(x, Other{"second", again})
+		if _, err := Pages(two, nil, Summary{}, "../.."); err != nil {
 			t.Fatal(err)
+		}
+		for _, c := range two.Claims {
+			if two.outcome(c).word == Contradicted {
+				t.Fatalf("%s contradicts itself", c.ID)
+			}
 		}
 		var b bytes.Buffer
 		c := Compare(x, again)

@@ -37,9 +37,7 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 	for _, e := range experiments(run.Tree, tree) {
 		g.experiment(e)
 	}
-	slices.SortStableFunc(f.Sources, func(a, b Source) int {
-		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
+	f.sortSources()
 	f.Choices = g.choices()
 	if tree != nil {
 		if names, steps := report.StackLines(tree.Root); len(names) > 0 {
@@ -47,6 +45,13 @@ func Of(run report.Run, tree *manifest.Tree) *Figures {
 		}
 	}
 	return f
+}
+
+// sortSources has the known sources in the order of papers, and all others after them by name.
+func (f *Figures) sortSources() {
+	slices.SortStableFunc(f.Sources, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // experiments are those of the run, and then those that the checkout has besides. What was measured

@@ -16,9 +16,9 @@ import (
 	"interleave/internal/stats"
 )
 
-// A writer makes the pages of some figures.
+// A writer makes the pages of some machines.
 type writer struct {
-	*Figures
+	*Set
 	whys    map[string]Why
 	summary Summary
 	base    string // from the pages to the checkout: "../.."
@@ -32,7 +32,7 @@ const written = "<!-- Written by `interleave findings`. A change here is lost: p
 
 // signs stand before the words, for the eye that runs down a list.
 var signs = map[stats.Word]string{stats.Reproduced: "✔", stats.NotReproduced: "✘",
-	stats.Inconclusive: "◇", stats.NotMeasured: "…", stats.NotComparable: "≠"}
+	stats.Inconclusive: "◇", stats.NotMeasured: "…", stats.NotComparable: "≠", Contradicted: "⇄"}
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
@@ -80,17 +80,17 @@ func (w *writer) page(s Source) string {
 	w.line("# %s", title(s.Name))
 	w.line("")
 	w.prose("", "[All findings](README.md) · [words of our own](%s/docs/glossary.md) · [how "+
-		"verdicts are found](%s/docs/method.md#verdicts) · measured on %s, %s.", w.base, w.base,
-		w.machine(), w.Started.UTC().Format("2 January 2006"))
+		"verdicts are found](%s/docs/method.md#verdicts) · measured on %s.", w.base, w.base,
+		w.measuredOn())
 	claims := w.of(s.Name)
 	w.line("")
-	w.prose("", "%s", tally(claims))
+	w.prose("", "%s", w.tally(claims))
 	w.line("")
 	w.line("| | claim | verdict |")
 	w.line("|---|---|---|")
 	for _, c := range claims {
 		w.line("| [%s](#%s) | %s | %s |", w.id(c), anchor(w.id(c)), cell(c.Says),
-			verdictCell(c.Word))
+			w.verdictOf(c))
 	}
 	for _, e := range s.Experiments {
 		w.experiment(e, claims)
@@ -173,13 +173,17 @@ func (w *writer) claim(c Claim) {
 		where = " (" + plain(c.Where) + ")"
 	}
 	w.prose("> ", "%s%s", plain(c.Says), where)
-	w.line("")
-	w.prose("", "%s %s", signs[c.Word], said(c))
-	w.parts(c)
-	for _, text := range c.Cautions {
-		w.line("")
-		w.prose("", "*Caution:* %s.", plain(text))
+	o := w.outcome(c)
+	if o.word == Contradicted {
+		w.contradiction(c, o)
 	}
+	if o.by == nil {
+		w.verdict("", "", c)
+	} else {
+		w.verdict("", w.label(o.by.Other), o.by.claim)
+		w.verdict("On "+plain(w.firstLabel())+": ", "", c)
+	}
+	w.elsewhere(c, o)
 	if c.Transfer != "" {
 		w.line("")
 		w.prose("", "*Differs from the source:* %s", w.once(c, c.Transfer,
@@ -197,16 +201,39 @@ func (w *writer) once(c Claim, key, text string) string {
 	return text
 }
 
+// verdict is what one machine says, with its figures and cautions. The machine is named where it is
+// not the first.
+func (w *writer) verdict(begin, machine string, c Claim) {
+	w.line("")
+	w.prose("", "%s%s %s", begin, signs[c.Word], said(c, machine))
+	place := "here"
+	if machine != "" {
+		place = "there"
+	}
+	w.parts(c, place)
+	for _, text := range c.Cautions {
+		w.line("")
+		w.prose("", "*Caution:* %s.", plain(text))
+	}
+}
+
 // said is the verdict: its word, the cores on which it was found, and its sentence without the word
-// that ends it.
-func said(c Claim) string {
+// that ends it. The machine is named where it is not the first.
+func said(c Claim, machine string) string {
 	word := capital(string(c.Word))
 	text := strings.TrimSpace(c.Sentence)
-	if reason, only := strings.CutPrefix(text, word+": "); only {
-		return "**" + word + ":** " + plain(reason)
-	}
+	reason, only := strings.CutPrefix(text, word+": ")
 	text = plain(strings.TrimSuffix(text, word+"."))
-	if c.Condition == "" {
+	if machine != "" {
+		word += " on " + plain(machine)
+		if rest, here := strings.CutPrefix(text, "Here, "); here {
+			text = "There, " + rest
+		}
+	}
+	switch {
+	case only:
+		return "**" + word + ":** " + plain(reason)
+	case c.Condition == "":
 		return "**" + word + ".** " + text
 	}
 	return "**" + word + "**, on " + string(c.Condition) + " cores. " + text
@@ -221,6 +248,9 @@ func (w *writer) why(c Claim) {
 		return
 	}
 	head := "*Why:*"
+	if o := w.outcome(c); o.word == Contradicted || o.by != nil {
+		head = "*Why*, as it was seen on " + plain(why.Machine) + ":"
+	}
 	if stale := w.stale(why, c); stale != "" {
 		head = fmt.Sprintf("*Why* (read with care: %s):", stale)
 	}
@@ -237,14 +267,14 @@ func (w *writer) why(c Claim) {
 	}
 }
 
-// parts is the table of the comparisons that a verdict rests on.
-func (w *writer) parts(c Claim) {
+// parts is the table of the comparisons that a verdict rests on: here, or on another machine.
+func (w *writer) parts(c Claim, place string) {
 	if len(c.Parts) == 0 {
 		return
 	}
 	w.line("")
-	w.line("| comparison | here (95 %% interval) | published by the source | reproduced if | " +
-		"rounds that count |")
+	w.line("| comparison | %s (95 %% interval) | published by the source | reproduced if | "+
+		"rounds that count |", place)
 	w.line("|---|--:|--:|--:|--:|")
 	for _, p := range c.Parts {
 		name := cell(p.Name)
@@ -338,28 +368,6 @@ func region(accept Range, unit string) string {
 		return plain("above " + low)
 	}
 	return plain(low + " to " + high)
-}
-
-// tally is the sentence that counts verdicts.
-func tally(claims []Claim) string {
-	n, ours := map[stats.Word]int{}, 0
-	for _, c := range claims {
-		n[c.Word]++
-		if c.Ours {
-			ours++
-		}
-	}
-	var parts []string
-	for _, w := range order {
-		if n[w] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[w], w))
-		}
-	}
-	text := quantity.Many(len(claims), "claim")
-	if ours > 0 {
-		text += fmt.Sprintf(", %d of them our own", ours)
-	}
-	return plain(text + ": " + strings.Join(parts, ", ") + ".")
 }
 
 // machine is the machine in a phrase.

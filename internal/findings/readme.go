@@ -21,12 +21,10 @@ func (w *writer) readme() string {
 	w.line("%s", written)
 	w.line("# What we learnt")
 	w.line("")
-	w.prose("", "What one machine (%s) says of the claims of %s: %s Your own machine beside it: "+
-		"`interleave run`, then `interleave compare last findings`. [Words of our "+
-		"own](%s/docs/glossary.md) · [how verdicts are found](%s/docs/method.md#verdicts).",
-		w.machine(), quantity.Many(len(w.published()), "source"), tally(w.Claims), w.base, w.base)
+	w.opening()
 	w.summarise()
 	w.overview()
+	w.replications()
 	w.line("")
 	w.line("## Which model should I take?")
 	w.line("")
@@ -35,7 +33,7 @@ func (w *writer) readme() string {
 		"does not show it, as the interval is too wide or the two have fewer than %d rounds in "+
 		"common. Ratios are formed within rounds, on this machine; with other loads the order "+
 		"may be another. Only models are here that the run has measured. One program under two "+
-		"databases, or with two ways to lock, is one model here.", stats.MinRounds)
+		"databases, or with two ways to lock, is one model here.%s", stats.MinRounds, w.ofFirst())
 	w.services()
 	w.unfair()
 	w.open()
@@ -45,6 +43,34 @@ func (w *writer) readme() string {
 	w.prose("", "How these pages are made, and how to write a paragraph: "+
 		"[writing-findings.md](%s/docs/writing-findings.md).", w.base)
 	return w.b.String()
+}
+
+// opening says which machines speak, and how they decide.
+func (w *writer) opening() {
+	sources := quantity.Many(len(w.published()), "source")
+	yours := fmt.Sprintf("`interleave run`, then `interleave compare last findings`. [Words of "+
+		"our own](%s/docs/glossary.md) · [how verdicts are found](%s/docs/method.md#verdicts).",
+		w.base, w.base)
+	if len(w.Others) == 0 {
+		w.prose("", "What one machine (%s) says of the claims of %s: %s Your own machine beside "+
+			"it: %s", w.machine(), sources, w.tally(w.Claims), yours)
+		return
+	}
+	others := texts(w.Others, Other.machine)
+	all := w.agreement(w.Claims)
+	w.prose("", "What %d machines say of the claims of %s: %s On one machine or more %d are "+
+		"decided, on two or more %d: those agree on %d and disagree on %d. These pages are of the "+
+		"first machine, %s, and say at each claim what is said by %s. Your own machine beside "+
+		"them: %s", len(w.All()), sources, w.tally(w.Claims), all.decided, all.both, all.agree,
+		all.differ, w.machine(), list(others), yours)
+}
+
+// ofFirst says whose figures a section has, where there are several machines.
+func (w *writer) ofFirst() string {
+	if len(w.Others) == 0 {
+		return ""
+	}
+	return " All of this is of the first machine alone, " + w.machine() + "."
 }
 
 // published are the sources that are papers.
@@ -58,17 +84,19 @@ func (w *writer) overview() {
 	w.line("")
 	w.line("## The verdicts by source")
 	w.line("")
-	w.line("| source | %s |", strings.Join(texts(order, func(o stats.Word) string {
-		return signs[o] + "&nbsp;" + strings.ReplaceAll(string(o), " ", "&nbsp;")
-	}), " | "))
-	w.line("|---|%s", strings.Repeat("--:|", len(order)))
+	words := outcomes
+	if len(w.Others) == 0 {
+		words = order
+	}
+	w.line("| source | %s |", strings.Join(texts(words, verdictCell), " | "))
+	w.line("|---|%s", strings.Repeat("--:|", len(words)))
 	for _, s := range w.Sources {
 		n := map[stats.Word]int{}
 		for _, c := range w.of(s.Name) {
-			n[c.Word]++
+			n[w.outcome(c).word]++
 		}
 		w.line("| [%s](%s.md) | %s |", title(s.Name), s.Name,
-			strings.Join(texts(order, func(o stats.Word) string { return fmt.Sprint(n[o]) }),
+			strings.Join(texts(words, func(o stats.Word) string { return fmt.Sprint(n[o]) }),
 				" | "))
 	}
 }
@@ -84,18 +112,25 @@ func (w *writer) everyClaim() {
 		"a figure of the source's own. The region that reproduces a claim, *reproduced if*, is "+
 		"ours: it stood in the experiment before the run, unless a caution of the claim says "+
 		"that it is younger. Rounds have the numbers of the run, which measures other claims in "+
-		"between, so one that has 13 may be decided at round 78.")
+		"between, so one that has 13 may be decided at round 78.%s", w.saysElsewhere())
 	for _, s := range w.Sources {
 		w.line("")
 		w.line("**%s**", title(s.Name))
 		w.line("")
-		w.line("| | claim | cores | here | published | reproduced if | verdict |")
-		w.line("|---|---|---|--:|--:|--:|---|")
+		more, rule := "", ""
+		if len(w.Others) > 0 {
+			more, rule = " other machines |", "---|"
+		}
+		w.line("| | claim | cores | here | published | reproduced if | verdict |%s", more)
+		w.line("|---|---|---|--:|--:|--:|---|%s", rule)
 		for _, c := range w.of(s.Name) {
 			here, published, region := headline(c)
-			w.line("| %s | %s | %s | %s | %s | %s | %s |", w.link(c), cell(c.Says),
+			if more != "" {
+				more = " " + w.elsewhereCell(c) + " |"
+			}
+			w.line("| %s | %s | %s | %s | %s | %s | %s |%s", w.link(c), cell(c.Says),
 				cmp.Or(string(c.Condition), quantity.Missing), here, published, region,
-				verdictCell(c.Word))
+				w.verdictOf(c), more)
 		}
 	}
 }
@@ -299,14 +334,14 @@ func standIn(c Claim) string {
 func (w *writer) unfair() {
 	w.line("")
 	w.line("## Claims still without a fair chance")
-	some := w.byReason("Not comparable on this machine",
-		func(c Claim) bool { return c.Word == stats.NotComparable },
-		func(c Claim) string { return c.Reason })
-	some = w.byReason("Not measured in this run",
-		func(c Claim) bool { return c.Word == stats.NotMeasured },
-		func(c Claim) string { return c.Reason }) || some
+	on, in := "this machine", "this run"
+	if len(w.Others) > 0 {
+		on, in = "any of the machines", "any of the runs"
+	}
+	some := w.byReason("Not comparable on "+on, w.ends(stats.NotComparable), w.reason)
+	some = w.byReason("Not measured in "+in, w.ends(stats.NotMeasured), w.reason) || some
 	some = w.byReason("Judged against a stand-in", func(c Claim) bool {
-		return standIn(c) != "" && c.Word != stats.NotMeasured && c.Word != stats.NotComparable
+		return standIn(c) != "" && !silent(w.outcome(c).word)
 	}, standIn) || some
 	if !some {
 		w.line("")
@@ -314,15 +349,29 @@ func (w *writer) unfair() {
 	}
 }
 
+// ends picks the claims with a word.
+func (w *writer) ends(word stats.Word) func(Claim) bool {
+	return func(c Claim) bool { return w.outcome(c).word == word }
+}
+
+// reason is why a claim has its verdict, with the machine where it is not the first.
+func (w *writer) reason(c Claim) string {
+	o := w.outcome(c)
+	if o.by == nil {
+		return c.Reason
+	}
+	return "on " + w.label(o.by.Other) + ": " + cmp.Or(o.claim.Reason, "no reason is recorded")
+}
+
 // open lists what was measured and is not decided.
 func (w *writer) open() {
-	inconclusive := func(c Claim) bool { return c.Word == stats.Inconclusive }
+	inconclusive := w.ends(stats.Inconclusive)
 	if !slices.ContainsFunc(w.Claims, inconclusive) {
 		return
 	}
 	w.line("")
 	w.line("## Measured and not decided")
-	w.byReason("", inconclusive, func(c Claim) string { return c.Reason })
+	w.byReason("", inconclusive, w.reason)
 }
 
 // byReason lists claims under a head, those of one reason together. It says whether there are any.
@@ -353,11 +402,21 @@ func (w *writer) byReason(head string, of func(Claim) bool, why func(Claim) stri
 	return true
 }
 
-// machineSection says where, when, how long, with what, and what did not count.
+// machineSection has the machines and their runs.
 func (w *writer) machineSection() {
-	m, n := w.Machine, w.Cells
 	w.line("")
 	w.line("## The machine and the run")
+	w.about(w.first)
+	for _, o := range w.Others {
+		w.line("")
+		w.line("### The machine %s", o.Name)
+		w.about(o.Figures)
+	}
+}
+
+// about says where, when, how long, with what, and what did not count.
+func (w *writer) about(f *Figures) {
+	m, n := f.Machine, f.Cells
 	w.line("")
 	w.line("| | |")
 	w.line("|---|---|")
@@ -366,48 +425,48 @@ func (w *writer) machineSection() {
 			w.line("| %s | %s |", name, cell(value))
 		}
 	}
-	row("machine", w.machine())
+	row("machine", f.machine())
 	row("memory", quantity.Of(float64(m.MemBytes), "bytes"))
 	row("clock, cgroups, TCP", strings.Join(slices.DeleteFunc([]string{m.Clock, m.Cgroups,
 		m.Congestion}, func(s string) bool { return s == "" }), ", "))
-	row("hosts", w.Hosts)
-	row("begun", w.Started.UTC().Format("2 January 2006, 15:04 UTC"))
-	if w.Finished != nil {
-		row("ended", w.Finished.UTC().Format("2 January 2006, 15:04 UTC"))
+	row("hosts", f.Hosts)
+	row("begun", f.Started.UTC().Format("2 January 2006, 15:04 UTC"))
+	if f.Finished != nil {
+		row("ended", f.Finished.UTC().Format("2 January 2006, 15:04 UTC"))
 	} else {
 		row("ended", "it has no end: it was stopped, and can be resumed")
 	}
-	row("measuring", quantity.Duration(w.Measuring))
+	row("measuring", quantity.Duration(f.Measuring))
 	row("cells", fmt.Sprintf("%d: %d measured, %d void, %d failed", n.All, n.Measured, n.Void,
 		n.Failed))
-	for _, l := range w.Labels {
+	for _, l := range f.Labels {
 		row("measured, but "+l.Name, quantity.Many(l.Cells, "cell"))
 	}
-	if !w.Calibrated {
+	if !f.Calibrated {
 		row("calibration", "none: the instrument was not held against known truths before the run")
 	}
-	row("record", w.Run)
+	row("record", f.Run)
 	var tools []string
 	for _, name := range slices.Sorted(maps.Keys(m.ToolChains)) {
 		tools = append(tools, strings.TrimSpace(name+" "+m.ToolChains[name]))
 	}
 	row("tool chains", strings.Join(tools, ", "))
-	if len(w.Gates) > 0 {
+	if len(f.Gates) > 0 {
 		w.line("")
 		w.prose("", "Cells that no figure rests on, by the gate that they did not pass; one cell "+
 			"may be in several lines:")
 		w.line("")
 	}
-	for _, g := range w.Gates {
+	for _, g := range f.Gates {
 		w.prose("- ", "%s: %s, the first: %s", g.Name, quantity.Many(g.Cells, "cell"),
 			oneLine(g.Example))
 	}
-	if len(w.Skipped) > 0 {
+	if len(f.Skipped) > 0 {
 		w.line("")
 		w.line("Servers that were not measured:")
 		w.line("")
 	}
-	for _, s := range w.Skipped {
+	for _, s := range f.Skipped {
 		w.prose("- ", "%s/%s: %s", s.Service, s.Model, oneLine(s.Reason))
 	}
 }

@@ -18,7 +18,7 @@ func TestLinesOfStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := Pages(f, nil, Summary{}, "../..")
+	pages, err := Pages(Together(f), nil, Summary{}, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,12 +50,12 @@ var interval = regexp.MustCompile(` \([^)]*\)`)
 
 // fill puts the figures of a record into a summary. Warnings name the sentences that were written
 // for another verdict.
-func (s Summary) fill(f *Figures) (text string, warnings []string, err error) {
+func (s Summary) fill(set *Set) (text string, warnings []string, err error) {
 	lines := strings.Split(s.Text, "\n")
 	var errs []error
 	for i, l := range lines {
 		lines[i] = fields.ReplaceAllStringFunc(l, func(field string) string {
-			out, warning, err := f.field(strings.Trim(field, "{}"))
+			out, warning, err := set.field(strings.Trim(field, "{}"))
 			if err != nil {
 				errs = append(errs, &lineError{s.File, i + 1, err})
 			}
@@ -69,19 +69,21 @@ func (s Summary) fill(f *Figures) (text string, warnings []string, err error) {
 }
 
 // field is what stands for a place of the summary.
-func (f *Figures) field(field string) (text, warning string, err error) {
+func (s *Set) field(field string) (text, warning string, err error) {
 	if word, counts := strings.CutPrefix(field, "count "); counts {
-		n, err := f.counted(word)
+		n, err := s.counted(word)
 		return fmt.Sprint(n), "", err
 	}
 	if id, word, expects := strings.Cut(field, ": "); expects {
-		return f.expected(id, stats.Word(word))
+		return s.expected(id, stats.Word(word))
 	}
 	id, what, _ := strings.Cut(field, " ")
-	c, err := f.named(id)
+	first, err := s.named(id)
 	if err != nil {
 		return "", "", err
 	}
+	o := s.outcome(first)
+	c := o.claim // of the machine whose verdict it is
 	if part, isOf := strings.CutPrefix(what, "of "); isOf {
 		text, err := c.figureOf(part)
 		return text, "", err
@@ -89,7 +91,7 @@ func (f *Figures) field(field string) (text, warning string, err error) {
 	here, published, region := headline(c)
 	switch what {
 	case "":
-		return f.link(c), "", nil
+		return s.link(c), "", nil
 	case "here":
 		return here, "", nil
 	case "figure":
@@ -99,7 +101,7 @@ func (f *Figures) field(field string) (text, warning string, err error) {
 	case "accept":
 		return region, "", nil
 	case "verdict":
-		return string(c.Word), "", nil
+		return string(o.word), "", nil
 	}
 	return "", "", fmt.Errorf("{%s}: expected nothing, here, figure, of COMPARISON, published, "+
 		"accept or verdict after the claim", field)
@@ -127,38 +129,49 @@ func (f *Figures) named(id string) (Claim, error) {
 }
 
 // expected is the link to a claim of which a sentence was written for a verdict.
-func (f *Figures) expected(id string, word stats.Word) (text, warning string, err error) {
-	c, err := f.named(id)
+func (s *Set) expected(id string, word stats.Word) (text, warning string, err error) {
+	c, err := s.named(id)
 	switch {
 	case err != nil:
 		return "", "", err
-	case !slices.Contains(order, word):
-		return "", "", fmt.Errorf("%q is no verdict: expected %s", word, joined(order))
-	case c.Word != word:
-		return fmt.Sprintf("%s, *now %s*", f.link(c), c.Word), fmt.Sprintf("the summary was "+
-			"written for %s: %s; the verdict is now: %s", id, word, c.Word), nil
+	case !slices.Contains(outcomes, word):
+		return "", "", fmt.Errorf("%q is no verdict: expected %s", word, joined(outcomes))
 	}
-	return f.link(c), "", nil
+	if now := s.outcome(c).word; now != word {
+		return fmt.Sprintf("%s, *now %s*", s.link(c), now), fmt.Sprintf("the summary was "+
+			"written for %s: %s; the verdict is now: %s", id, word, now), nil
+	}
+	return s.link(c), "", nil
 }
 
-// counted is the number of claims with a verdict, of decided ones, or of all. "published" before
-// the word leaves out our own, "our" the others.
-func (f *Figures) counted(word string) (int, error) {
+// counted is the number of claims with a verdict on any machine, of decided ones, of those on which
+// two machines agree, or of all. "published" before the word leaves out our own, "our" the others.
+func (s *Set) counted(word string) (int, error) {
 	with := func(ours bool) bool { return true }
 	if rest, only := strings.CutPrefix(word, "published "); only {
 		word, with = rest, func(ours bool) bool { return !ours }
 	} else if rest, only := strings.CutPrefix(word, "our "); only {
 		word, with = rest, func(ours bool) bool { return ours }
 	}
+	claims := slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool { return !with(c.Ours) })
+	all := s.agreement(claims)
+	switch word {
+	case "claims":
+		return all.claims, nil
+	case "decided":
+		return all.decided, nil
+	case "agreed":
+		return all.agree, nil
+	}
+	if !slices.Contains(outcomes, stats.Word(word)) {
+		return 0, fmt.Errorf("%q cannot be counted: expected claims, decided, agreed or a verdict",
+			word)
+	}
 	n := 0
-	for _, c := range f.Claims {
-		if with(c.Ours) && (word == "claims" || word == "decided" && Decided(c.Word) ||
-			word == string(c.Word)) {
+	for _, c := range claims {
+		if s.outcome(c).word == stats.Word(word) {
 			n++
 		}
-	}
-	if word != "claims" && word != "decided" && !slices.Contains(order, stats.Word(word)) {
-		return 0, fmt.Errorf("%q cannot be counted: expected claims, decided or a verdict", word)
 	}
 	return n, nil
 }

@@ -23,12 +23,12 @@ func TestSummary(t *testing.T) {
 		{"{E2b figure}, {E2b accept}, {E2b}", "2.23, 3.10 to 4.85, [E2b](eve.md#e2b)"},
 		{"Node is slower ({E2a: reproduced})", "Node is slower ([E2a](eve.md#e2a))"},
 	} {
-		got, warnings, err := summaryOf(c.text).fill(f)
+		got, warnings, err := summaryOf(c.text).fill(Together(f))
 		if err != nil || got != c.want || len(warnings) > 0 {
 			t.Errorf("%s: got %q, %v, %v; want %q", c.text, got, warnings, err, c.want)
 		}
 	}
-	got, warnings, err := summaryOf("\nHere ({E2a: not reproduced}).").fill(f)
+	got, warnings, err := summaryOf("\nHere ({E2a: not reproduced}).").fill(Together(f))
 	if err != nil || got != "\nHere ([E2a](eve.md#e2a), *now reproduced*)." ||
 		strings.Join(warnings, "") != "summary.md:2: the summary was written for E2a: not "+
 			"reproduced; the verdict is now: reproduced" {
@@ -49,11 +49,11 @@ func TestWrongSummary(t *testing.T) {
 		"{}":                 `there is no claim ""`,
 		"a { } b":            `there is no claim ""`,
 	} {
-		_, _, err := summaryOf(text).fill(f)
+		_, _, err := summaryOf(text).fill(Together(f))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
-		if _, err := Pages(f, nil, summaryOf(text), "."); err == nil {
+		if _, err := Pages(Together(f), nil, summaryOf(text), "."); err == nil {
 			t.Errorf("%q: pages were written", text)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSummaryOnThePage(t *testing.T) {
 	if whys, err := ReadWhys(dir, f); err != nil || len(whys) > 0 {
 		t.Errorf("the summary is read as paragraphs: %v, %v", whys, err)
 	}
-	pages, err := Pages(f, nil, summary, ".")
+	pages, err := Pages(Together(f), nil, summary, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestSummaryOnThePage(t *testing.T) {
 
 // TestSummaryIsTrue: the committed sentences were written for the verdicts of the committed record.
 func TestSummaryIsTrue(t *testing.T) {
-	f, err := Read(home)
+	set, err := ReadSet(home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSummaryIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, warnings, err := summary.fill(f)
+	_, warnings, err := summary.fill(set)
 	if err != nil || len(warnings) > 0 || summary.Text == "" {
 		t.Errorf("got %v, %v", warnings, err)
 	}
@@ -123,7 +123,7 @@ func FuzzSummary(f *testing.F) {
 	f.Add("{\n} }{ {}")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := summaryOf(text)
-		got, warnings, err := s.fill(figures)
+		got, warnings, err := s.fill(Together(figures))
 		if err != nil {
 			return
 		}
@@ -135,7 +135,7 @@ func FuzzSummary(f *testing.F) {
 				t.Errorf("a warning names no line: %s", w)
 			}
 		}
-		if _, err := Pages(figures, nil, s, "."); err != nil {
+		if _, err := Pages(Together(figures), nil, s, "."); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	})

@@ -38,6 +38,9 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 		}
 	}
 	line("", fmt.Sprintf("A is %s, B is %s.", c.A, c.B))
+	if c.Note != "" {
+		line("", c.Note)
+	}
 	if len(c.Gaps) == 0 {
 		line("", "Same machine, same tool chains.")
 	} else {

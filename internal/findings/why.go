@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"interleave/internal/record"
 	"interleave/internal/stats"
 )
 
@@ -205,24 +206,57 @@ func place(out map[string]Why, f *Figures, source, id string, w Why) error {
 }
 
 // machineOf names the machine of a run as paragraphs do.
-func (f *Figures) machineOf() string {
+func (f *Figures) machineOf() string { return NameOf(f.Machine) }
+
+// NameOf names a machine as paragraphs do.
+func NameOf(m record.Machine) string {
 	noun := "cores"
-	if f.Machine.Cores == 1 {
+	if m.Cores == 1 {
 		noun = "core"
 	}
-	return fmt.Sprintf("%d %s of %s", f.Machine.Cores, noun, f.Machine.CPU)
+	return fmt.Sprintf("%d %s of %s", m.Cores, noun, m.CPU)
 }
 
 // stale says why a paragraph may no longer be true of a claim; empty if nothing speaks against it.
-func (f *Figures) stale(w Why, c Claim) string {
+// A paragraph is held against the verdict of the machine on which it was written, and against one
+// that another machine alone has given.
+func (s *Set) stale(w Why, c Claim) string {
 	var parts []string
-	if !slices.Contains(w.Words, c.Word) && !silent(c.Word) { // which contradicts nothing
-		parts = append(parts, fmt.Sprintf("it was written for: %s; the verdict is now: %s",
-			joined(w.Words), c.Word))
+	o := s.outcome(c)
+	var there []stats.Word // verdicts of the machines that bear the paragraph's name
+	if w.Machine == s.machineOf() {
+		there = append(there, c.Word)
 	}
-	if w.Machine != f.machineOf() {
-		parts = append(parts, fmt.Sprintf("it was written on %s; this run is of %s", w.Machine,
-			f.machineOf()))
+	for _, v := range o.voices {
+		if v.machineOf() == w.Machine {
+			there = append(there, v.claim.Word)
+		}
+	}
+	known := len(there) > 0
+	if !known {
+		there = append(there, c.Word)
+	}
+	wrong := func(word stats.Word) bool { // a silent one contradicts nothing
+		return !slices.Contains(w.Words, word) && word != "" && !silent(word)
+	}
+	switch {
+	case !slices.ContainsFunc(there, func(word stats.Word) bool { return !wrong(word) }):
+		parts = append(parts, fmt.Sprintf("it was written for: %s; the verdict is now: %s",
+			joined(w.Words), there[0]))
+	case o.by != nil && o.by.machineOf() != w.Machine && wrong(o.claim.Word):
+		parts = append(parts, fmt.Sprintf("it was written for: %s; the verdict of %s is: %s",
+			joined(w.Words), s.label(o.by.Other), o.claim.Word))
+	}
+	if !known {
+		parts = append(parts, fmt.Sprintf("it was written on %s; %s", w.Machine, s.runsOf()))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// runsOf names the machines of the runs.
+func (s *Set) runsOf() string {
+	if len(s.Others) == 0 {
+		return "this run is of " + s.machineOf()
+	}
+	return "these runs are of " + list(texts(s.All(), Other.machineOf))
 }
