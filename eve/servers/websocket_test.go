@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -417,10 +418,7 @@ func TestWebSocketSlowClients(t *testing.T) {
 	t.Parallel()
 	const count = 1024
 	p, port := serveWebSocket(t, 2)
-	slow := p.dial(port)
-	if err := slow.SetReadBuffer(4096); err != nil {
-		t.Fatal(err)
-	}
+	slow := p.dialBy(net.Dialer{Control: narrow}, port)
 	slow.say(handshake("/pour"))
 	p.eventually("the slow client is cut off", func() bool {
 		return strings.Contains(p.out.String(),
@@ -460,10 +458,7 @@ func TestWebSocketTimes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p, port := serveWebSocket(t, 2, c.limits...)
-			client := p.dial(port)
-			if err := client.SetReadBuffer(4096); err != nil {
-				t.Fatal(err)
-			}
+			client := p.dialBy(net.Dialer{Control: narrow}, port)
 			client.say(handshake(c.path) + c.input)
 			p.eventually("it is cut off",
 				func() bool { return strings.HasSuffix(p.out.String(), c.want) })
