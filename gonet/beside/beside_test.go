@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -19,8 +20,21 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	_ = os.RemoveAll(built) // in the folder for temporary files, where it harms nobody
+	os.Exit(status)
 }
+
+// built is the folder of the programs, if a test has needed them.
+var built string
+
+// programs builds the programs once, for all tests, and returns their folder.
+var programs = sync.OnceValues(func() (folder string, err error) {
+	if built, err = os.MkdirTemp("", "beside"); err == nil {
+		err = build(context.Background(), built)
+	}
+	return built, err
+})
 
 // TestComparisons runs everything once, for a moment, and looks for each figure.
 func TestComparisons(t *testing.T) {
@@ -28,8 +42,13 @@ func TestComparisons(t *testing.T) {
 	if out, err := probe.CombinedOutput(); err != nil {
 		t.Skipf("SKIP: it needs a network namespace and tuns: %v %s", err, out)
 	}
+	folder, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	if err := start(t.Context(), []string{"-rounds", "1", "-time", "50ms"}, &out); err != nil {
+	words := []string{"-folder", folder, "-rounds", "1", "-time", "50ms"}
+	if err := enter(t.Context(), words, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range comparisons {
@@ -47,8 +66,8 @@ func TestComparisons(t *testing.T) {
 
 // TestHello runs the programs of which the size is compared.
 func TestHello(t *testing.T) {
-	folder := t.TempDir()
-	if err := build(t.Context(), folder); err != nil {
+	folder, err := programs()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, stack := range []string{"gonet", "gvisor", "kernel"} {
