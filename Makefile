@@ -34,7 +34,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh) $(if $(AGAIN),--again=$(AGAIN))
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege irctest packetdrill lint format golden fuzz bench beside benchstat portability toolchains vsix tree-sitter install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest check flakes test-times soak siege irctest packetdrill lint format golden fuzz bench beside benchstat portability toolchains vsix tree-sitter install release ready clean lint-go lint-others $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,10 @@ rest:     RINGS = whole race sanitize
 rest: ready ## the three other rings in one run, which keeps both cores busy
 	$(RUNTESTS) $(RINGS)
 
+check:    RINGS = core whole race sanitize
+check: ready ## all rings in one run: a failure in the first stops the others
+	$(RUNTESTS) $(RINGS)
+
 flakes: ready ## run RINGS N times BESIDE nothing, busy loops, io or stops, and count the failures
 	$(PROVE) flakes $(RINGS) --runs $(N) --beside $(BESIDE)
 
@@ -87,7 +91,7 @@ packetdrill: ## the public packetdrill scripts of TCP on GoNet's machine (PACKET
 	gonet/packetdrill/run.sh
 
 lint: ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, each language's formatter, clang-tidy, shellcheck
-	@$(MAKE) --no-print-directory -j2 -Otarget lint-go lint-others
+	@$(MAKE) --no-print-directory -j2 -Otarget TOOLS=--all lint-go lint-others
 
 lint-go: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode
 	$(OUT)/bin/golangci-lint run $(ALL)
@@ -96,9 +100,10 @@ lint-go: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode
 	for m in wireguard wintun; do (cd gonet/$$m && GOWORK=off \
 	  $(abspath $(OUT)/bin/golangci-lint) run -c ../../.golangci.yml ./...) || exit 1; done
 	$(GO) vet -tags gonet ./services/...
-	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
 
-lint-others:
+# Its tools are fetched beside the other half, which needs none but go and cc.
+lint-others: toolchains
+	@[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
 	shellcheck .ci/run $$(git ls-files '*.sh')
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 	internal/arch/c.sh
@@ -135,10 +140,13 @@ toolchains: ## install the tools that the models need; SKIP unavailable ones, wi
 	@set -o pipefail; ./toolchains.sh $(TOOLS) | tee $(OUT)/tools/said
 	@sed 's/^installed /ok /' $(OUT)/tools/said > $(OUT)/tools/versions
 
-# Tools are fetched while our own programs are compiled. With READY=1 they have been.
+# Tools are fetched while our own programs are compiled. With READY=1 they have been, and the tests
+# that are built first need not wait for the others.
 ready:
-	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all \
-	  $(if $(READY),,toolchains) programs
+	@command -v $(GO) >/dev/null || { echo 'go is missing: install Go 1.26 or newer' >&2; exit 1; }
+	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" \
+	  TOOLS=$(if $(filter-out core,$(RINGS)),--all,--tests) \
+	  $(if $(READY),$(EVE) $(PROVE),toolchains programs)
 
 vsix: ## pack the extension of VS Code for Eve into out/eve.vsix (needs npm, its registry, and zip)
 	eve/editors/vscode/pack.sh

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the models and the checks need and this machine lacks. Each tool of the table at
-# the end becomes one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models
-# of a skipped tool are left out, and nothing fails. --all adds what only tests and lint use: a
-# browser, an SSH server, an analyser of packets, formatters. All tools are asked for their
-# versions first. Then one apt-get installs what is missing; functions fetch beside it what Debian
-# does not pack.
+# Installs what the models need and this machine lacks. Each tool of the table at the end becomes
+# one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models of a skipped
+# tool are left out, and nothing fails. --tests adds what the first ring of tests uses: a browser,
+# an SSH server, an analyser of packets; --all adds what the other rings and lint use, too. All
+# tools are asked for their versions first. Then one apt-get installs what is missing; functions
+# fetch beside it what Debian does not pack. usage: toolchains.sh [--tests | --all]
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
+tests='' rest=''
+case ${1-} in
+'') ;;
+--tests) tests=yes ;;
+--all) tests=yes rest=yes ;;
+*) echo 'usage: toolchains.sh [--tests | --all]' >&2 && exit 2 ;;
+esac
 tools=$PWD/out/tools log=$PWD/out/tools/log policy=/usr/sbin/policy-rc.d mark='from toolchains.sh'
 patience=300 # seconds from the start to the end of apt's downloads: 450 MB took 4 to 15 s
 names=() models=() hows=() checks=() versions=() jobs=() lists='' guarded='' why=''
@@ -20,13 +27,19 @@ network=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::T
 # One lock for the machine, not the checkout: all checkouts share dpkg and the policy about daemons.
 if command -v flock >/dev/null && exec 9</usr/sbin && ! flock -n 9; then
 	echo 'toolchains.sh waits for another one' >&2
-	flock -w 1200 9 && SECONDS=0
+	flock -w 1200 9 || echo 'toolchains.sh goes on beside the other one' >&2
+	SECONDS=0
 fi
 { : >"$log"; } 2>/dev/null || log=/dev/null # on a full disk
 
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -E "$@"; fi; }
-trap '[ -z "${jobs[*]}" ] || kill -- "${jobs[@]/#/-}"; [ ! $guarded ] || root rm -f $policy' EXIT
+clear() {
+	[ -z "${jobs[*]}" ] || kill -- "${jobs[@]/#/-}"
+	[ ! $guarded ] || root rm -f $policy 2>>"$log"
+}
+trap clear EXIT
 trap 'exit 130' INT TERM HUP
+! grep -qs "$mark" $policy || guarded=yes # a run that was killed has left it: no daemon would start
 
 refresh() { # Gets the package lists, once. A policy that returns 101 keeps daemons from starting.
 	[ -z "$lists" ] || {
@@ -39,33 +52,45 @@ refresh() { # Gets the package lists, once. A policy that returns 101 keeps daem
 		return 1
 	}
 	root true || {
-		why='needs root, or sudo without a password; '
+		why='needs root, or sudo that does not ask, as after sudo -v; '
 		return 1
 	}
 	[ -e $policy ] || printf '#!/bin/sh\n# %s\nexit 101\n' "$mark" | root tee $policy
 	grep "$mark" $policy && guarded=yes && root chmod +x $policy
 	[ -z "$(ls /var/lib/dpkg/updates)" ] || root dpkg --configure -a # an earlier run was killed
-	local said && said=$(LC_ALL=C root timeout --foreground 90 apt-get "${network[@]}" update 2>&1)
+	local said
+	while said=$(LC_ALL=C root timeout --foreground 90 apt-get "${network[@]}" update 2>&1)
+		grep 'Could not get lock' <<<"$said" && [ $SECONDS -lt 120 ]; do
+		sleep 1 # a new machine gets its first updates
+	done
 	if grep -E '^(Hit|Get):' <<<"$said"; then lists=here; else why='no list of packages came; '; fi
 	echo "$said" && [ $lists = here ]
 }
 
 boots() { compgen -G "/etc/rc2.d/S??$1" || compgen -G "/etc/systemd/system/*.wants/$1.*"; }
 
-# Installs packages. A Ctrl-C takes effect after dpkg has finished. Daemons that came with the
-# packages and would start at the next boot are disabled.
+# Installs packages. A Ctrl-C takes effect after dpkg has finished. When no time is left for
+# downloads, those packages are installed that have come. Daemons that came with the packages and
+# would start at the next boot are disabled.
 get() {
-	local left=$((patience - SECONDS)) daemon fresh=() status
+	local left=$((patience - SECONDS)) daemon fresh=() status=0
 	for daemon in epmd ssh redis-server ngircd inspircd postgresql nginx haproxy caddy; do
 		boots "$daemon" || fresh+=("$daemon")
 	done
-	[ $left -gt 0 ] && root timeout --foreground $left \
-		apt-get "${network[@]}" "${options[@]}" -d install "$@" &&
+	if [ $left -gt 0 ]; then
+		root timeout --foreground $left apt-get "${network[@]}" "${options[@]}" -d install "$@"
+		status=$?
+	fi
+	if [ $left -le 0 ] || [ $status = 124 ]; then
+		why="downloads took $patience s, and go on when it is called again; "
+	fi
+	if [ $status = 0 ]; then
 		(
 			trap '' INT TERM HUP
 			root apt-get "${options[@]}" --no-download install "$@"
 		)
-	status=$?
+		status=$?
+	fi
 	for daemon in "${fresh[@]}"; do
 		! boots "$daemon" || root update-rc.d "$daemon" disable
 		! boots "$daemon" || root rm -f /etc/systemd/system/*.wants/"$daemon".* # a unit alone
@@ -232,6 +257,8 @@ settle() {
 	for i in "${!names[@]}"; do
 		if [ "${versions[i]}" ]; then words[i]=ok; else words[i]=installed missing+=("$i"); fi
 	done
+	[ ${#missing[@]} = 0 ] ||
+		echo "missing tools: ${#missing[@]}; out/tools/log shows how they come" >&2
 	bring "${missing[@]}" >>"$log" 2>&1 </dev/null
 	ask "${missing[@]}"
 	for i in "${!names[@]}"; do
@@ -260,18 +287,12 @@ want libjpeg "Eve's util.image" 'apt libjpeg62-turbo-dev' \
 want libpng "Eve's util.image" 'apt libpng-dev' header png.h
 want nghttp2 "Eve's io.http2" 'apt libnghttp2-dev' header nghttp2/nghttp2.h
 want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
-want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
-	least 1 openssl version
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \
 	least 2023 out/tools/tapip/tapip-config --version
 want lwip 'c-loop-lwip and c-thread-lwip' lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
-want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
-want libfuzzer "the fuzzer of the chat's c-process" 'apt clang libclang-rt-dev' \
-	libfuzzer
 want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
-want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 want erl erlang-actor 'apt erlang-base' \
 	least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
 want mochiweb "streams' erlang-actor-mochiweb" 'apt erlang-mochiweb erlang-inets' \
@@ -293,41 +314,36 @@ want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
 want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
 want postgresql 'images on PostgreSQL, measured and tested' 'apt postgresql' \
 	least 13 sh -c '/usr/lib/postgresql/*/bin/postgres --version'
-want schemathesis "the tests of images' and Papaya's openapi.yaml" schemathesis \
-	least 4 env PYTHONPATH=out/tools/schemathesis \
-	python3 out/tools/schemathesis/bin/st --version
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
-want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
-want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc
-want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
-want podman 'the tests of gonet slirp with podman' 'apt podman' least 4 podman --version
-want crun 'the tests of gonet slirp with podman' 'apt crun' least 1 crun --version
-want busybox 'the tests of gonet slirp with podman' 'apt busybox-static' present busybox
-want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
-want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
-want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2 dnsmasq --version
-want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
 want gcc-multilib "the chat's c-process as a 32-bit program" 'apt gcc-multilib' \
 	sh -c 'echo "#include <stdio.h>" | gcc -m32 -fsyntax-only -x c - && echo stdio.h'
 want qemu-user "the chat's c-process on other machines" 'apt qemu-user' present qemu-s390x
 want zig "the chat's c-process on other systems" 'zig 0.17' \
 	least 0.17 out/tools/zig/ziglang/zig version
-want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
-want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
-want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' \
-	least 3 weechat-headless --version
-want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
-want nginx 'the test of Papaya behind nginx' 'apt nginx-light libnginx-mod-stream' \
-	least 1 nginx -v
-want haproxy 'the test of Papaya behind HAProxy' 'apt haproxy' least 2 haproxy -v
-want caddy 'the test of Papaya behind Caddy' 'apt caddy' least 2 caddy version
-want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
-want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
-if [ "${1-}" = --all ]; then
-	want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version
-	want rustfmt 'make lint' 'apt rustfmt-web' least 1 rustfmt --version
-	want hindent 'make lint' 'apt hindent' least 5 hindent --version
-	want rubocop 'make lint' 'apt rubocop' least 1 rubocop --version
+if [ "$tests" ]; then
+	want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
+		least 1 openssl version
+	want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
+	want libfuzzer "the fuzzer of the chat's c-process" 'apt clang libclang-rt-dev' \
+		libfuzzer
+	want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
+	want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
+	want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc
+	want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
+	want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
+	want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
+	want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' \
+		least 2 dnsmasq --version
+	want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
+	want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
+	want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' \
+		least 3 weechat-headless --version
+	want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
+	want nginx 'the test of Papaya behind nginx' 'apt nginx-light libnginx-mod-stream' \
+		least 1 nginx -v
+	want haproxy 'the test of Papaya behind HAProxy' 'apt haproxy' least 2 haproxy -v
+	want caddy 'the test of Papaya behind Caddy' 'apt caddy' least 2 caddy version
+	want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
 	want chromium "the tests that open the pages of Papaya and of the images" \
 		'apt chromium-headless-shell' \
 		least 100 sh -c \
@@ -343,5 +359,19 @@ if [ "${1-}" = --all ]; then
 	want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
 	want tshark "the tests in which another reads GoNet's packets" 'apt tshark' \
 		least 3 tshark --version
+fi
+if [ "$rest" ]; then
+	want schemathesis "the tests of images' and Papaya's openapi.yaml" schemathesis \
+		least 4 env PYTHONPATH=out/tools/schemathesis \
+		python3 out/tools/schemathesis/bin/st --version
+	want podman 'the tests of gonet slirp with podman' 'apt podman' least 4 podman --version
+	want crun 'the tests of gonet slirp with podman' 'apt crun' least 1 crun --version
+	want busybox 'the tests of gonet slirp with podman' 'apt busybox-static' present busybox
+	want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
+	want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
+	want clang-tidy 'make lint of the servers in C' 'apt clang-tidy' least 14 clang-tidy --version
+	want rustfmt 'make lint' 'apt rustfmt-web' least 1 rustfmt --version
+	want hindent 'make lint' 'apt hindent' least 5 hindent --version
+	want rubocop 'make lint' 'apt rubocop' least 1 rubocop --version
 fi
 settle

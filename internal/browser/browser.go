@@ -40,7 +40,7 @@ func Needed(t *testing.T) {
 	t.Helper()
 	if find() == "" {
 		t.Skip("SKIP: install chromium-headless-shell for the tests of pages (./toolchains.sh " +
-			"--all)")
+			"--tests)")
 	}
 }
 
