@@ -86,6 +86,9 @@ func (d authenticator) answer(a account.Account, err error) (server.Person, erro
 		err = server.ErrNotYours
 	}
 	d.login(err)
+	if errors.Is(err, account.ErrBusy) {
+		err = server.ErrBusy
+	}
 	if limited, ok := errors.AsType[*account.LimitError](err); ok {
 		err = clientError{limited}
 	}

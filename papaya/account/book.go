@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"interleave/papaya/limit"
@@ -48,9 +49,13 @@ type Book struct {
 	store   Store
 	now     func() time.Time
 	hashes  *hasher
+	checks  checks
 	address *limit.Rate // for failures
 	name    *limit.Rate
-	dummy   hash // compared with the password of an unknown name
+	// addresses and names are the logins that count as failures because they are not done yet.
+	addresses, names attempts
+
+	dummy hash // compared with the password of an unknown name
 	// scramPasses are those of new keys.
 	scramPasses int
 }
@@ -74,7 +79,7 @@ func open(s Store, cost Cost, now func() time.Time) *Book {
 // Login returns the account with a name and password.
 func (b *Book) Login(ctx context.Context, from netip.Addr, name string,
 	password Secret) (Account, error) {
-	done, err := b.try(from, name)
+	done, err := b.try(ctx, from, name)
 	if err != nil {
 		return Account{}, err
 	}
@@ -95,14 +100,14 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 			return Account{}, fmt.Errorf("account %s: %w", r.Name, err)
 		}
 	}
-	ok, err := b.hashes.verify(ctx, password, kept)
+	ok, computed, err := b.verify(ctx, name, password, kept)
 	if err != nil {
 		return Account{}, err
 	}
 	if !ok || r.Hash == "" {
 		return Account{}, ErrWrong
 	}
-	if kept.cost != b.hashes.cost || b.wantsScram(password) != (r.Scram != "") {
+	if computed && (kept.cost != b.hashes.cost || b.wantsScram(password) != (r.Scram != "")) {
 		// after an error the old hash stays until the next login
 		_ = b.setPassword(ctx, r, password)
 	}
@@ -153,26 +158,28 @@ func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
 
 // try counts a login as a failure before it is checked, so that concurrent logins cannot exceed the
 // limit. done takes this back if the login has succeeded, or has failed for a reason other than the
-// client.
-func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {
+// client. Its further calls have no effect.
+func (b *Book) try(ctx context.Context, from netip.Addr, name string) (done func(error),
+	err error) {
 	address, who := limit.Key(from), fold(name[:min(len(name), maxName+1)])
-	if wait, ok := b.address.Take(address); !ok {
-		return nil, &LimitError{wait}
+	if err := b.addresses.enter(ctx, b.address, address); err != nil {
+		return nil, err
 	}
 	if who != "" {
-		if wait, ok := b.name.Take(who); !ok {
-			b.address.Back(address)
-			return nil, &LimitError{wait}
+		if err := b.names.enter(ctx, b.name, who); err != nil {
+			b.addresses.leave(b.address, address, true)
+			return nil, err
 		}
 	}
+	var once sync.Once
 	return func(err error) {
-		if errors.Is(err, ErrWrong) || errors.Is(err, ErrInvitation) {
-			return
-		}
-		b.address.Back(address)
-		if who != "" {
-			b.name.Back(who)
-		}
+		once.Do(func() {
+			back := !errors.Is(err, ErrWrong) && !errors.Is(err, ErrInvitation)
+			b.addresses.leave(b.address, address, back)
+			if who != "" {
+				b.names.leave(b.name, who, back)
+			}
+		})
 	}, nil
 }
 

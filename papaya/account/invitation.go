@@ -88,7 +88,7 @@ func (b *Book) TakeBack(ctx context.Context, id string) error {
 // Redeem makes an account from an invitation, which it uses up. Failures count as failed logins.
 func (b *Book) Redeem(ctx context.Context, from netip.Addr, token Secret, name string,
 	password Secret) (Account, error) {
-	done, err := b.try(from, "")
+	done, err := b.try(ctx, from, "")
 	if err != nil {
 		return Account{}, err
 	}

@@ -127,10 +127,10 @@ type hasher struct {
 }
 
 // maxWaiting is how many logins may wait. With 25 ms for a hash and 2 at once, the last waits for
-// less than a second.
-const maxWaiting = 64
+// 13 s. WeeChat gives up a login after 15 s.
+const maxWaiting = 1024
 
-// ErrBusy reports that too many logins are waiting.
+// ErrBusy reports that too many logins are waiting, or that one has waited for as long as it may.
 var ErrBusy = errors.New("too many logins are under way, try again later")
 
 func newHasher(cost Cost, atOnce int) *hasher {
@@ -149,7 +149,7 @@ func (h *hasher) enter(ctx context.Context) (leave func(), err error) {
 		return func() { <-h.running; <-h.waiting }, nil
 	case <-ctx.Done():
 		<-h.waiting
-		return nil, ctx.Err()
+		return nil, ErrBusy
 	}
 }
 

@@ -179,7 +179,7 @@ func TestStormIsBounded(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		for range maxWaiting - 2 {
-			if err := <-ended; !errors.Is(err, context.Canceled) {
+			if err := <-ended; !errors.Is(err, ErrBusy) {
 				t.Errorf("one that waited: %v", err)
 			}
 		}

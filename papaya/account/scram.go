@@ -103,7 +103,8 @@ func (b *Book) scramKeys(ctx context.Context, password Secret) (string, error) {
 	return k.String(), err
 }
 
-// A Scram is a login that has begun. Finish may be called once.
+// A Scram is a login that has begun. Finish must be called, also if the client does not go on: then
+// with an empty message. Only the first call counts.
 type Scram struct {
 	account Account
 	keys    scramKeys
@@ -122,7 +123,7 @@ func (b *Book) BeginScram(ctx context.Context, from netip.Addr, message string) 
 	if err != nil || !b.Scram {
 		return nil, "", ErrWrong
 	}
-	done, err := b.try(from, first.name)
+	done, err := b.try(ctx, from, first.name)
 	if err != nil {
 		return nil, "", err
 	}

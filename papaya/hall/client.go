@@ -78,7 +78,8 @@ func (c *Client) Sink() Sink { return c.sink }
 func (c *Client) Registered() bool { return c.user != nil }
 
 // Busy says whether the client's further lines wait: a login is being checked, or a history read.
-func (c *Client) Busy() bool { return c.signing || c.reading }
+// Those of a client that was disconnected meanwhile do not.
+func (c *Client) Busy() bool { return (c.signing || c.reading) && !c.closed }
 
 // Account returns the account that the client is logged in to, or an empty text.
 func (c *Client) Account() string {

@@ -174,6 +174,9 @@ type Metrics struct {
 // other error as a failure of the server.
 var ErrNotYours = errors.New("wrong name or password")
 
+// ErrBusy reports a login that was not checked, since too many are under way.
+var ErrBusy = errors.New("too many log in at the moment: try again soon")
+
 // A Person is an account that a client has logged in to.
 type Person struct {
 	Account string // the account's name as it was written when it was made
@@ -202,6 +205,7 @@ type Scram interface {
 
 // An Exchange is such a login that has begun.
 type Exchange interface {
-	// Finish takes the client's last message, and returns the account and the server's last one.
+	// Finish takes the client's last message, and returns the account and the server's last one. If
+	// the client does not go on, the message is empty.
 	Finish(message string) (Person, string, error)
 }

@@ -111,6 +111,7 @@ func (s *server) handle(e event) {
 			why = "Connection closed"
 		}
 		s.end(c, e.inOrder, why)
+		c.abandonLogin()
 		delete(s.conns, c.ID)
 		if f := s.config.Metrics.Disconnected; f != nil {
 			f()

@@ -9,9 +9,10 @@ import (
 	"interleave/papaya/log"
 )
 
-// signTimeout bounds one login. A guess: a password hash takes a tenth of a second on purpose, and
-// may wait for others.
-const signTimeout = 20 * time.Second
+// signTimeout bounds one login. A password hash takes 25 ms on purpose, and may wait for others. The
+// time is shorter than those after which clients give up (WeeChat: 15 s), so that the server does
+// not work for clients that have gone.
+const signTimeout = 10 * time.Second
 
 // signer checks logins beside the goroutine that owns the hall, and returns the answer to it.
 type signer server
@@ -44,6 +45,9 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 		who, err := question(ctx, o)
 		why := (*server)(g).why(err, registering)
 		return func() (hall.Entry, bool) {
+			if !registering && (*server)(g).turnAway(o, err) {
+				return hall.Entry{}, false
+			}
 			return g.hall.Signed(c, who.Account, who.Role, why, registering)
 		}
 	})
@@ -54,6 +58,7 @@ type scrammer server
 
 func (g *scrammer) First(c *hall.Client, message string) {
 	o := g.conns[c.ID]
+	o.abandonLogin()
 	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
 		x, answer, err := g.config.Scram.Begin(ctx, message, o.net.RemoteAddr())
 		why := (*server)(g).why(err, false)
@@ -61,7 +66,12 @@ func (g *scrammer) First(c *hall.Client, message string) {
 			if err == nil {
 				o.scram = x
 			}
-			g.hall.Challenged(c, answer, "", hall.Member, why)
+			if g.conns[c.ID] == nil { // its connection has ended meanwhile
+				o.abandonLogin()
+			}
+			if !(*server)(g).turnAway(o, err) {
+				g.hall.Challenged(c, answer, "", hall.Member, why)
+			}
 			return hall.Entry{}, false
 		}
 	})
@@ -69,11 +79,15 @@ func (g *scrammer) First(c *hall.Client, message string) {
 
 func (g *scrammer) Final(c *hall.Client, message string) {
 	o := g.conns[c.ID]
+	if o == nil {
+		return
+	}
+	x := o.scram
+	o.scram = nil
 	(*server)(g).beside(o, signTimeout, func(context.Context) func() (hall.Entry, bool) {
-		who, answer, err := o.scram.Finish(message)
+		who, answer, err := x.Finish(message)
 		why := (*server)(g).why(err, false)
 		return func() (hall.Entry, bool) {
-			o.scram = nil
 			g.hall.Challenged(c, answer, who.Account, who.Role, why)
 			return hall.Entry{}, false
 		}
@@ -96,12 +110,31 @@ func (s *server) beside(o *conn, limit time.Duration,
 	}()
 }
 
+// turnAway disconnects a client whose login could not be checked in time, unless it is registered.
+// It comes back as after any loss of its connection. If it were told that the login has failed, some
+// clients would ask for another password, or go on without an account.
+func (s *server) turnAway(o *conn, err error) bool {
+	if !errors.Is(err, ErrBusy) || o.Registered() {
+		return false
+	}
+	s.end(o, false, ErrBusy.Error())
+	return true
+}
+
+// abandonLogin ends a login by SCRAM with which the client does not go on. It counts as failed.
+func (c *conn) abandonLogin() {
+	if c != nil && c.scram != nil {
+		_, _, _ = c.scram.Finish("")
+		c.scram = nil
+	}
+}
+
 // why returns what a client is told of an error; nothing if there is none.
 func (s *server) why(err error, registering bool) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, ErrNotYours) || registering:
+	case errors.Is(err, ErrNotYours) || errors.Is(err, ErrBusy) || registering:
 		return err.Error()
 	}
 	s.config.Logger.Error("a login could not be checked", "reason", err)
