@@ -18,6 +18,7 @@ import (
 
 	webpush "github.com/SherClockHolmes/webpush-go"
 
+	"interleave/papaya/fence"
 	"interleave/papaya/irc"
 )
 
@@ -60,8 +61,8 @@ func hashOf(endpoint string) string {
 
 // parse parses the parameters of WEBPUSH REGISTER: an endpoint, and its keys in the form of message
 // tags.
-func parse(account, endpoint, keys string, f fence) (Subscription, error) {
-	if err := f.check(endpoint); err != nil {
+func parse(account, endpoint, keys string, f fence.Fence) (Subscription, error) {
+	if err := check(endpoint, f); err != nil {
 		return Subscription{}, err
 	}
 	tags := irc.ParseTags(keys)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/fence"
 	"interleave/papaya/hall"
 	"interleave/papaya/limit"
 	"interleave/papaya/proxy"
@@ -48,7 +49,7 @@ type Service struct {
 	Options
 	book   *book
 	key    key
-	fence  fence
+	fence  fence.Fence
 	client *http.Client
 	rate   *limit.Rate
 	now    func() time.Time
@@ -67,8 +68,8 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Count == nil {
 		o.Count = func(string) {}
 	}
-	f := fence{open: o.Networks}
-	s := &Service{Options: o, key: key, fence: f, client: f.client(),
+	f := newFence(o)
+	s := &Service{Options: o, key: key, fence: f, client: newClient(f),
 		book: &book{store: o.Store, now: time.Now, logger: o.Logger}, now: time.Now,
 		rate: limit.NewRate(rateBurst, rateEvery, time.Now), events: make(chan event, eventQueue)}
 	if err := s.book.load(ctx); err != nil {
