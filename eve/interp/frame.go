@@ -38,8 +38,10 @@ type closure struct {
 	frame *frame // lambda: its creator's
 	cells cells  // callback: its captures
 	needs []need // callback
-	// of a function behind <-: hands the value over to its caller. Nothing else is set then
+	// of a function behind <-: hands the value over to its caller. Nothing else is set then but
+	// the wait of the caller
 	answer func(value)
+	wait   *pending
 }
 
 func (in *interp) frame(captured cells) *frame { return &frame{in: in, captured: captured} }

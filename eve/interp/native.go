@@ -62,6 +62,7 @@ func init() {
 		answer func(value)) {
 		c.in.after(c.int(0), func() { answer(nil) })
 	}
+	asyncs["unwanted"] = func(c *called, answer func(value)) { c.unwanted(answer) }
 	asyncs["tcp_socket.connect"] = func(c *called, answer func(value)) {
 		c.connect(answer)
 	}

@@ -67,6 +67,7 @@ func (f *frame) await(s *ir.Await) {
 			return
 		}
 		waiting.answered = true
+		waiting.settle(false)
 		if waiting.deadline != nil {
 			waiting.deadline.off = true
 		}
@@ -83,7 +84,7 @@ func (f *frame) await(s *ir.Await) {
 	}
 	var begin func()
 	if fn.Answers() {
-		waiting.reply, begin = f.ask(s.Call, arrived)
+		waiting.reply, begin = f.ask(s.Call, waiting, arrived)
 		if fn.Result.Kind == types.Result {
 			waiting.lose = func() { answer(failed(&fault{code: 125, text: "no answer"})) }
 		}
@@ -101,17 +102,22 @@ func (f *frame) await(s *ir.Await) {
 	in.network.pending(waiting)
 	if s.Within != nil {
 		d := f.value(s.Within).(int64)
-		waiting.deadline = in.after(d,
-			func() { answer(failed(&fault{code: 110, text: "timeout"})) })
+		waiting.deadline = in.after(d, func() {
+			if !waiting.answered {
+				waiting.settle(true)
+			}
+			answer(failed(&fault{code: 110, text: "timeout"}))
+		})
 	}
 	begin()
 }
 
 // ask runs a function of the program that is called by <-. It may answer before the continuation
 // is there, which takes its answers from the call of begin on. The first one counts.
-func (f *frame) ask(e *ir.Call, arrived func(value)) (reply *closure, begin func()) {
+func (f *frame) ask(e *ir.Call, waiting *pending, arrived func(value)) (reply *closure,
+	begin func()) {
 	begun, early := false, []value(nil)
-	reply = &closure{answer: func(v value) {
+	reply = &closure{wait: waiting, answer: func(v value) {
 		if begun {
 			arrived(v)
 		} else {
@@ -136,4 +142,49 @@ type pending struct {
 	// when nothing can
 	reply *closure
 	lose  func()
+
+	settled, gaveUp bool // the wait is over; without an answer
+	// what is called when the caller gives up, or dropped when it gets an answer
+	watchers []watcher
+}
+
+// A watcher waits for the end of another wait.
+type watcher struct {
+	waiting *pending
+	told    func(value)
+}
+
+// settle tells those who want to know that the caller has given up, or drops them. The first call
+// counts.
+func (p *pending) settle(gaveUp bool) {
+	if p.settled {
+		return
+	}
+	p.settled, p.gaveUp = true, gaveUp
+	for _, w := range p.watchers {
+		w.end(gaveUp)
+	}
+	p.watchers = nil
+}
+
+func (w watcher) end(told bool) {
+	switch {
+	case told:
+		w.told(nil)
+	case w.waiting.deadline == nil:
+		w.waiting.answered = true
+	}
+}
+
+// unwanted waits until the caller of a function gives up.
+func (c *called) unwanted(answer func(value)) {
+	w := watcher{c.waiting, answer}
+	switch p := c.args[0].(*closure).wait; {
+	case p == nil:
+		w.end(false)
+	case p.settled:
+		w.end(p.gaveUp)
+	default:
+		p.watchers = append(p.watchers, w)
+	}
 }

@@ -17,9 +17,33 @@ error no_answer();
 template <class R> inline constexpr bool may_fail = false;
 template <class T> inline constexpr bool may_fail<result<T>> = true;
 
+// The wait for an answer. Others may ask to be told if its caller gives up.
+class awaited {
+public:
+    awaited() noexcept {}
+    awaited(const awaited&) = delete;
+    awaited& operator=(const awaited&) = delete;
+
+    // Worker threads only. Ends when the caller has given up, because its time is over. If there is
+    // an answer first, what waits for this is dropped.
+    async<void> unwanted();
+
+protected:
+    ~awaited() { settle(false); }
+    // The wait is over. The first call counts.
+    void settle(bool given_up) noexcept;
+
+private:
+    struct watcher;
+    // Never in a list: the wait is over, with an answer or without one.
+    static watcher* settled(bool given_up) noexcept;
+
+    atomic<watcher*> watchers_; // a list
+};
+
 // The operation. It has counts of the async<R> or await, and of each replier. The function may
 // answer before await begins it, on any worker.
-template <class R> class answering final : public operation_for<R> {
+template <class R> class answering final : public operation_for<R>, public awaited {
 public:
     using typename operation_for<R>::value;
 
@@ -44,13 +68,17 @@ public:
         else if (was & forgotten) give_up();
     }
     // The function goes on, and its answer is dropped.
-    void cancel() noexcept override { release(); }
+    void cancel() noexcept override {
+        this->settle(true);
+        release();
+    }
 
 private:
     static constexpr u32 begun = 1, answered = 2, forgotten = 4;
 
     void hand_over() {
         if (this->try_complete()) {
+            this->settle(false); // else the caller has given up, and cancel does it
             if (this->limit_ != nullptr) cancel_deadline(this->limit_);
             this->deliver_(this, value_.take());
         }
@@ -94,6 +122,8 @@ public:
         to_->forget();
         to_->drop();
     }
+    // What a callback that is made of this answers.
+    awaited* wait() const noexcept { return to_; }
     template <class... As> void operator()(As&&... as) const {
         using value = typename answering<R>::value;
         to_->answer(value(forward<As>(as)...));
@@ -102,5 +132,14 @@ public:
 private:
     answering<R>* to_;
 };
+
+// For a callback that answers nobody.
+async<void> never();
+
+// `_ <- unwanted(answer)`
+template <class... As> async<void> unwanted(const callback<void(As...)>& answer) {
+    awaited* wait = answer.wait();
+    return wait != nullptr ? wait->unwanted() : never();
+}
 
 } // namespace eve

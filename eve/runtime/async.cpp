@@ -60,6 +60,51 @@ struct sleeping_operation final : operation_for<void>, timer_node {
 
 error no_answer() { return error(ECANCELED, string::literal("no answer")); }
 
+struct awaited::watcher {
+    watcher(answering<void>* to) noexcept : told(to) {}
+    replier<void> told;
+    watcher* next = nullptr;
+};
+
+awaited::watcher* awaited::settled(bool given_up) noexcept {
+    return reinterpret_cast<watcher*>(given_up ? usize{1} : usize{2});
+}
+
+async<void> awaited::unwanted() {
+    auto* what = create<answering<void>>();
+    async<void> operation(what);
+    auto* mine = create<watcher>(what);
+    watcher* first = watchers_.load(order::acquire);
+    while (first != settled(true) && first != settled(false)) {
+        mine->next = first;
+        if (watchers_.compare_exchange(first, mine, order::acq_rel, order::acquire))
+            return operation;
+    }
+    if (first == settled(true)) mine->told();
+    destroy(mine);
+    return operation;
+}
+
+void awaited::settle(bool given_up) noexcept {
+    watcher* w = watchers_.load(order::acquire);
+    do {
+        if (w == settled(true) || w == settled(false)) return;
+    } while (!watchers_.compare_exchange(w, settled(given_up), order::acq_rel, order::acquire));
+    while (w != nullptr) {
+        watcher* next = w->next;
+        if (given_up) w->told();
+        destroy(w);
+        w = next;
+    }
+}
+
+async<void> never() {
+    auto* what = create<answering<void>>();
+    async<void> operation(what);
+    replier<void> nobody(what);
+    return operation;
+}
+
 error timed_out() { return error(ETIMEDOUT, string::literal("timeout")); }
 
 // Inside: the time is not over before the operation has begun.

@@ -167,8 +167,8 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
         if (!late->try_complete()) return false;
         auto* c = static_cast<C*>(late->then_);
         c->value_ = option<T>(T(timed_out()));
+        late->cancel(); // first: what it starts is in its queues before the caller goes on
         enqueue(c);
-        late->cancel();
         return true;
     });
 }

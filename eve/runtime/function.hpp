@@ -25,11 +25,18 @@ private:
     R (*call_)(void*, As...);
 };
 
+// answer.hpp: what answers the call of a `<-` function, and the wait of its caller.
+class awaited;
+template <class R> class replier;
+template <class F> inline constexpr bool is_answer = false;
+template <class R> inline constexpr bool is_answer<replier<R>> = true;
+
 // The counted storage of a callback.
 struct callback_body {
     u32 count = 1;
-    void (*end)(callback_body*) noexcept;
-    explicit callback_body(void (*e)(callback_body*) noexcept) noexcept : end(e) {}
+    // Ends it; or returns the wait that a call of it answers, null if that is none.
+    awaited* (*manage)(callback_body*, bool end) noexcept;
+    explicit callback_body(awaited* (*m)(callback_body*, bool) noexcept) noexcept : manage(m) {}
 };
 
 template <class F> class callback;
@@ -39,9 +46,14 @@ template <class R, class... As> class callback<R(As...)> {
         R (*call)(callback_body*, As...);
         F f;
         explicit body(F&& g)
-            : callback_body([](callback_body* b) noexcept {
-                  static_cast<body*>(b)->~body();
-                  buffer_free(b);
+            : callback_body([](callback_body* b, bool end) noexcept -> awaited* {
+                  if (end) {
+                      static_cast<body*>(b)->~body();
+                      buffer_free(b);
+                      return nullptr;
+                  }
+                  if constexpr (is_answer<F>) return static_cast<body*>(b)->f.wait();
+                  else return nullptr;
               }),
               call([](callback_body* b, As... as) -> R {
                   return static_cast<body*>(b)->f(static_cast<As&&>(as)...);
@@ -73,13 +85,17 @@ public:
     }
     ~callback() {
         if (held_ != nullptr && __atomic_fetch_sub(&held_->count, 1u, __ATOMIC_ACQ_REL) == 1)
-            held_->end(held_);
+            held_->manage(held_, true);
     }
 
     // Called by the task that was posted for it.
     R operator()(As... as) const {
         if (held_ == nullptr) return nothing{}(static_cast<As&&>(as)...);
         return static_cast<body<nothing>*>(held_)->call(held_, static_cast<As&&>(as)...);
+    }
+    // The wait that a call of it answers; null if that is none.
+    awaited* wait() const noexcept {
+        return held_ != nullptr ? held_->manage(held_, false) : nullptr;
     }
     bool is_niche() const noexcept { return held_ == nullptr; }
     friend bool same(const callback& a, const callback& b) noexcept { return a.held_ == b.held_; }
