@@ -200,9 +200,23 @@ func startServer(t *testing.T, program, dir string) (kill func()) {
 			t.Fatalf("papaya serve ended: %v\n%s", err, said)
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, stderr) }() // until the server ends
+	read := make(chan struct{})
+	go func() { // until the server ends
+		defer close(read)
+		more, _ := io.ReadAll(stderr)
+		said = append(said, more...)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		if <-read; t.Failed() {
+			t.Logf("the server's last words:\n%s", said[max(0, len(said)-lastWords):])
+		}
+	})
 	return kill
 }
+
+// lastWords is how many bytes of a server's output a failure shows.
+const lastWords = 4 << 10
 
 // TestChatInATerminal has two users in terminals. The server is killed and started again, and later
 // has another certificate.

@@ -158,11 +158,16 @@ func begin(t *testing.T, cmd *exec.Cmd, settings ...string) *process {
 		cmd.Process.Kill()
 		<-p.ended
 		if t.Failed() {
-			t.Logf("standard error:\n%s", p.err.String())
+			out := p.out.String()
+			t.Logf("the program's last words: %q, and on standard error:\n%s",
+				out[max(0, len(out)-lastWords):], p.err.String())
 		}
 	})
 	return p
 }
+
+// lastWords is how many bytes of a program's output a failure shows.
+const lastWords = 4 << 10
 
 // mustExit waits for the end and checks the status.
 func (p *process) mustExit(status int) {

@@ -117,7 +117,12 @@ func open(t testing.TB, folder string, change func(*Config)) *instance {
 		err := Run(ctx, config)
 		srv.stopped <- errors.Join(err, store.Close(), text.Close())
 	}()
-	t.Cleanup(srv.end)
+	t.Cleanup(func() {
+		srv.end()
+		if said := srv.said.String(); t.Failed() && said != "" {
+			t.Logf("the server's last words:\n%s", said[max(0, len(said)-lastWords):])
+		}
+	})
 	select {
 	case <-ready:
 	case err := <-srv.stopped:
@@ -127,6 +132,9 @@ func open(t testing.TB, folder string, change func(*Config)) *instance {
 	}
 	return srv
 }
+
+// lastWords is how many bytes of a server's log a failure shows.
+const lastWords = 4 << 10
 
 // end stops the server; a second call has no effect.
 func (srv *instance) end() {

@@ -66,10 +66,16 @@ func newPapaya(t *testing.T, accounts bool, more ...string) *papaya {
 		if p.cmd != nil {
 			p.kill()
 		}
+		if said := p.said.String(); t.Failed() {
+			t.Logf("the server's last words:\n%s", said[max(0, len(said)-lastWords):])
+		}
 	})
 	p.start()
 	return p
 }
+
+// lastWords is how many bytes of the server's output a failure shows.
+const lastWords = 4 << 10
 
 // free returns an address on which nothing listens.
 func free(t *testing.T) string {
