@@ -2,6 +2,7 @@ package prove
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +79,41 @@ func TestEnds(t *testing.T) {
 				t.Errorf("the output lacks %q:\n%s", want, c.out.String())
 			}
 		})
+	}
+}
+
+// TestLaterIsStopped fails in the first ring while a test of the second runs, which is stopped.
+func TestLaterIsStopped(t *testing.T) {
+	c := newCheckout(t, map[string]string{"three/three_test.go": `package three
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestFails(t *testing.T) {
+	for {
+		if _, err := os.Stat("../out/begun"); err == nil {
+			t.Fatal("out of luck")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestLater(t *testing.T) {
+	os.WriteFile("../out/begun", nil, 0o644)
+	select {}
+}
+`})
+	c.change(RingsFile, "[[reads]]", "[[part]]\nring = \"whole\"\npackages = [\"three\"]\n"+
+		"tests = [\"TestLater\"]\nmoved = true\nwhy = \"it is later\"\n\n[[reads]]")
+	c.o.Rings, c.o.Packages = []string{"core", "whole"}, []string{"three"}
+	c.o.Limit = time.Minute
+	report, err := c.run()
+	if !errors.Is(err, ErrFailed) || report.Failed() != 1 ||
+		!slices.Equal(report.NotRun, []string{"whole three"}) {
+		t.Errorf("got %v, %d failures and %q not run\n%s", err, report.Failed(), report.NotRun,
+			c.out.String())
 	}
 }

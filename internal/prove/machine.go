@@ -73,7 +73,8 @@ func (w Meanwhile) String() string {
 		w.Load, 100*w.Busy, 100*w.Steal)
 }
 
-// between returns the load from one time to another, as far as there were looks.
+// between returns the load from one time to another, as far as there were looks. For a moment with
+// none it is the load between the last two.
 func (m *machine) between(from, to time.Time) (w Meanwhile) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +87,7 @@ func (m *machine) between(from, to time.Time) (w Meanwhile) {
 		if !l.at.After(to.Add(lookEvery)) {
 			w.Load = max(w.Load, l.load)
 		}
-		if first = l; !l.at.After(from) {
+		if first = l; !l.at.After(from) && l.total != last.total {
 			break
 		}
 	}

@@ -110,8 +110,7 @@ func packagesOf(jobs []*job, race bool) (packages []testPackage) {
 	return packages
 }
 
-// plan lists the jobs of the rings, each ring's longest first. Jobs that run alone come after all
-// rings, so that the others need not stop for them.
+// plan lists the jobs of the rings in the order in which they start.
 func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 	packages, err := listPackages(ctx, o.Root)
 	if err != nil {
@@ -135,19 +134,9 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		for _, j := range of {
 			j.order, j.expected = n, cmp.Or(times.of(j), others.of(j), table.expected(j))
 		}
-		slices.SortStableFunc(of,
-			func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })
 		jobs = append(jobs, of...)
 	}
-	slices.SortStableFunc(jobs, func(a, b *job) int {
-		switch {
-		case a.alone == b.alone:
-			return 0
-		case a.alone:
-			return 1
-		}
-		return -1
-	})
+	sortJobs(jobs, table.Ring[0].Name)
 	if len(o.Packages) > 0 {
 		jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !matches(o.Packages, j.pkg.dir) })
 	}
@@ -155,4 +144,26 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		return nil, fmt.Errorf("no tests in rings %v of packages %v", o.Rings, o.Packages)
 	}
 	return jobs, nil
+}
+
+// sortJobs sorts jobs in the order in which they start. Those of the first ring are before those of
+// all others, since they fail early. The longest of each of these two groups is first: a long job
+// that starts late keeps one core busy, or none, when all others have ended. Jobs that run alone
+// are last, so that the others need not stop for them.
+func sortJobs(jobs []*job, first string) {
+	slices.SortStableFunc(jobs, func(a, b *job) int {
+		return cmp.Or(falseFirst(a.alone, b.alone), falseFirst(a.ring != first, b.ring != first),
+			cmp.Compare(b.expected, a.expected))
+	})
+}
+
+// falseFirst compares two values, of which false is the smaller.
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }

@@ -489,7 +489,12 @@ func loops() (n int) {
 
 // TestTimes prints the recorded times.
 func TestTimes(t *testing.T) {
-	c := newCheckout(t, nil)
+	c := newCheckout(t, map[string]string{"three/three_test.go": `package three
+
+import "testing"
+
+func TestBuilds(t *testing.T) { t.Log("built echo/c-epoll in 1.5s") }
+`})
 	var table bytes.Buffer
 	if err := PrintTimes(c.root, nil, &table); err == nil {
 		t.Error("there are times before anything ran")
@@ -498,9 +503,10 @@ func TestTimes(t *testing.T) {
 	if err := PrintTimes(c.root, []string{"core"}, &table); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "core   two ") ||
-		!strings.Contains(table.String(), "TestTwo (0.0)") {
-		t.Errorf("the table lacks the package's row:\n%s", table.String())
+	for _, want := range []string{"core   two ", "TestTwo (0.0)", "echo/c-epoll 1.5s"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, table.String())
+		}
 	}
 }
 
@@ -531,6 +537,8 @@ func TestMeanwhile(t *testing.T) {
 		{time.Second, 2 * time.Second, Meanwhile{5, 1, 0.5}},
 		{0, 2 * time.Second, Meanwhile{5, 0.75, 0.25}},
 		{-time.Hour, time.Hour, Meanwhile{5, 0.75, 0.25}},
+		{2 * time.Second, 2 * time.Second, Meanwhile{5, 1, 0.5}}, // a test that failed at once
+		{time.Hour, time.Hour, Meanwhile{5, 1, 0.5}},
 	} {
 		if got := m.between(at.Add(test.from), at.Add(test.to)); got != test.want {
 			t.Errorf("from %v to %v: got %+v, want %+v", test.from, test.to, got, test.want)

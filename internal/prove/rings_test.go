@@ -1,15 +1,19 @@
 package prove
 
 import (
+	"context"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // root is the checkout that this package is part of.
@@ -237,8 +241,69 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestEveryRingIsRun checks that CI runs each ring: the first by `make test`, and the others by
-// `make rest`.
+// TestOrder sorts jobs: the first ring, then the longest of any other, then those that run alone.
+func TestOrder(t *testing.T) {
+	j := func(ring, dir string, expected time.Duration, alone bool) *job {
+		return &job{ring: ring, pkg: testPackage{dir, dir}, expected: expected, alone: alone}
+	}
+	jobs := []*job{
+		j("whole", "a", 5, false), j("whole", "b", 9, true), j("core", "c", 1, false),
+		j("core", "d", 2, false), j("race", "e", 7, false), j("race", "f", 5, false),
+		j("core", "g", 3, true),
+	}
+	sortJobs(jobs, "core")
+	var order []string
+	for _, j := range jobs {
+		order = append(order, j.pkg.dir)
+	}
+	if got := strings.Join(order, " "); got != "d c e a f g b" {
+		t.Errorf("got %s, want d c e a f g b", got)
+	}
+}
+
+// TestRoom starts one more job beside those that leave cores idle, once it is known that the last
+// one does, or when that one has ended.
+func TestRoom(t *testing.T) {
+	now := time.Now()
+	counts := func(idle uint64) *machine {
+		return &machine{looks: []look{{now.Add(-idleTime), 0, 0, 0, 0}, {now, 0, 100, idle, 0}}}
+	}
+	first, second := &job{}, &job{}
+	r := &runner{Options: Options{AtOnce: 2 + runtime.NumCPU()}, report: &Report{},
+		say: &speaker{io.Discard}, running: runtime.NumCPU(), watch: counts(50)}
+	mustHave := func(what string, want bool) {
+		t.Helper()
+		if got := r.room(); got != want {
+			t.Errorf("%s: room is %v, want %v", what, got, want)
+		}
+	}
+	r.cancel = map[*job]context.CancelCauseFunc{
+		first: func(error) {}, second: func(error) {}}
+	r.last, r.started = second, now
+	mustHave("a job has just begun", false)
+	r.started = now.Add(-idleTime)
+	mustHave("it leaves half of the cores idle", true)
+	r.watch = counts(10)
+	mustHave("it leaves a tenth", false)
+	r.watch = counts(50)
+	r.started = now
+	if err := r.ended(done{job: first, result: &Result{}}); err != nil {
+		t.Fatal(err)
+	}
+	mustHave("another one has ended", false)
+	if err := r.ended(done{job: second, result: &Result{}}); err != nil {
+		t.Fatal(err)
+	}
+	mustHave("it has ended", true)
+	r.running = r.AtOnce
+	mustHave("as many run as may", false)
+	r.running = runtime.NumCPU() - 1
+	r.watch = counts(0)
+	mustHave("a core has none", true)
+}
+
+// TestEveryRingIsRun checks that CI runs each ring, by `make check`. `make test` has the first, and
+// `make rest` has the others.
 func TestEveryRingIsRun(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {
@@ -253,13 +318,14 @@ func TestEveryRingIsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := table.names()
-	for target, rings := range map[string][]string{"test": names[:1], "rest": names[1:]} {
+	for target, rings := range map[string][]string{"test": names[:1], "rest": names[1:],
+		"check": names} {
 		found := regexp.MustCompile(`(?m)^` + target + `: +RINGS = (.*)$`).FindSubmatch(makefile)
 		if found == nil || !slices.Equal(strings.Fields(string(found[1])), rings) {
 			t.Errorf("make %s runs the rings %q, want %v", target, found, rings)
 		}
-		if !regexp.MustCompile(`(?m)^step make ` + target + `\b`).Match(ci) {
-			t.Errorf(".ci/run does not call make %s", target)
-		}
+	}
+	if !regexp.MustCompile(`(?m)^step make check\b`).Match(ci) {
+		t.Error(".ci/run does not call make check")
 	}
 }

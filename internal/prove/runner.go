@@ -44,12 +44,17 @@ type runner struct {
 	programs map[bool]map[string]string
 	building map[bool]bool
 	running  int
-	alone    bool      // the job that was started last must run alone
-	started  time.Time // when a job was started last
-	failed   int       // the order of the first ring in which a test failed
-	tool     string    // test2json
+	cancel   map[*job]context.CancelCauseFunc // of the jobs that run
+	alone    bool                             // the job that was started last must run alone
+	last     *job                             // that was started last
+	started  time.Time                        // when it was started; zero if it has ended
+	failed   int                              // the order of the first ring in which a test failed
+	tool     string                           // test2json
 	goroot   string
 }
+
+// errLater stops the jobs of later rings when a test of an earlier one has failed.
+var errLater = errors.New("a test of an earlier ring has failed")
 
 // done is the message of a goroutine of the runner that ran a job, or built programs.
 type done struct {
@@ -71,7 +76,7 @@ func (r *runner) run(ctx context.Context, jobs []*job) error {
 		return err
 	}
 	r.programs, r.building = map[bool]map[string]string{}, map[bool]bool{}
-	r.failed = len(r.Rings)
+	r.cancel, r.failed = map[*job]context.CancelCauseFunc{}, len(r.Rings)
 	// A run that is stopped waits for its goroutines.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -148,20 +153,20 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 			jobs = slices.Delete(jobs, n, n+1)
 			r.begin(ctx, j, ends)
 			n = 0
-		case !r.building[j.race]:
+		case n == 0 && !r.building[j.race]: // a build keeps all cores busy: the next is later
 			r.building[j.race] = true
 			r.running++
 			go r.build(ctx, all, j.race, ends)
 			n++
 		default:
-			n++ // its program is being built
+			n++ // its program is being built, or will be
 		}
 	}
 	return jobs
 }
 
 // room tells whether one more job should run: each core needs one, and more are useful while cores
-// are idle.
+// are idle. How busy the last one keeps them is seen only after a while.
 func (r *runner) room() bool {
 	switch {
 	case r.alone && r.running > 0:
@@ -183,8 +188,9 @@ func (r *runner) build(ctx context.Context, jobs []*job, race bool, ends chan<- 
 // begin runs a job in a goroutine, or recalls its result.
 func (r *runner) begin(ctx context.Context, j *job, ends chan<- done) {
 	r.running++
-	r.started = time.Now()
+	r.last, r.started = j, time.Now()
 	program := r.programs[j.race][j.pkg.dir]
+	ctx, r.cancel[j] = context.WithCancelCause(ctx)
 	go func() {
 		result, err := r.result(ctx, j, program)
 		ends <- done{job: j, result: result, err: err}
@@ -341,16 +347,31 @@ func (r *runner) events(cmd *exec.Cmd, j *job) (events io.Reader, wait func() er
 
 // ended handles the message of a goroutine.
 func (r *runner) ended(d done) error {
-	if d.err != nil {
-		return d.err
+	if d.job != nil {
+		r.cancel[d.job](nil)
+		delete(r.cancel, d.job)
 	}
-	if d.job == nil {
+	switch {
+	case errors.Is(d.err, errLater):
+		r.report.NotRun = append(r.report.NotRun, d.job.ring+" "+d.job.pkg.dir)
+		return nil
+	case d.err != nil:
+		return d.err
+	case d.job == nil:
 		r.programs[d.race] = d.programs
 		return nil
+	}
+	if d.job == r.last {
+		r.started = time.Time{} // what it has used of the cores is free: the next need not wait
 	}
 	r.report.Results = append(r.report.Results, d.result)
 	if d.result.Failed > 0 {
 		r.failed = min(r.failed, d.job.order)
+		for j, cancel := range r.cancel {
+			if j.order > r.failed {
+				cancel(errLater)
+			}
+		}
 	}
 	r.say.result(d.result)
 	return nil

@@ -232,6 +232,7 @@ func together(t *testing.T, m *Subject, checks []conform.Check) int {
 
 // build builds a model, or skips the test if that is not possible here.
 func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
+	began := time.Now()
 	built, err := toolchain.Build(t.Context(), model, toolchain.BuildOptions{
 		OutRoot: filepath.Join(root, "out"), Sanitize: toolchain.Sanitizer(*sanitize)})
 	var missing *toolchain.Missing
@@ -240,6 +241,10 @@ func build(t *testing.T, root string, model *manifest.Model) *toolchain.Built {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !built.Reused { // make test-times shows it
+		t.Logf("built %s/%s in %.1fs", model.Service, filepath.Base(built.Out),
+			time.Since(began).Seconds())
 	}
 	return built
 }
