@@ -167,6 +167,33 @@ func TestBuildKnowsWhereToolsAre(t *testing.T) {
 	}
 }
 
+// TestCompilerIsHurried: the JVM of a compiler gets settings, unless the user has some.
+func TestCompilerIsHurried(t *testing.T) {
+	t.Setenv("JAVA_TOOL_OPTIONS", "")
+	os.Unsetenv("JAVA_TOOL_OPTIONS")
+	bin := t.TempDir()
+	script := []byte("#!/bin/sh\necho \"JAVA_TOOL_OPTIONS=$JAVA_TOOL_OPTIONS\" >\"$1\"\n")
+	if err := os.WriteFile(filepath.Join(bin, "javac"), script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for own, want := range map[string]string{"": hurriedJVM, "-Xmx1g": "JAVA_TOOL_OPTIONS=-Xmx1g"} {
+		model := shellModel(t, "true")
+		model.Build = [][]string{{"javac", "{out}/told"}}
+		model.Env = map[string]string{"PATH": bin + ":" + os.Getenv("PATH")}
+		if own != "" {
+			model.Env["JAVA_TOOL_OPTIONS"] = own
+		}
+		b, err := Build(t.Context(), model, BuildOptions{OutRoot: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := os.ReadFile(filepath.Join(b.Out, "told"))
+		if err != nil || string(told) != want+"\n" {
+			t.Errorf("the user has %q: got %q, %v, want %q", own, told, err, want)
+		}
+	}
+}
+
 // patience bounds each wait of these tests. It ends only a test that has failed.
 const patience = 5 * time.Minute
 

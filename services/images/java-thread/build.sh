@@ -6,17 +6,19 @@ set -eu
 cd "$(dirname "$0")"
 lib=${2:?}/images-jars-$(cksum <pom.xml | cut -d' ' -f1)
 made=$2/images-made-$(java -version 2>&1 | cat - ./* | cksum | cut -d' ' -f1)
+hurried='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' # for JVMs that live for seconds
 mkdir -p "$2"
 exec 9>"$2/images.lock" && flock 9
 if [ ! -d "$lib" ]; then
 	rm -rf "$lib.part"
-	mvn -B -q -ntp dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$lib.part"
+	MAVEN_OPTS=$hurried mvn -B -q -ntp dependency:copy-dependencies -DincludeScope=runtime \
+		-DoutputDirectory="$lib.part"
 	mv "$lib.part" "$lib"
 fi
 if [ ! -d "$made" ]; then
 	rm -rf "$2"/images-made-*
 	mkdir -p "$made.part/tmp"
-	javac -parameters -d "$made.part/tmp/classes" -cp "$lib/*" ./*.java
+	JAVA_TOOL_OPTIONS=$hurried javac -parameters -d "$made.part/tmp/classes" -cp "$lib/*" ./*.java
 	jar cf "$made.part/images.jar" -C "$made.part/tmp/classes" . application.properties
 	cp -rlT "$lib" "$made.part/lib"
 	java -XX:ArchiveClassesAtExit="$made.part/lib/images.jsa" -Xlog:disable \
