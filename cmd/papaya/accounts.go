@@ -30,6 +30,7 @@ func openKeys(ctx context.Context, l log.Log) (account.Store, error) {
 func openBook(keys account.Store, c *config.Config) *account.Book {
 	book := account.Open(keys)
 	book.MinPassword, book.Scram = c.MinPassword, c.Scram
+	book.TokenLimits = func() account.TokenLimits { return tokenLimits(c) }
 	return book
 }
 
@@ -108,7 +109,10 @@ func (clientError) Is(target error) bool { return target == server.ErrNotYours }
 // Verify implements server.Accounts.
 func (d authenticator) Verify(ctx context.Context, name, password string,
 	from net.Addr) (server.Person, error) {
-	return d.answer(d.book.Login(ctx, addrOf(from), name, account.NewSecret(password)))
+	a, token, err := d.book.Enter(ctx, addrOf(from), name, account.NewSecret(password))
+	who, err := d.answer(a, err)
+	who.Token = token
+	return who, err
 }
 
 // Certificate implements server.Accounts.

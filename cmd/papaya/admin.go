@@ -202,8 +202,9 @@ func firstLine(r io.Reader) (account.Secret, error) {
 
 func accountCommand(p *target) *cobra.Command {
 	c := &cobra.Command{Use: "account",
-		Short: "Accounts: add, remove, rename, password, role, certificates, list", Args: usageArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		Short: "Accounts: add, remove, rename, password, role, certificates, tokens, list",
+		Args:  usageArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var new, changed passwords
 	var role string
 	add := &cobra.Command{Use: "add NAME", Short: "Make an account", Args: exactly(1),
@@ -257,6 +258,7 @@ func accountCommand(p *target) *cobra.Command {
 			func(ctx context.Context, a control.Accounts, args []string) error {
 				return a.RemoveCertificate(ctx, args[0], args[1])
 			}),
+		tokensCommand(p), endTokenCommand(p),
 		&cobra.Command{Use: "list", Short: "List all accounts", Args: exactly(0),
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return p.accounts(cmd.Context(),

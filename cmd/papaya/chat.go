@@ -33,8 +33,8 @@ const maxSecret = 4096
 
 // chatOptions are the flags of `papaya chat`.
 type chatOptions struct {
-	nick, account, passwordFile, passFile, certificates string
-	plain, invited                                      bool
+	nick, account, passwordFile, passFile, certificates, tokens string
+	plain, invited, stay, signOut                               bool
 }
 
 func chatCommand() *cobra.Command {
@@ -45,12 +45,19 @@ func chatCommand() *cobra.Command {
 		Long: `Chat in this terminal, with Papaya or any other IRC server. /help inside lists commands and keys, Ctrl-C leaves.
 
 The connection is encrypted, except with --plain. You are asked once about a certificate that the system does not trust; from then
-on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
+on it must be the same. Passwords come from a file or are asked for, never from the command line.
+
+With --stay the server makes a token for this device, which is on record from then on and used in the place of the password. The
+password itself is never stored. --sign-out ends the token.`,
 		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann " +
 			"chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya " +
-			"chat --plain localhost:6667",
+			"chat --account ann --stay chat.example.org\n  papaya chat --sign-out " +
+			"chat.example.org\n  papaya chat --plain localhost:6667",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.signOut {
+				return signOut(cmd, o, args[0])
+			}
 			return chat(cmd, o, args[0], args[1:])
 		},
 	}
@@ -68,16 +75,27 @@ on it must be the same. Passwords come from a file or are asked for, never from 
 			"settings")
 	f.BoolVar(&o.invited, "invited", false,
 		"make the account: an invitation is asked for, and the password that it shall have")
+	f.StringVar(&o.tokens, "tokens", "",
+		"`file` of the tokens on record; without, papaya/tokens in your folder of settings")
+	f.BoolVar(&o.stay, "stay", false,
+		"stay signed in to the account on this device, without its password from then on")
+	f.BoolVar(&o.signOut, "sign-out", false, "end that, and leave")
+	c.MarkFlagsMutuallyExclusive("stay", "sign-out")
 	f.BoolVar(&o.plain, "plain", false, "no encryption: everybody on the way can read along")
 	return c
 }
 
 func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error {
-	settings, err := chatSettings(o, rooms)
+	name, addr, err := address(host, o.plain)
 	if err != nil {
 		return err
 	}
-	name, addr, err := address(host, o.plain)
+	kept, err := o.kept(addr)
+	if err != nil {
+		return err
+	}
+	o.account = cmp.Or(o.account, kept.Account)
+	settings, err := chatSettings(o, rooms)
 	if err != nil {
 		return err
 	}
@@ -100,8 +118,17 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 			return err
 		}
 	}
-	if settings.Password, err = password(cmd, o, in); err != nil {
-		return err
+	settings.Password = kept.Token
+	if kept.Token == "" {
+		if settings.Password, err = password(cmd, o, in); err != nil {
+			return err
+		}
+	}
+	if o.stay {
+		if settings.Keep, settings.Former, err = o.keeping(addr); err != nil {
+			return err
+		}
+		settings.Device = thisDevice()
 	}
 	dial, pins := client.Plain(addr), &client.Pins{}
 	if !o.plain {
@@ -112,7 +139,12 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 	send := func(ctx context.Context, to client.FileHost, path string) (string, error) {
 		return to.Upload(ctx, pins, addr, path)
 	}
-	return terminal.Run(cmd.Context(), client.New(settings), dial, send, in, out)
+	err = terminal.Run(cmd.Context(), client.New(settings), dial, send, in, out)
+	if errors.Is(err, terminal.ErrRefused) && kept.Token != "" {
+		err = fmt.Errorf("%w; the token that keeps %s signed in here may have ended: --stay asks "+
+			"for the password and makes another one, --sign-out forgets it", err, kept.Account)
+	}
+	return err
 }
 
 // chatSettings makes the settings of the session from the flags.
@@ -139,6 +171,10 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 	if o.invited && o.account == "" {
 		return client.Settings{},
 			command.Usagef("chat: --invited needs --account, the name that it shall have")
+	}
+	if o.stay && o.account == "" {
+		return client.Settings{},
+			command.Usagef("chat: --stay needs --account, the name of the one to stay signed in to")
 	}
 	if o.passwordFile != "" && o.account == "" {
 		return client.Settings{},
@@ -223,15 +259,9 @@ func secret(stdin io.Reader, file string) (string, error) {
 // then on the certificate must be on record.
 func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	tty *os.File) (client.Dialer, *client.Pins, error) {
-	file := o.certificates
-	if file == "" {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return nil, nil,
-				fmt.Errorf("chat: finding where certificates are on record: %w; --certificates "+
-					"says where", err)
-		}
-		file = filepath.Join(dir, "papaya", "certificates")
+	file, err := onRecord("certificates", o.certificates)
+	if err != nil {
+		return nil, nil, err
 	}
 	asking := &client.Pins{File: file, Ask: func(addr, fingerprint string) bool {
 		return trust(tty, os.Stderr, addr, fingerprint)
@@ -243,6 +273,20 @@ func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	conn.Close()
 	pins := &client.Pins{File: file}
 	return client.TLS(addr, name, pins), pins, nil
+}
+
+// onRecord returns the file in which something is on record: the one that a flag of the same name
+// says, or the one in the folder of settings.
+func onRecord(what, said string) (string, error) {
+	if said != "" {
+		return said, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("chat: finding where %s are on record: %w; --%[1]s says where", what,
+			err)
+	}
+	return filepath.Join(dir, "papaya", what), nil
 }
 
 // trust asks the user about a certificate. Every answer but yes is no.

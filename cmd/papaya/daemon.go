@@ -154,6 +154,8 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
+	d.book.TokenLimits = func() account.TokenLimits { return tokenLimits(d.settings.Load()) }
+	d.book.Ended = d.tokensEnded
 	if d.cloak, err = openCloak(ctx, keys, c); err != nil {
 		return err
 	}
@@ -211,6 +213,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Cloak:         d.cloak,
 		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
+		Stay:  keeper{d},
 		Enter: d.enter, EnterWeb: d.enterWeb, Say: d.say,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,

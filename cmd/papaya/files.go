@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"path/filepath"
 	"text/tabwriter"
@@ -43,7 +44,8 @@ func (d *daemon) fileServer(c *config.Config) *file.Server {
 	}
 	return file.NewServer(file.Options{Store: d.files, Accounts: uploader{d}, Base: base,
 		Origins: c.Origins, Encrypted: server.Encrypted, Logger: d.logger, Now: time.Now,
-		Count: func(result string) { d.uploads.Of(result).Add(1) }})
+		BrowserToken: func(r *http.Request) string { return server.BrowserToken(r, c.Base) },
+		Count:        func(result string) { d.uploads.Of(result).Add(1) }})
 }
 
 // fileHost is what clients are told of where files are posted to.
@@ -60,7 +62,15 @@ type uploader struct{ *daemon }
 // Password implements file.Accounts. It counts as a login.
 func (u uploader) Password(ctx context.Context, name string, password account.Secret,
 	from netip.Addr) (string, error) {
-	a, err := u.book.Login(ctx, from, name, password)
+	a, _, err := u.book.Enter(ctx, from, name, password)
+	_, _ = authenticator(u).answer(a, err) // counts it
+	return a.Name, err
+}
+
+// Browser implements file.Accounts.
+func (u uploader) Browser(ctx context.Context, token account.Secret,
+	from netip.Addr) (string, error) {
+	a, _, err := u.book.EnterToken(ctx, from, token, "")
 	_, _ = authenticator(u).answer(a, err) // counts it
 	return a.Name, err
 }

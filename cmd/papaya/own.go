@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"strconv"
 	"time"
 
@@ -35,9 +34,15 @@ func told(err error) error {
 }
 
 // SetPassword implements server.Own, as the methods below do.
-func (d authenticator) SetPassword(ctx context.Context, name, old, new string,
-	from net.Addr) error {
-	return told(d.book.ChangePassword(ctx, addrOf(from), name, account.NewSecret(old),
+func (d authenticator) SetPassword(ctx context.Context, who server.Owner, old, new string) error {
+	a, err := d.book.Find(ctx, who.Account)
+	if err == nil && who.Token != "" && !a.HasPassword {
+		err = d.proves(ctx, who, old) // an account without a password gets none from a token
+	}
+	if err != nil {
+		return told(err)
+	}
+	return told(d.book.ChangePassword(ctx, addrOf(who.From), who.Account, account.NewSecret(old),
 		account.NewSecret(new)))
 }
 
@@ -48,8 +53,12 @@ func (d authenticator) Certificates(ctx context.Context, name string) ([]string,
 }
 
 // AddCertificate implements server.Own.
-func (d authenticator) AddCertificate(ctx context.Context, name, fingerprint string) error {
-	return told(d.book.AddCertificate(ctx, name, fingerprint))
+func (d authenticator) AddCertificate(ctx context.Context, who server.Owner,
+	fingerprint, password string) error {
+	if err := d.provesAlone(ctx, who, password); err != nil {
+		return err
+	}
+	return told(d.book.AddCertificate(ctx, who.Account, fingerprint))
 }
 
 // RemoveCertificate implements server.Own.
@@ -58,11 +67,14 @@ func (d authenticator) RemoveCertificate(ctx context.Context, name, fingerprint 
 }
 
 // Rename implements server.Own.
-func (d authenticator) Rename(ctx context.Context, old, name string, from net.Addr) error {
-	if err := d.book.RenameOwn(ctx, addrOf(from), old, name); err != nil {
+func (d authenticator) Rename(ctx context.Context, who server.Owner, name, password string) error {
+	if err := d.provesAlone(ctx, who, password); err != nil {
+		return err
+	}
+	if err := d.book.RenameOwn(ctx, addrOf(who.From), who.Account, name); err != nil {
 		return told(err)
 	}
-	d.logger.Info("an account has another name", "old", old, "new", name)
+	d.logger.Info("an account has another name", "old", who.Account, "new", name)
 	return told(d.rename(ctx))
 }
 

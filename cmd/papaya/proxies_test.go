@@ -28,7 +28,8 @@ import (
 const afar = "127.0.0.9"
 
 // TestProxies runs the files of docs/papaya/proxy.md with the proxies that they are for. A client
-// of the page and one of IRC must be known by their own address, and as encrypted.
+// of the page, which stays signed in, and one of IRC must be known by their own address, and as
+// encrypted.
 func TestProxies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and proxies")
@@ -103,7 +104,13 @@ func (b *behind) serve(listen string) {
 	if err := os.WriteFile(filepath.Join(b.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	startServer(b.t, link(b.t, b.dir), b.dir)
+	program := link(b.t, b.dir)
+	add := exec.Command(program, "admin", "account", "add", "ann")
+	add.Dir, add.Stdin = b.dir, strings.NewReader("the kettle is on\n")
+	if out, err := add.CombinedOutput(); err != nil {
+		b.t.Fatalf("%v\n%s", err, out)
+	}
+	startServer(b.t, program, b.dir)
 }
 
 // ports replaces the ports of the page by free ones, on the loopback.
@@ -228,13 +235,14 @@ func (b *behind) browse(nick string) {
 	ws, _, err := websocket.Dial(ctx, "wss://"+host+"/socket", &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: client, Subprotocols: []string{"text.ircv3.net"},
 		HTTPHeader: http.Header{"Origin": {"https://" + host},
+			"Cookie":          {b.stays(ctx, client, host)},
 			"X-Forwarded-For": {"192.0.2.1"}}}) // a forged one
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = ws.CloseNow() }()
-	for _, line := range []string{"NICK " + nick, "USER " + nick + " 0 * :x", "JOIN #tea",
-		"WHOIS " + nick} {
+	for _, line := range []string{"CAP REQ :sasl", "NICK " + nick, "USER " + nick + " 0 * :x",
+		"AUTHENTICATE EXTERNAL", "AUTHENTICATE +", "CAP END", "JOIN #tea", "WHOIS " + nick} {
 		if err := ws.Write(ctx, websocket.MessageText, []byte(line)); err != nil {
 			b.t.Fatal(err)
 		}
@@ -248,6 +256,31 @@ func (b *behind) browse(nick string) {
 		all = append(all, string(line))
 	}
 	b.known(nick, all)
+	if text := strings.Join(all, "\n"); !strings.Contains(text, " 330 "+nick+" ") {
+		b.t.Errorf("the cookie does not sign in:\n%s", text) // 330 is RPL_WHOISACCOUNT
+	}
+}
+
+// stays keeps ann's browser signed in by the proxy, and returns its cookie.
+func (b *behind) stays(ctx context.Context, client *http.Client, host string) string {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/stay",
+		http.NoBody)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.SetBasicAuth("ann", "the kettle is on")
+	r.Header.Set("Origin", "https://"+host)
+	answer, err := client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	cookies := answer.Cookies()
+	if answer.StatusCode != http.StatusNoContent || len(cookies) != 1 {
+		b.t.Fatalf("nobody stays signed in: status %d, %v", answer.StatusCode, cookies)
+	}
+	return cookies[0].Name + "=" + cookies[0].Value
 }
 
 // chat speaks IRC over TLS by the proxy.

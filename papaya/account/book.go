@@ -21,7 +21,9 @@ type record struct {
 	// Scram are the keys of the password for SCRAM-SHA-256: see scram.go.
 	Scram string `json:"scram,omitempty"`
 	// Former is the name that the account had, while it is being renamed: see rename.go.
-	Former   string `json:"former,omitempty"`
+	Former string `json:"former,omitempty"`
+	// Tokens log in in the place of the password: see token.go.
+	Tokens   []storedToken `json:"tokens,omitempty"`
 	revision uint64
 }
 
@@ -45,6 +47,11 @@ type Book struct {
 	// Scram says whether logins by SCRAM-SHA-256 are offered, so that keys for them are stored. It
 	// may be set before first use.
 	Scram bool
+	// TokenLimits returns the limits of tokens at present, and Ended is called when tokens of an
+	// account have ended, with their IDs; nil: nobody wants to know. Both may be set before first
+	// use.
+	TokenLimits func() TokenLimits
+	Ended       func(account string, ids []string)
 
 	store   Store
 	now     func() time.Time
@@ -66,6 +73,7 @@ func Open(s Store) *Book { return open(s, Standard, time.Now) }
 func open(s Store, cost Cost, now func() time.Time) *Book {
 	return &Book{
 		MinPassword: MinPassword,
+		TokenLimits: func() TokenLimits { return TokenLimits{Most: defaultTokens} },
 		store:       s,
 		now:         now,
 		hashes:      newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
@@ -233,7 +241,8 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	return b.setPassword(ctx, r, password)
 }
 
-// Remove removes an account and its certificates. Removed lists its name until Forgotten is called.
+// Remove removes an account with its certificates and tokens. Removed lists its name until
+// Forgotten is called.
 func (b *Book) Remove(ctx context.Context, name string) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
@@ -250,8 +259,8 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 		_ = b.Forgotten(context.WithoutCancel(ctx), name) // the account still exists
 		return fmt.Errorf("account %s: %w", name, err)
 	}
-	for _, f := range r.Certificates {
-		if err := b.dropCertificate(ctx, f); err != nil {
+	for _, k := range r.leads() {
+		if err := b.dropLead(ctx, k); err != nil {
 			return err
 		}
 	}
@@ -290,17 +299,29 @@ func (b *Book) Forgotten(ctx context.Context, name string) error {
 	return err
 }
 
-// SetPassword replaces the password. An empty one leaves only certificates.
+// SetPassword replaces the password, and ends all tokens. An empty one leaves only certificates.
 func (b *Book) SetPassword(ctx context.Context, name string, password Secret) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
 		return err
 	}
+	return b.replacePassword(ctx, r, password)
+}
+
+// replacePassword ends the tokens in the same write.
+func (b *Book) replacePassword(ctx context.Context, r record, password Secret) (err error) {
+	gone := r.Tokens
+	r.Tokens = nil
 	if password.text == "" {
 		r.Hash, r.Scram = "", ""
-		return b.put(ctx, r)
+		err = b.put(ctx, r)
+	} else {
+		err = b.setPassword(ctx, r, password)
 	}
-	return b.setPassword(ctx, r, password)
+	if err == nil {
+		b.tokensEnded(ctx, r.Name, gone)
+	}
+	return err
 }
 
 func (b *Book) setPassword(ctx context.Context, r record, password Secret) error {

@@ -69,18 +69,29 @@ func (b *Book) RemoveCertificate(ctx context.Context, name, fingerprint string) 
 	if err := b.put(ctx, r); err != nil {
 		return err
 	}
-	return b.dropCertificate(ctx, fingerprint)
+	return b.dropLead(ctx, key("certificate", fingerprint))
 }
 
-// dropCertificate removes the key of a certificate that no account lists any more.
-func (b *Book) dropCertificate(ctx context.Context, fingerprint string) error {
-	k := key("certificate", fingerprint)
+// leads are the keys in the store that lead to an account by what it has: certificates and tokens.
+func (r *record) leads() []string {
+	var keys []string
+	for _, f := range r.Certificates {
+		keys = append(keys, key("certificate", f))
+	}
+	for _, t := range r.Tokens {
+		keys = append(keys, tokenKey(t.Hash))
+	}
+	return keys
+}
+
+// dropLead removes a key that leads to nothing any more.
+func (b *Book) dropLead(ctx context.Context, k string) error {
 	_, revision, err := b.store.Get(ctx, k)
 	if err == nil {
 		err = b.store.Delete(ctx, k, revision)
 	}
 	if err != nil && !errors.Is(err, ErrAbsent) {
-		return fmt.Errorf("certificate %s: %w", fingerprint, err)
+		return fmt.Errorf("%s: %w", k, err)
 	}
 	return nil
 }

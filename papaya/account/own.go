@@ -9,8 +9,8 @@ import (
 )
 
 // ChangePassword replaces the password of an account by the wish of its owner, who must know the
-// old one. A wrong one counts as a failed login. An account that logs in by certificate only has no
-// old password to know.
+// old one, and ends all tokens. A wrong one counts as a failed login. An account that logs in by
+// certificate only has no old password to know.
 func (b *Book) ChangePassword(ctx context.Context, from netip.Addr, name string,
 	old, password Secret) error {
 	r, err := b.get(ctx, name)
@@ -28,7 +28,7 @@ func (b *Book) ChangePassword(ctx context.Context, from netip.Addr, name string,
 			return err
 		}
 	}
-	return b.setPassword(ctx, r, password)
+	return b.replacePassword(ctx, r, password)
 }
 
 // RenameOwn is Rename by the wish of the account's owner. Each call counts as a failed login of the

@@ -15,7 +15,7 @@ import (
 //  1. renamed.OLD is stored.
 //  2. The record is stored under the new name, with Former = OLD: whoever finds renamed.OLD knows
 //     by it whether this step was taken, and not by another account of that name.
-//  3. The certificates lead to the new name.
+//  3. The certificates and the tokens lead to the new name.
 //  4. The record under the old name is removed.
 //  5. The chat has given everything to the new name: Renamed removes Former, and then renamed.OLD.
 
@@ -121,14 +121,13 @@ func (b *Book) forgetPlan(ctx context.Context, old string) error {
 // finish is the third and the fourth step. The old record must have the revision, so that no change
 // of it is lost.
 func (b *Book) finish(ctx context.Context, moved record, revision uint64) error {
-	for _, f := range moved.Certificates {
-		k := key("certificate", f)
+	for _, k := range moved.leads() {
 		_, of, err := b.store.Get(ctx, k)
 		if err == nil {
 			err = b.store.Put(ctx, k, []byte(moved.Name), of)
 		}
 		if err != nil && !errors.Is(err, ErrAbsent) {
-			return fmt.Errorf("certificate %s: %w", f, err)
+			return fmt.Errorf("%s: %w", k, err)
 		}
 	}
 	if err := b.store.Delete(ctx, key("account", moved.Former), revision); err != nil {
@@ -137,7 +136,7 @@ func (b *Book) finish(ctx context.Context, moved record, revision uint64) error 
 	return nil
 }
 
-// drop removes the record of a rename that was not finished, and leads the certificates back.
+// drop removes the record of a rename that was not finished, and leads back what leads to it.
 func (b *Book) drop(ctx context.Context, name string) error {
 	ctx = context.WithoutCancel(ctx)
 	r, err := b.get(ctx, name)
@@ -147,12 +146,11 @@ func (b *Book) drop(ctx context.Context, name string) error {
 	if err := b.store.Delete(ctx, key("account", name), r.revision); err != nil {
 		return err
 	}
-	for _, f := range r.Certificates {
-		k := key("certificate", f)
+	for _, k := range r.leads() {
 		if _, of, err := b.store.Get(ctx, k); err == nil {
 			err = b.store.Put(ctx, k, []byte(r.Former), of)
 			if err != nil {
-				return fmt.Errorf("certificate %s: %w", f, err)
+				return fmt.Errorf("%s: %w", k, err)
 			}
 		}
 	}

@@ -54,6 +54,9 @@ func (s *Session) onSpoken(l line) {
 		return
 	}
 	if m.Kind == Notice && strings.EqualFold(m.Nick, "NickServ") && !s.IsChannel(target) {
+		if s.tookToken(l, m.Text) {
+			return
+		}
 		s.note(s.active, Notice, m.Text, l.time)
 		return
 	}

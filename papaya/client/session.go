@@ -36,12 +36,17 @@ const saslPart = 400
 type Settings struct {
 	Nick     string
 	Account  string // empty: no SASL
-	Password string // of the account
+	Password string // of the account, or a token of it
 	Pass     string // the server's password (PASS)
 	// Invitation is the token that makes the account, once; empty: the account exists.
 	Invitation string
-	Rooms      []string
-	Now        func() time.Time
+	// Keep stores a token by which the account stays signed in on this device, whose name is
+	// Device. nil: it does not stay.
+	Keep   func(token string) error
+	Device string
+	Former string // the ID of a token that Keep replaces, and that is ended; empty: none
+	Rooms  []string
+	Now    func() time.Time
 }
 
 // An EventKind is something that happened and is not a line of a room.
@@ -128,6 +133,7 @@ type Session struct {
 	heard         time.Time       // when the last connection last received something
 	authenticated bool
 	nickAgain     bool      // the nick was refused before we had logged in
+	tokenAsked    bool      // a token was asked for
 	markersFrom   time.Time // before that, no read markers are sent
 	source        string    // our nick!user@host
 	server        string    // the server's name
@@ -161,6 +167,7 @@ func (s *Session) reset() {
 	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
 	s.source, s.server, s.Why, s.markersFrom = "", "", "", time.Time{}
 	s.searching, s.search, s.searched = nil, nil, nil
+	s.tokenAsked = false
 }
 
 // Opened starts to register on a new connection.
@@ -404,6 +411,7 @@ func (s *Session) enter() {
 		s.askMarker(r)
 	}
 	s.askTargets()
+	s.askToken()
 	s.tell(Event{Kind: Ready})
 }
 

@@ -54,6 +54,8 @@ type Config struct {
 	AbsentInNames bool
 	Invisible     bool
 	Expire        time.Duration
+	Tokens        int           // of one account; 0: there are none
+	Stay          time.Duration // the life of a token without use; 0: for ever
 
 	Connections  int
 	PerAddress   int

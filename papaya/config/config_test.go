@@ -103,7 +103,8 @@ func TestWrongFiles(t *testing.T) {
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
-				"registration, min_password, scram, always_on, absent_in_names, invisible, expire"},
+				"registration, min_password, scram, always_on, absent_in_names, invisible, " +
+				"expire, tokens, stay"},
 		{"[accounts]\nrequired = \"yes\"\n",
 			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
 		{"[accounts]\nregistration = \"all\"\n",

@@ -160,6 +160,13 @@ var settings = []setting{
 		within(0, 100*365*day), true,
 		"The time without a connection after which an account leaves its rooms: \"90d\", " +
 			"\"forever\". It is checked once a day."},
+	{"accounts", "tokens", int64(20), func(c *Config) any { return &c.Tokens }, plain,
+		between(0, 100), true,
+		"Tokens of one account: devices that stay signed in, and programs. 0 is none: nobody " +
+			"stays signed in."},
+	{"accounts", "stay", "60d", func(c *Config) any { return &c.Stay }, plain,
+		within(0, 100*365*day), true,
+		"The time without use after which a token ends: \"60d\", \"forever\"."},
 
 	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
 		between(1, 1_000_000), true, "Connections in all."},

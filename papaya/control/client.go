@@ -145,6 +145,18 @@ func (c *Client) RemoveCertificate(ctx context.Context, name, fingerprint string
 	return err
 }
 
+// TokensOf implements Accounts.
+func (c *Client) TokensOf(ctx context.Context, name string) ([]account.Token, error) {
+	a, err := c.post(ctx, "/accounts/tokens", request{Name: name})
+	return a.SignIns, err
+}
+
+// EndToken implements Accounts.
+func (c *Client) EndToken(ctx context.Context, name, id string) error {
+	_, err := c.post(ctx, "/accounts/end-token", request{Name: name, ID: id})
+	return err
+}
+
 // List implements Accounts.
 func (c *Client) List(ctx context.Context) ([]account.Account, error) {
 	a, err := c.post(ctx, "/accounts/list", request{})

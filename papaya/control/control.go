@@ -28,6 +28,8 @@ type Accounts interface {
 	SetRole(ctx context.Context, name string, role account.Role) error
 	AddCertificate(ctx context.Context, name, fingerprint string) error
 	RemoveCertificate(ctx context.Context, name, fingerprint string) error
+	TokensOf(ctx context.Context, name string) ([]account.Token, error)
+	EndToken(ctx context.Context, name, id string) error
 	List(ctx context.Context) ([]account.Account, error)
 	Invite(ctx context.Context, by string, role account.Role, life time.Duration) (account.Secret,
 		account.Invitation, error)
@@ -63,6 +65,7 @@ type answer struct {
 	Invitations []account.Invitation `json:"invitations,omitempty"`
 	Token       string               `json:"token,omitempty"`
 	Tokens      []bot.Token          `json:"tokens,omitempty"`
+	SignIns     []account.Token      `json:"sign_ins,omitempty"`
 	Reload      *Reloaded            `json:"reload,omitempty"`
 	Sessions    []hall.Session       `json:"sessions,omitempty"`
 	Rooms       []hall.Room          `json:"rooms,omitempty"`

@@ -96,7 +96,7 @@ func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
 		a.Error = err.Error()
 	}
 	s.Logger.Info("admin", "verb", verb, "account", q.Name, "new", q.New, "role", q.Role,
-		"invitation", q.ID, "error", a.Error)
+		"id", q.ID, "error", a.Error)
 	reply(w, a)
 }
 
@@ -126,6 +126,10 @@ func (s *Server) account(ctx context.Context, verb string, q request) (a answer,
 		err = s.Accounts.AddCertificate(ctx, q.Name, q.Fingerprint)
 	case "remove-certificate":
 		err = s.Accounts.RemoveCertificate(ctx, q.Name, q.Fingerprint)
+	case "tokens":
+		a.SignIns, err = s.Accounts.TokensOf(ctx, q.Name)
+	case "end-token":
+		err = s.Accounts.EndToken(ctx, q.Name, q.ID)
 	case "list":
 		a.Accounts, err = s.Accounts.List(ctx)
 	case "invite":

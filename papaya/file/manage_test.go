@@ -184,3 +184,33 @@ func TestOwned(t *testing.T) {
 		t.Errorf("%d lines, the first is %s", len(lines), lines[0])
 	}
 }
+
+// TestFilesOfABrowser: a browser that stays signed in sends files by its token, if the request is
+// one of the server's own page; and what else a request says counts more.
+func TestFilesOfABrowser(t *testing.T) {
+	p := newPlace(t)
+	p.files.BrowserToken = func(r *http.Request) string {
+		if r.Header.Get("Origin") != "https://own" {
+			return ""
+		}
+		return r.Header.Get("X-Token")
+	}
+	const cookie = "the cookie of Ann"
+	for _, test := range []struct {
+		header []string
+		status int
+	}{
+		{[]string{"Origin", "https://own", "X-Token", cookie}, 201},
+		{[]string{"Origin", "https://evil", "X-Token", cookie}, 401},
+		{[]string{"Origin", "https://own", "X-Token", "another"}, 401},
+		{[]string{"Origin", "https://own", "X-Token", cookie, "Authorization", "Bearer X"}, 401},
+	} {
+		if answer, body := p.ask("POST", "/upload", strings.NewReader("x"),
+			test.header...); answer.StatusCode != test.status {
+			t.Errorf("%q: %d %s, want %d", test.header, answer.StatusCode, body, test.status)
+		}
+	}
+	if list := p.files.Store.List(); len(list) != 1 || list[0].Owner != "Ann" {
+		t.Errorf("there are %+v", list)
+	}
+}

@@ -26,6 +26,8 @@ type Accounts interface {
 	Password(ctx context.Context, name string, password account.Secret,
 		from netip.Addr) (owner string, err error)
 	Token(ctx context.Context, token account.Secret) (owner string, err error)
+	// Browser is for the token of a browser that stays signed in.
+	Browser(ctx context.Context, token account.Secret, from netip.Addr) (owner string, err error)
 }
 
 // Options are what a Server needs.
@@ -38,7 +40,10 @@ type Options struct {
 	Origins []string
 	// Encrypted says whether nobody on the way can read a request.
 	Encrypted func(*http.Request) bool
-	Logger    *slog.Logger
+	// BrowserToken returns the token of a browser that stays signed in, if the request is one of
+	// the server's own page; else it is empty. nil: no browser has one.
+	BrowserToken func(*http.Request) string
+	Logger       *slog.Logger
 	// Count is told the result of each upload: "stored", "refused" or "failed".
 	Count func(result string)
 	Now   func() time.Time
@@ -211,9 +216,13 @@ var (
 func (s *Server) owner(r *http.Request) (owner string, err error) {
 	name, password, basic := r.BasicAuth()
 	token := bot.Bearer(r)
+	browser := ""
+	if s.BrowserToken != nil && !basic && token == "" {
+		browser = s.BrowserToken(r)
+	}
 	address := bot.Address(r)
 	switch {
-	case !basic && token == "":
+	case !basic && token == "" && browser == "":
 		return "", errWho
 	case !address.IsLoopback() && !s.Encrypted(r):
 		return "", errOpen
@@ -222,10 +231,13 @@ func (s *Server) owner(r *http.Request) (owner string, err error) {
 	if wait, ok := s.wrong.Take(key); !ok {
 		return "", limited{wait}
 	}
-	if basic {
+	switch {
+	case basic:
 		owner, err = s.Accounts.Password(r.Context(), name, account.NewSecret(password), address)
-	} else {
+	case token != "":
 		owner, err = s.Accounts.Token(r.Context(), account.NewSecret(token))
+	default:
+		owner, err = s.Accounts.Browser(r.Context(), account.NewSecret(browser), address)
 	}
 	if errors.Is(err, account.ErrWrong) {
 		return "", errPass

@@ -36,6 +36,13 @@ func (p people) Password(_ context.Context, name string, password account.Secret
 	return strings.ToUpper(name[:1]) + name[1:], nil
 }
 
+func (p people) Browser(_ context.Context, token account.Secret, _ netip.Addr) (string, error) {
+	if token.Reveal() != "the cookie of Ann" {
+		return "", account.ErrWrong
+	}
+	return "Ann", p.err
+}
+
 func (p people) Token(_ context.Context, token account.Secret) (string, error) {
 	if token.Reveal() != "WEATHER" {
 		return "", account.ErrWrong

@@ -25,6 +25,8 @@ type Client struct {
 	Secure      bool
 	Open        bool   // not encrypted: passwords are refused
 	Fingerprint string // of its certificate, in hex
+	Cookie      bool   // it is a browser that has a token, by which EXTERNAL logs in
+	Token       string // the hash of the token by which it has logged in; empty: by other means
 
 	sink    Sink
 	caps    caps

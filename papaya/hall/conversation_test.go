@@ -77,6 +77,13 @@ type cluster struct {
 	now    int64
 	next   uint64
 	always bool // accounts stay in sight
+	ended  []endedToken
+}
+
+// An endedToken is a connection that ends with its token.
+type endedToken struct {
+	who *person
+	why string
 }
 
 // A node is one server.
@@ -166,6 +173,9 @@ func (g signs) Required() bool { return false }
 func (p *cluster) config(s *node) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
 		Sign: signs{s}, Own: owns{s}, Created: time.Unix(0, 0),
+		End: func(c *Client, why string) {
+			p.ended = append(p.ended, endedToken{c.sink.(*person), why})
+		},
 		Password: func() (string, bool) { return "", false },
 		AlwaysOn: func() bool { return p.always },
 		Redact:   func() time.Duration { return time.Hour },
@@ -250,6 +260,12 @@ func (p *cluster) step(l string) {
 	default:
 		p.t.Fatalf("%q is not understood", l)
 	}
+	for _, one := range p.ended {
+		if e, ok := one.who.at.hall.Ended(&one.who.Client, false, one.why); ok {
+			p.log(one.who.at, e, nil)
+		}
+	}
+	p.ended = nil
 	var state []byte
 	for _, name := range sorted(p.halls) {
 		if other := p.halls["a"]; !bytes.Equal(p.halls[name].text.lines, other.text.lines) {

@@ -60,6 +60,8 @@ type Config struct {
 	Own      Own                   // nil: accounts do not look after themselves
 	Push     Push                  // nil: devices are not notified
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
+	// End ends a connection whose token has ended, by Hall.Ended. nil: there are no tokens.
+	End func(c *Client, why string)
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
 	FileHost func() string
 	STS      *STS // nil: clients need not come over TLS

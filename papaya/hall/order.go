@@ -68,6 +68,8 @@ func (h *Hall) order(e Entry) {
 		h.expire(name, words[2], why)
 	case PostTo:
 		h.post(name, words[2], words[min(3, len(words)):])
+	case EndTokens:
+		h.endTokens(words[2], why)
 	case GiveRole:
 		for _, u := range h.nicks {
 			if name != "" && (u.is(name) || u.oper == name) {

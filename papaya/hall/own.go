@@ -19,9 +19,12 @@ import (
 type Own interface {
 	Password(c *Client, old, new string)
 	Certificates(c *Client)
-	AddCertificate(c *Client, fingerprint string)
+	AddCertificate(c *Client, fingerprint, password string)
 	RemoveCertificate(c *Client, fingerprint string)
-	Rename(c *Client, name string)
+	Rename(c *Client, name, password string)
+	Tokens(c *Client)
+	AddToken(c *Client, name, password string, stays bool)
+	EndTokens(c *Client, which string)
 	Files(c *Client)
 	RemoveFile(c *Client, id string)
 }
@@ -30,7 +33,7 @@ type Own interface {
 type ownCommand struct {
 	name, words, what string
 	least             int
-	secret            bool // it has a password, which needs TLS
+	secret            bool // it has a password or a token, which needs TLS
 	do                func(h *Hall, c *Client, words []string) Entry
 }
 
@@ -46,9 +49,12 @@ func init() {
 		{"SESSIONS", "", "lists the connections of your account", 0, false, (*Hall).ownSessions},
 		{"LOGOUT", "ID|OTHERS|ALL", "ends connections of your account", 1, false,
 			(*Hall).ownLogout},
-		{"CERT", "LIST|ADD [SHA256]|DEL SHA256", "your certificates; ADD alone adds the one that " +
-			"you use", 1, false, (*Hall).ownCertificate},
-		{"RENAME", "NAME", "gives your account another name", 1, false, (*Hall).ownRename},
+		{"CERT", "LIST|ADD [SHA256 [PASSWORD]]|DEL SHA256", "your certificates; ADD alone adds " +
+			"the one that you use", 1, false, (*Hall).ownCertificate},
+		{"TOKEN", tokenWords, "tokens of devices that stay signed in, and of programs", 1, true,
+			(*Hall).ownToken},
+		{"RENAME", "NAME [PASSWORD]", "gives your account another name", 1, false,
+			(*Hall).ownRename},
 		{"PUSH", "LIST|DEL ID", "your devices that are notified", 1, false, (*Hall).ownPush},
 		{"FILE", "LIST|DEL ID", "the files that you have sent, and what is left of your limit", 1,
 			false, (*Hall).ownFiles},
@@ -164,9 +170,12 @@ func (h *Hall) ownPassword(c *Client, words []string) Entry {
 }
 
 func (h *Hall) ownCertificate(c *Client, words []string) Entry {
-	verb, print := strings.ToUpper(words[0]), c.Fingerprint
+	verb, print, password := strings.ToUpper(words[0]), c.Fingerprint, ""
 	if len(words) > 1 {
 		print = words[1]
+	}
+	if len(words) > 2 {
+		password = words[2]
 	}
 	switch {
 	case verb == "LIST":
@@ -174,11 +183,11 @@ func (h *Hall) ownCertificate(c *Client, words []string) Entry {
 	case verb == "ADD" && print == "":
 		h.served(c, "You have connected without a certificate: name its SHA-256.")
 	case verb == "ADD":
-		return h.ask(c, func(o Own) { o.AddCertificate(c, print) })
+		return h.ask(c, func(o Own) { o.AddCertificate(c, print, password) })
 	case verb == "DEL" && len(words) > 1:
 		return h.ask(c, func(o Own) { o.RemoveCertificate(c, print) })
 	default:
-		h.served(c, "It is NS CERT LIST, NS CERT ADD [SHA256] or NS CERT DEL SHA256")
+		h.served(c, "It is NS CERT LIST, NS CERT ADD [SHA256 [PASSWORD]] or NS CERT DEL SHA256")
 	}
 	return Entry{}
 }
@@ -200,7 +209,11 @@ func (h *Hall) ownRename(c *Client, words []string) Entry {
 		h.served(c, "The name of an account must be a valid nick.")
 		return Entry{}
 	}
-	return h.ask(c, func(o Own) { o.Rename(c, words[0]) })
+	password := ""
+	if len(words) > 1 {
+		password = words[1]
+	}
+	return h.ask(c, func(o Own) { o.Rename(c, words[0], password) })
 }
 
 // ownSessions lists the sessions of an account in a form that programs can read, too: the word

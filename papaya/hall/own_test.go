@@ -22,15 +22,36 @@ func (o owns) Certificates(c *Client) {
 	o.s.hall.Served(c, []string{"1 certificates.", "certificate 0a0a"})
 }
 
-func (o owns) AddCertificate(c *Client, print string) {
+func (o owns) AddCertificate(c *Client, print, _ string) {
 	o.s.hall.Served(c, []string{"added " + print})
+}
+
+func (o owns) Tokens(c *Client) {
+	o.s.hall.Served(c, []string{"1 tokens.", "token 0a0a"})
+}
+
+func (o owns) AddToken(c *Client, name, password string, stays bool) {
+	if password != "secret" {
+		o.s.hall.Served(c, []string{"Not done: the password is wrong"})
+		return
+	}
+	if stays {
+		c.Token = "0a0a0a0a0a0a" + strings.Repeat("0", 52)
+	}
+	o.s.hall.Served(c, []string{"new token of " + name})
+}
+
+func (o owns) EndTokens(c *Client, which string) {
+	o.s.hall.Served(c, []string{"ended " + which})
+	c.sink.(*person).cluster.log(o.s, NewOrder(1, EndTokens, c.Account(), "0b0b0b0b0b0b,"+which,
+		"Signed out"), nil)
 }
 
 func (o owns) RemoveCertificate(c *Client, print string) {
 	o.s.hall.Served(c, []string{"removed " + print})
 }
 
-func (o owns) Rename(c *Client, name string) {
+func (o owns) Rename(c *Client, name, _ string) {
 	c.sink.(*person).cluster.log(o.s, NewOrder(1, RenameAccount, c.Account(), name), nil)
 	o.s.hall.Served(c, []string{"The account is renamed."})
 }

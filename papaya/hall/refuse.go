@@ -63,5 +63,5 @@ func (h *Hall) tellRefused(c *Client, m *irc.Message, why string) {
 // sessions end with the server, so a restart does not bring them back.
 func Passes(e Entry) bool {
 	verb, _, _ := strings.Cut(string(e.Data), orderWords)
-	return e.Kind == Order && (verb == EndNick || verb == EndAccount)
+	return e.Kind == Order && (verb == EndNick || verb == EndAccount || verb == EndTokens)
 }

@@ -503,7 +503,7 @@ func (h *Hall) sasl(c *Client, word string) Entry {
 		return h.scram(c, text)
 	case "EXTERNAL":
 		name, err := parseExternal(text)
-		if err != nil || c.Fingerprint == "" {
+		if err != nil || c.Fingerprint == "" && !c.Cookie {
 			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 			break
 		}

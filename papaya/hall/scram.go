@@ -54,6 +54,7 @@ func (h *Hall) scram(c *Client, encoded string) Entry {
 		h.config.Scram.Final(c, string(data))
 	default:
 		c.endSASL()
+		c.Token = ""
 		e, _ := h.Signed(c, who.account, who.role, "", false)
 		return e
 	}

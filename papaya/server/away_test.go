@@ -43,6 +43,7 @@ func startNATS(t *testing.T) (url string) {
 type member struct {
 	name, folder, at string
 	accounts         Accounts
+	change           func(*Config) // may be nil
 	said             lockedBuffer
 	stop             context.CancelFunc
 	ended            chan error
@@ -66,17 +67,21 @@ func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
 	ready := make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop, m.ended = stop, make(chan error, 1)
+	config := Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l,
+		Shared: true, Unique: m.name, Accounts: m.accounts, Limits: patient,
+		Logger: slog.New(slog.NewTextHandler(&m.said, nil)), Ready: func() { close(ready) },
+		Listen: func(network, address string) (net.Listener, error) {
+			listener, err := net.Listen(network, address)
+			if err == nil {
+				m.at = listener.Addr().String()
+			}
+			return listener, err
+		}}
+	if m.change != nil {
+		m.change(&config)
+	}
 	go func() {
-		err := Run(ctx, Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l,
-			Shared: true, Unique: m.name, Accounts: m.accounts, Limits: patient,
-			Logger: slog.New(slog.NewTextHandler(&m.said, nil)), Ready: func() { close(ready) },
-			Listen: func(network, address string) (net.Listener, error) {
-				listener, err := net.Listen(network, address)
-				if err == nil {
-					m.at = listener.Addr().String()
-				}
-				return listener, err
-			}})
+		err := Run(ctx, config)
 		m.ended <- errors.Join(err, store.Close(), text.Close())
 	}()
 	t.Cleanup(stop)

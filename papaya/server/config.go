@@ -63,6 +63,7 @@ type Config struct {
 	Scram    Scram    // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own      // nil: accounts do not look after themselves
 	Push     Push     // nil: devices are not notified
+	Stay     Stay     // nil: no browser stays signed in
 	// AlwaysOn says whether an account that logs in now stays in its rooms when its last session
 	// has ended. AbsentInNames says whether NAMES and WHO show accounts that are away. nil: no.
 	AlwaysOn      func() bool
@@ -130,6 +131,7 @@ func (c Config) defaults() Config {
 	times(&c.Limits.Register, 30*time.Second)
 	times(&c.Limits.Silent, 90*time.Second)
 	times(&c.Limits.Answer, 30*time.Second)
+	times(&c.Limits.Tokens, time.Minute)
 	if c.Limits.Unread == 0 {
 		c.Limits.Unread = 1 << 20
 	}
@@ -147,6 +149,8 @@ type Limits struct {
 	// Confirm is the time after which a client is asked by PING whether its messages have arrived;
 	// 0: at once, which is within half a second.
 	Confirm time.Duration
+	// Tokens is the time after which the tokens of open connections are looked at again: a minute.
+	Tokens  time.Duration
 	Unread  int // unsent bytes of a client that does not read: 1 MiB
 	Rooms   int // rooms of one client: 100
 	Clients int // connections in all; 0: as many as there are file descriptors
@@ -181,12 +185,13 @@ var ErrBusy = errors.New("too many log in at the moment: try again soon")
 type Person struct {
 	Account string // the account's name as it was written when it was made
 	Role    hall.Role
+	Token   string // the hash of the token that was used; empty: none was
 }
 
 // Accounts checks logins. A call may take long, since a password hash is slow on purpose. Many
 // goroutines call it.
 type Accounts interface {
-	// Verify finds the account of a name and a password.
+	// Verify finds the account of a name and a password, or a token in the place of that.
 	Verify(ctx context.Context, name, password string, from net.Addr) (Person, error)
 	// Certificate finds the account of a client certificate by the SHA-256 of its DER form, in hex.
 	// The name is the account that the client asks for; it may be empty.

@@ -58,6 +58,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 		case now := <-ticker.C:
 			s.log.ticks++
 			s.checkClients(now)
+			s.checkTokens(now)
 			s.saveSome(now)
 			if s.hall.Lost(s.config.Unique, s.run) {
 				return errors.Join(errLost, s.close())

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,9 +23,9 @@ type wrapped struct{ error }
 
 func (wrapped) Is(target error) bool { return target == ErrNotYours }
 
-func (o *ownBook) SetPassword(_ context.Context, account, old, _ string, from net.Addr) error {
+func (o *ownBook) SetPassword(_ context.Context, who Owner, old, _ string) error {
 	o.asked.Add(1)
-	if account != "ann" || from == nil {
+	if who.Account != "ann" || who.From == nil {
 		return errors.New("of whom?")
 	}
 	if old != "the kettle is on" {
@@ -39,15 +38,25 @@ func (o *ownBook) Certificates(context.Context, string) ([]string, error) {
 	return []string{"0a", "0b"}, nil
 }
 
-func (o *ownBook) AddCertificate(context.Context, string, string) error {
+func (o *ownBook) AddCertificate(context.Context, Owner, string, string) error {
 	return errors.New("/secret/place: no space left on device")
 }
 
 func (o *ownBook) RemoveCertificate(context.Context, string, string) error { return nil }
 
-func (o *ownBook) Rename(ctx context.Context, account, name string, _ net.Addr) error {
-	return o.admin.Order(ctx, hall.RenameAccount, account, name)
+func (o *ownBook) Rename(ctx context.Context, who Owner, name, _ string) error {
+	return o.admin.Order(ctx, hall.RenameAccount, who.Account, name)
 }
+
+func (o *ownBook) Tokens(context.Context, Owner) ([]string, error) {
+	return []string{"0 tokens."}, nil
+}
+
+func (o *ownBook) AddToken(context.Context, Owner, string, string) (string, string, error) {
+	return "", "", errMine
+}
+
+func (o *ownBook) EndTokens(context.Context, Owner, string) (int, error) { return 0, nil }
 
 func (o *ownBook) Files(_ context.Context, account string) ([]string, error) {
 	return []string{"1 files of " + account, "file 0a tea.png"}, nil

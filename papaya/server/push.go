@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 
 	"interleave/papaya/hall"
 )
@@ -88,14 +87,14 @@ func (p *pusher) failure(account string, err error) (code, why string) {
 }
 
 func (p *pusher) List(c *hall.Client) {
-	(*owner)(p).ask(c, func(_ context.Context, account string, _ net.Addr) ([]string, error) {
-		return p.config.Push.Devices(account), nil
+	(*owner)(p).ask(c, func(_ context.Context, who Owner) ([]string, error) {
+		return p.config.Push.Devices(who.Account), nil
 	})
 }
 
 func (p *pusher) Remove(c *hall.Client, id string) {
-	(*owner)(p).ask(c, func(ctx context.Context, account string, _ net.Addr) ([]string, error) {
+	(*owner)(p).ask(c, func(ctx context.Context, who Owner) ([]string, error) {
 		return []string{"The device is not notified any more."},
-			p.config.Push.RemoveDevice(ctx, account, id)
+			p.config.Push.RemoveDevice(ctx, who.Account, id)
 	})
 }

@@ -52,6 +52,9 @@ type server struct {
 	// complained is when an address that is no proxy was last logged, in nanoseconds since start.
 	complained atomic.Int64
 
+	checking  bool // tokens of open connections are looked at
+	checkedAt time.Time
+
 	begun     bool
 	conns     map[uint64]*conn
 	next      uint64
@@ -236,6 +239,7 @@ func (s *server) hallConfig() hall.Config {
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}
+	config.End = s.endToken
 	if s.config.Accounts != nil {
 		config.Sign = (*signer)(s)
 	}
@@ -384,6 +388,9 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 		c.raw, _ = sys.SyscallConn() // an error shows when the connection is read
 	}
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
+	if w, ok := client.(*wsConn); ok {
+		c.Cookie = w.token != ""
+	}
 	if ip, err := netip.ParseAddr(host); err == nil && s.config.Cloak != nil && !ip.IsLoopback() {
 		c.Host, c.Address = s.config.Cloak(ip), host
 	}

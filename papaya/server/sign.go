@@ -24,7 +24,10 @@ func (g *signer) Plain(c *hall.Client, name, password string) {
 }
 
 func (g *signer) External(c *hall.Client, name string) {
-	g.ask(c, false, func(ctx context.Context, _ *conn) (Person, error) {
+	g.ask(c, false, func(ctx context.Context, o *conn) (Person, error) {
+		if w, ok := o.net.(*wsConn); ok && w.token != "" {
+			return g.config.Stay.Enter(ctx, w.token, name, o.net.RemoteAddr())
+		}
 		return g.config.Accounts.Certificate(ctx, c.Fingerprint, name)
 	})
 }
@@ -47,6 +50,9 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 		return func() (hall.Entry, bool) {
 			if !registering && (*server)(g).turnAway(o, err) {
 				return hall.Entry{}, false
+			}
+			if why == "" {
+				why = c.TakeToken(who.Token)
 			}
 			return g.hall.Signed(c, who.Account, who.Role, why, registering)
 		}

@@ -24,8 +24,8 @@ const (
 // maxHeader bounds the header of an HTTP request in bytes.
 const maxHeader = 16 << 10
 
-// serveWeb serves browsers on one listener: a WebSocket at /socket and /, and WebHandler at all
-// other paths.
+// serveWeb serves browsers on one listener: a WebSocket at /socket and /, sign-ins that stay at
+// /stay, and WebHandler at all other paths.
 func (s *server) serveWeb(l net.Listener) {
 	web := s.webServer(s.pages())
 	if s.config.EnterWeb != nil {
@@ -39,6 +39,9 @@ func (s *server) serveWeb(l net.Listener) {
 func (s *server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/socket", s.socket)
+	if s.config.Stay != nil {
+		mux.HandleFunc("/stay", s.stay)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/" && upgrades(r):
@@ -78,6 +81,13 @@ func (s *server) serveHTTP(l net.Listener, web *http.Server) {
 }
 
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
+	token := ""
+	if s.config.Stay != nil {
+		token = BrowserToken(r, s.config.Base)
+	}
+	if token != "" { // the browser keeps it from now on
+		http.SetCookie(w, s.cookie(token))
+	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: wanted(r),
 		OriginPatterns: s.config.Origins})
 	if err != nil {
@@ -88,7 +98,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		print = fingerprint(*r.TLS)
 	}
-	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, Encrypted(r), print)
+	s.take(&wsConn{ws: ws, remote: remoteOf(r), token: token}, Encrypted(r), print)
 }
 
 // wanted returns the subprotocols in the order of the client, whose first choice counts.
@@ -117,6 +127,7 @@ type wsConn struct {
 	net.Conn // nil: methods that are not below are not called
 	ws       *websocket.Conn
 	remote   net.Addr
+	token    string // of its cookie; empty: none
 	rest     io.Reader
 }
 
