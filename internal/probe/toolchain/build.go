@@ -166,8 +166,8 @@ func goFlags(env []string) string {
 	return "GOFLAGS=" + flags + "-buildvcs=false"
 }
 
-// hurriedJVM is for a compiler that runs for a second: it spares the JVM the second JIT compiler and
-// the threads that collect garbage, which take a third of the CPU.
+// hurriedJVM is for a compiler that runs for a second: it spares the JVM the second JIT compiler
+// and the threads that collect garbage, which take 40 % of the CPU.
 const hurriedJVM = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 // outputDelay bounds how long the output of a command is read when a process that outlives it holds
