@@ -58,7 +58,7 @@ func (s *Stack) flushConns(ctx context.Context) error {
 	}
 	conns := s.allConns()
 	for _, c := range conns {
-		_ = c.Close() // it may be closed already
+		_ = c.close() // it may be closed already
 	}
 	poll := time.NewTimer(0)
 	defer poll.Stop()

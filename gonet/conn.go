@@ -45,7 +45,8 @@ type Conn struct {
 type connFixed struct {
 	stack         *Stack
 	local, remote netip.AddrPort
-	listener      *Listener // nil for a connection that was dialed or forwarded
+	listener      *Listener  // nil for a connection that was dialed or forwarded
+	async         *AsyncConn // what the connection belongs to, if its user is called: see async.go
 	flow          flow
 	pseudo        uint16 // the checksum of the pseudo header without the length
 	flowLabel     uint32 // of its IPv6 packets
@@ -85,20 +86,29 @@ type connDealer struct {
 var _ net.Conn = (*Conn)(nil)
 
 func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
+	c := &Conn{reader: connReader{deadline: makeDeadline()},
+		writer: connWriter{deadline: makeDeadline()}}
+	if err := s.initConn(c, remote); err != nil {
+		return nil, err
+	}
+	c.bind(local)
+	return c, nil
+}
+
+// initConn fills in what does not depend on the local address of a connection.
+func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 	n := s.net.Load()
 	nb, err := s.neighbourFor(remote.Addr())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &Conn{
-		connFixed: connFixed{stack: s, local: local, remote: remote, flow: flowOf(local, remote),
-			pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0)},
-		connLocked: connLocked{cfg: s.cfg.TCP, net: n, neighbour: nb, linger: -1},
-		reader:     connReader{deadline: makeDeadline()},
-		writer:     connWriter{deadline: makeDeadline()},
-	}
+	c.stack, c.remote = s, remote
+	c.cfg, c.net, c.neighbour, c.linger = s.cfg.TCP, n, nb, -1
 	header := headerLen(remote.Addr())
 	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
+	if nb == s.self {
+		c.cfg.MSS = maxPacket - header - wire.TCPLen // no link carries the packets
+	}
 	if remote.Addr().Is6() {
 		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
 	}
@@ -108,13 +118,19 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	} else if c.cfg.Burst == 0 {
 		c.cfg.Burst = s.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
-	secret := s.hash(&c.flow, forConnection, 0)
+	c.packetID = uint16(s.random())
+	return nil
+}
+
+// bind sets the local address of a connection, and what depends on it.
+func (c *Conn) bind(local netip.AddrPort) {
+	c.local, c.flow = local, flowOf(local, c.remote)
+	c.pseudo = wire.PseudoSum(local.Addr(), c.remote.Addr(), wire.ProtocolTCP, 0)
+	secret := c.stack.hash(&c.flow, forConnection, 0)
 	c.cfg.Clock, c.isnOffset = uint32(secret), uint32(secret>>32)
 	// A flow label keeps the packets of a connection on one path. It must not be predictable (RFC
 	// 6437 section 3).
 	c.flowLabel = c.cfg.Clock & 0xfffff
-	c.packetID = uint16(s.random())
-	return c, nil
 }
 
 // call runs f, which changes the machine or the options for a user, and sends what is due then. mu
@@ -127,7 +143,11 @@ func (c *Conn) call(f func(now tcp.Time)) error {
 	if err == nil {
 		now := c.stack.clock()
 		f(now)
-		over = c.finishCall(now)
+		if c.async != nil {
+			c.async.changed(now)
+		} else {
+			over = c.finishCall(now)
+		}
 	}
 	c.mu.Unlock()
 	if over {
@@ -208,7 +228,17 @@ func (c *Conn) Abort() error {
 }
 
 // LocalAddr implements net.Conn.
-func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.local) }
+func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.localAddr()) }
+
+// localAddr returns the address of this end. That of an AsyncConn may change: the dealer gives it a
+// port. The caller does not hold its mu.
+func (c *Conn) localAddr() netip.AddrPort {
+	if c.async != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	return c.local
+}
 
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.remote) }

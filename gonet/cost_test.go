@@ -109,6 +109,32 @@ func BenchmarkCostConnection(b *testing.B) {
 	runtime.KeepAlive(all)
 }
 
+// BenchmarkCostAsync counts an end of a connection with callbacks that has carried a kilobyte in both
+// directions, and is idle.
+func BenchmarkCostAsync(b *testing.B) {
+	x, y := costHosts(b)
+	at, kilobyte := listenAsync(b, y, 80, &callbacks{
+		received: func(c *AsyncConn, data []byte) int { n, _ := c.Send(data); return n }}),
+		make([]byte, 1000)
+	got, done := 0, make(chan struct{})
+	h := &callbacks{
+		connected: func(c *AsyncConn) { _, _ = c.Send(kilobyte) }, // Received misses it else
+		received: func(_ *AsyncConn, data []byte) int {
+			if got += len(data); got%len(kilobyte) == 0 {
+				done <- struct{}{}
+			}
+			return len(data)
+		}}
+	all := make([]*AsyncConn, 0, b.N)
+	before := takeFootprint()
+	for range b.N {
+		all = append(all, dialAsync(b, x, at, h))
+		<-done
+	}
+	before.report(b, 2*b.N, "end")
+	runtime.KeepAlive(all)
+}
+
 // BenchmarkCostConnect counts what a connection allocates at both ends together, from dial to
 // close, with a kilobyte in one direction.
 func BenchmarkCostConnect(b *testing.B) {

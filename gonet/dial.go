@@ -36,12 +36,7 @@ func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
 	if err != nil {
 		return fail(to, err)
 	}
-	switch { // package net takes an unspecified address for this host
-	case to.Addr() == netip.IPv6Unspecified():
-		to = netip.AddrPortFrom(netip.IPv6Loopback(), to.Port())
-	case !to.Addr().IsValid() || to.Addr().IsUnspecified():
-		to = netip.AddrPortFrom(loopbackAddr, to.Port())
-	}
+	to = dialedAddr(to)
 	src, err := s.sourceOf(local, kind, to.Addr())
 	if err != nil {
 		return fail(to, err)
@@ -53,7 +48,7 @@ func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
 		}
 		return p, nil
 	}
-	if s.isBroadcast(to.Addr()) || to.Addr().IsMulticast() || to.Port() == 0 {
+	if !s.canBeDialed(to) {
 		return fail(to, errUnreachable)
 	}
 	c, err := s.connect(src, to)
@@ -65,6 +60,23 @@ func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
 		return fail(to, err)
 	}
 	return c, nil
+}
+
+// dialedAddr returns the address that is dialed for to: package net takes an unspecified address
+// for this host.
+func dialedAddr(to netip.AddrPort) netip.AddrPort {
+	switch a := to.Addr(); {
+	case a == netip.IPv6Unspecified():
+		return netip.AddrPortFrom(netip.IPv6Loopback(), to.Port())
+	case !a.IsValid() || a.IsUnspecified():
+		return netip.AddrPortFrom(loopbackAddr, to.Port())
+	}
+	return to
+}
+
+// canBeDialed tells whether an address can be that of a listener.
+func (s *Stack) canBeDialed(to netip.AddrPort) bool {
+	return !s.isBroadcast(to.Addr()) && !to.Addr().IsMulticast() && to.Port() != 0
 }
 
 // sourceOf returns the address and port from which a dial is made: those of local if it has them, a

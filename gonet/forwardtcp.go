@@ -24,6 +24,9 @@ type TCPRequest struct {
 	cancel   context.CancelFunc
 	timer    *time.Timer // goes off when the client has waited for RequestTime
 	released atomic.Bool // it does not count in the forwarder's pending any more
+	// readBuffer is the bound of SetReadBuffer, 0 if it was not called. The dealer reads it for
+	// Accept.
+	readBuffer int
 
 	// Dealer only:
 	syn  wire.TCP // the latest SYN
@@ -57,6 +60,11 @@ func (r *TCPRequest) Destination() netip.AddrPort { return r.dst }
 // connection: it was refused, the client has given up or has waited for ForwardConfig.RequestTime,
 // or the stack was closed. It does not end when the request is accepted.
 func (r *TCPRequest) Context() context.Context { return r.ctx }
+
+// SetReadBuffer bounds the received bytes that are not read, as that of Conn does for the
+// connection that Accept returns, but before the client is told of a window. It must be called
+// before Accept.
+func (r *TCPRequest) SetReadBuffer(bytes int) { r.readBuffer = max(bytes, 1) }
 
 // Accept answers the SYN, and waits for the end of the handshake. The local address of the
 // connection is the foreign address. It fails if the request was decided or has ended, or if the
@@ -206,6 +214,10 @@ func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
 		c.cfg.SynTimeout = t
 	}
 	c.machine = tcp.Accept(&c.cfg, c.isn(), &r.syn, s.now)
+	if r.readBuffer > 0 { // behind Accept: the window's scale allows for a larger one later
+		c.cfg.ReceiveBuffer = r.readBuffer
+		c.machine.Reconfigure()
+	}
 	s.conns[c.flow] = c
 	c.update(s.now)
 	return c, nil

@@ -34,7 +34,11 @@ func (s *Stack) inputTCP(p *packet) {
 		if p.marked() {
 			c.machine.Marked()
 		}
-		c.machine.InputLoan(&h, body, s.loan, c.machineTime(s.now))
+		if now := c.machineTime(s.now); c.async != nil && c.async.takesNow() {
+			c.machine.InputBorrowed(&h, body, s.loan, now)
+		} else {
+			c.machine.InputLoan(&h, body, s.loan, now)
+		}
 		c.mu.Unlock()
 		s.queueUpdate(c)
 		return
@@ -70,6 +74,9 @@ func (s *Stack) evict(c *Conn) {
 	c.mu.Lock()
 	c.removed = true
 	s.alarms.remove(c)
+	if c.async != nil {
+		c.async.evicted()
+	}
 	c.mu.Unlock()
 	s.removeConn(c)
 }
@@ -81,7 +88,7 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	if l == nil {
 		return false
 	}
-	c, err := s.newConn(local, remote)
+	c, err := l.newConn(local, remote)
 	if err != nil {
 		return true // no route to the peer
 	}

@@ -14,6 +14,9 @@ import (
 type Listener struct {
 	stack *Stack
 	local netip.AddrPort
+	// accept is called with each established connection; nil: they wait in the accept queue.
+	accept  func(*AsyncConn) AsyncHandler
+	backlog int // bound on unaccepted
 	// acceptQueue has the established connections that wait for Accept. The half-open ones are in
 	// the SYN queue: see synqueue.go.
 	acceptQueue chan *Conn
@@ -36,14 +39,27 @@ const defaultBacklog = 1024
 // Listen listens at an address, which is written as for net.Listen. network is "tcp" for both
 // families, "tcp4" or "tcp6".
 func (s *Stack) Listen(network, address string) (*Listener, error) {
+	l := s.newListener(nil)
+	l.acceptQueue = make(chan *Conn, l.backlog)
+	if err := l.listen(network, address); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (s *Stack) newListener(accept func(*AsyncConn) AsyncHandler) *Listener {
+	backlog := s.cfg.Backlog
+	if backlog == 0 {
+		backlog = defaultBacklog
+	}
+	return &Listener{stack: s, accept: accept, backlog: backlog, closed: make(chan struct{})}
+}
+
+// listen has the dealer put a listener in its table.
+func (l *Listener) listen(network, address string) error {
+	s := l.stack
 	local, err := s.parseOurs(network, "tcp", address)
 	if err == nil {
-		backlog := s.cfg.Backlog
-		if backlog == 0 {
-			backlog = defaultBacklog
-		}
-		l := &Listener{stack: s, acceptQueue: make(chan *Conn, backlog),
-			closed: make(chan struct{})}
 		var failed error
 		err = s.claim(func() {
 			local, failed = s.freePort(local,
@@ -53,11 +69,25 @@ func (s *Stack) Listen(network, address string) (*Listener, error) {
 				s.listeners[local] = l
 			}
 		})
-		if err = errors.Join(err, failed); err == nil {
-			return l, nil
-		}
+		err = errors.Join(err, failed)
 	}
-	return nil, &net.OpError{Op: "listen", Net: network, Addr: tcpAddr(local), Err: err}
+	if err != nil {
+		return &net.OpError{Op: "listen", Net: network, Addr: tcpAddr(local), Err: err}
+	}
+	return nil
+}
+
+// newConn makes a connection for a SYN. Dealer only.
+func (l *Listener) newConn(local, remote netip.AddrPort) (*Conn, error) {
+	if l.accept == nil {
+		return l.stack.newConn(local, remote)
+	}
+	a, err := l.stack.makeAsync(remote)
+	if err != nil {
+		return nil, err
+	}
+	a.conn.bind(local)
+	return &a.conn, nil
 }
 
 // Accept implements net.Listener.

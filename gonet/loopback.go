@@ -11,6 +11,9 @@ import (
 type loopback struct {
 	mu     sync.Mutex
 	frames []link.Frame
+	// awake: the dealer looks at the queue again without an Interrupt.
+	awake bool
+	kept  int // the memory of all frames in bytes, of those that were taken, too
 	// Dealer only: the frames that it has taken, and how many of them are done. Their memory is
 	// used again.
 	taken []link.Frame
@@ -19,6 +22,10 @@ type loopback struct {
 
 // loopbackLen bounds the queue in frames, as Linux does for a device (txqueuelen).
 const loopbackLen = 1000
+
+// loopbackKept bounds the memory in bytes that an empty queue keeps. A guess: it is more than one
+// connection's window.
+const loopbackKept = 16 << 20
 
 // A batch of the loopback ends after so many frames or bytes, about 0.2 ms. Then come frames of the
 // link, claims and timers: traffic within the stack must not delay a peer's.
@@ -41,13 +48,15 @@ func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
 	if n := len(l.frames); n < cap(l.frames) {
 		data = l.frames[:n+1][n].Data[:0]
 	}
+	l.kept -= cap(data)
 	for _, p := range pieces {
 		data = append(data, p...)
 	}
+	l.kept += cap(data)
 	l.frames = append(l.frames, link.Frame{Data: data, GSO: gso})
-	first := len(l.frames) == 1
+	wake := len(l.frames) == 1 && !l.awake
 	l.mu.Unlock()
-	if first {
+	if wake {
 		s.link.Interrupt()
 	}
 	return nil
@@ -62,7 +71,11 @@ func (l *loopback) takeLoopback() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.frames, l.taken, l.done = l.taken[:0], l.frames, 0
-	return len(l.taken) > 0
+	l.awake = len(l.taken) > 0
+	if !l.awake && l.kept > loopbackKept {
+		l.frames, l.taken, l.kept = nil, nil, 0
+	}
+	return l.awake
 }
 
 // runLoopback runs a batch of queued frames through the layers. If more are left, the next read of

@@ -91,3 +91,30 @@ func bulkUntil(t *testing.T, c net.Conn, over *atomic.Bool) {
 	}
 	_ = c.Close() // the stack's end matters
 }
+
+// TestLoopbackKeepsLittle holds that the memory of many long packets to ourselves does not stay.
+func TestLoopbackKeepsLittle(t *testing.T) {
+	s := host6(t, link.Loopback(), "1", quiet)
+	l := &s.loopback
+	kept := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.kept
+	}
+	err := s.claim(func() { // the dealer takes none meanwhile
+		for range loopbackLen {
+			_ = s.sendLoopback(link.GSO{}, [][]byte{make([]byte, 60_000)}) // never fails
+		}
+		if n := kept(); n < loopbackLen*60_000 {
+			t.Errorf("%d bytes are kept for %d packets", n, loopbackLen)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); kept() > loopbackKept; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are kept", kept())
+		}
+	}
+}

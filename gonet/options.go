@@ -38,7 +38,9 @@ func orElse(value, otherwise uint8) uint8 {
 func (c *Conn) set(change func()) error {
 	return c.fail("set", c.call(func(tcp.Time) {
 		change()
-		c.machine.Reconfigure()
+		if c.machine != nil {
+			c.machine.Reconfigure()
+		}
 	}))
 }
 

@@ -41,9 +41,21 @@ func (c *Conn) nextNeighbour() (*neighbour.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
+		was := c.neighbour
 		c.net, c.neighbour = n, nb
+		if self := c.stack.self; was == self && nb != self {
+			return nil, c.leaveLoopback()
+		}
 	}
 	return c.neighbour, nil
+}
+
+// leaveLoopback gives a connection to an address that was ours, and is not any more, the segments
+// of the link. The current one is too long for it, and is lost.
+func (c *Conn) leaveLoopback() error {
+	remote := c.remote.Addr()
+	c.machine.PathMTU(c.stack.mtu(remote)-headerLen(remote)-wire.TCPLen, c.lastTime)
+	return errTooLong
 }
 
 // sendSegment completes the segment in the envelope with its ports and IP header, and sends it. The
@@ -62,7 +74,7 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	ipLen, kind := c.putIP(e.ip[:], length, seg.Markable)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
-	if s.features.Partial {
+	if s.features.Partial || nb == s.self { // packets to ourselves need none
 		h.Checksum = sum
 		gso = link.GSO{Partial: true, Start: uint16(s.header + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {

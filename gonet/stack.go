@@ -8,8 +8,8 @@
 // One goroutine, the dealer, owns every table. It reads frames from the link in batches and runs
 // them through the layers as plain calls. Another goroutine that wants a table changed sends the
 // dealer a claim over a channel. Connections, listeners and sockets satisfy the interfaces of
-// package net. design.md says which boundaries are channels, which are calls, and what was measured
-// to decide it.
+// package net. For TCP there are callbacks, too: AsyncHandler. design.md says which boundaries are
+// channels, which are calls, and what was measured to decide it.
 package gonet
 
 import (
@@ -84,6 +84,7 @@ type Stack struct {
 	peer       *neighbour.Entry // the only other one on an L3 link; nil on others
 	loopback   loopback
 	alarms     alarms
+	async      asyncQueue
 	draws      atomic.Uint64 // how many random numbers were drawn
 	packetIDs  packetIDs
 	net        atomic.Pointer[network]
@@ -238,9 +239,20 @@ func (s *Stack) serveClaims() {
 	}
 }
 
-// flush updates each connection that was queued since the last flush, and wakes its users. An
-// update may queue a connection again: one that finds its listener's accept queue full is reset.
+// flush updates each connection that was queued since the last flush, and wakes or calls its users.
+// Those that user goroutines and callbacks have queued meanwhile are updated, too, but only once: a
+// callback that always queues another connection must not keep the dealer from the link.
 func (s *Stack) flush() {
+	s.updateAll()
+	if s.async.waits.Load() {
+		s.takeAsync()
+		s.updateAll()
+	}
+}
+
+// updateAll updates the connections of toUpdate. An update may queue a connection again: one that
+// finds its listener's accept queue full is reset.
+func (s *Stack) updateAll() {
 	for i := 0; i < len(s.toUpdate); i++ {
 		c := s.toUpdate[i]
 		s.toUpdate[i] = nil
@@ -279,6 +291,7 @@ func (s *Stack) end(err error) {
 	for _, a := range s.reassemblies {
 		close(a.fragments)
 	}
+	s.endAsync()
 	s.endForwarding()
 	if s.tableTimer != nil {
 		s.tableTimer.Stop()

@@ -20,7 +20,7 @@ const cookieTime = 2 * time.Minute
 // it again. Dealer only.
 func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
 	s.flush() // connections that this batch has established enter the accept queue first
-	if len(l.acceptQueue) >= cap(l.acceptQueue) {
+	if l.queueIsFull() {
 		s.stats.droppedBacklog.Add(1)
 		return
 	}
@@ -44,7 +44,7 @@ func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []b
 	if l == nil || s.now > l.cookiesUntil {
 		return false
 	}
-	c, err := s.newConn(local, remote)
+	c, err := l.newConn(local, remote)
 	if err != nil {
 		return false
 	}
@@ -52,7 +52,7 @@ func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []b
 	if c.machine == nil {
 		return false
 	}
-	if len(l.acceptQueue) >= cap(l.acceptQueue) {
+	if l.queueIsFull() {
 		s.stats.droppedBacklog.Add(1)
 		return true // the peer's next segment acknowledges the cookie again
 	}

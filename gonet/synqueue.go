@@ -20,7 +20,12 @@ const evictInterval = time.Second
 
 // isFull tells whether a listener has as many connections as its backlog takes that Accept has not
 // returned. Any goroutine.
-func (l *Listener) isFull() bool { return int(l.unaccepted.Load()) >= cap(l.acceptQueue) }
+func (l *Listener) isFull() bool { return int(l.unaccepted.Load()) >= l.backlog }
+
+// queueIsFull tells whether the accept queue is. Without one connections do not wait.
+func (l *Listener) queueIsFull() bool {
+	return l.acceptQueue != nil && len(l.acceptQueue) == cap(l.acceptQueue)
+}
 
 // evictHalfOpen removes the old half-open connections of a listener. Dealer only.
 func (s *Stack) evictHalfOpen(l *Listener) {

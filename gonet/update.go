@@ -16,6 +16,10 @@ func (c *Conn) machineTime(now tcp.Time) tcp.Time {
 // segments, a timer or a claim have changed the machine. Dealer only; the caller does not hold mu.
 func (c *Conn) update(now tcp.Time) {
 	c.dealer.updateQueued = false
+	if c.async != nil {
+		c.async.update(now)
+		return
+	}
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
@@ -90,6 +94,9 @@ func (s *Stack) removeConn(c *Conn) {
 // The caller holds mu.
 func (c *Conn) arm(now tcp.Time) {
 	at, ok := c.machine.Deadline()
+	if c.async != nil {
+		at, ok = c.async.sooner(at, ok)
+	}
 	if !ok || c.alarmAt != 0 && c.alarmAt <= at {
 		return
 	}
@@ -151,8 +158,10 @@ func makeWaiter(waiter *chan struct{}) <-chan struct{} {
 // holds mu.
 func (c *Conn) markClosed() {
 	c.closed = true
-	c.reader.deadline.stop()
-	c.writer.deadline.stop()
+	if c.async == nil {
+		c.reader.deadline.stop()
+		c.writer.deadline.stop()
+	}
 }
 
 // endWithStack fails the connection because the stack has ended. Dealer only.
@@ -161,6 +170,10 @@ func (c *Conn) endWithStack(err error) {
 	defer c.mu.Unlock()
 	c.stackErr, c.removed = err, true
 	c.stack.alarms.remove(c)
+	if c.async != nil {
+		c.async.runEvents(c.lastTime)
+		return
+	}
 	c.wake()
 }
 

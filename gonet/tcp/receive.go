@@ -20,6 +20,8 @@ type receiver struct {
 	fin      bool // a FIN has arrived, at sequence number finAt
 	finAt    Seq
 	finished bool // all data before the FIN has arrived too
+	borrows  bool // the current segment need not be copied: see InputBorrowed
+	borrowed bool // in has bytes that Settle must see to
 
 	duplicate    wire.SACKBlock // bytes that have arrived twice: the next DSACK (RFC 2883)
 	hasDuplicate bool
@@ -125,7 +127,7 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 	}
 	c.deliver(p)
 	if !c.closed && !c.readClosed {
-		r.in.push(p, r.loan)
+		r.push(p)
 	}
 	for p := r.queue.take(r.next); p != nil; p = r.queue.take(r.next) {
 		c.deliver(p)

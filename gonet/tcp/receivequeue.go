@@ -23,15 +23,19 @@ type Piece struct {
 	next   *Piece
 	buffer *[]byte // the pooled memory of Data; nil if Data has memory of its own
 	loan   Loan    // the link's buffer that holds Data, if it was kept
+	// borrowed: Data is in memory that is not the piece's, until settle
+	borrowed bool
 }
 
 var pieces = sync.Pool{New: func() any { return new(Piece) }}
 
 // Free gives the memory of Data back. Data must not be used afterwards.
 func (p *Piece) Free() {
-	if p.loan != nil {
+	switch {
+	case p.borrowed:
+	case p.loan != nil:
 		p.loan.Return()
-	} else {
+	default:
 		freeBuffer(p.buffer)
 	}
 	*p = Piece{}
@@ -94,15 +98,10 @@ func (q *receiveQueue) add(p *Piece) {
 
 // take removes and returns the first piece, or nil.
 func (q *receiveQueue) take() *Piece {
-	p := q.head
-	if p == nil {
-		return nil
+	p := q.detach()
+	if p != nil {
+		q.n -= len(p.Data)
 	}
-	if q.head = p.next; q.head == nil {
-		q.tail = nil
-	}
-	p.next = nil
-	q.n -= len(p.Data)
 	return p
 }
 
