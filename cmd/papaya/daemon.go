@@ -263,7 +263,7 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 	}
 	admin := &control.Server{Accounts: d.book, Tokens: d.tokens, Backup: d.backup,
 		Metrics: &d.metrics, Logger: d.logger, Files: control.StoredFiles{Store: d.files},
-		Chat: &d.admin, Settle: d.settle, Erase: d.erase}
+		Chat: &d.admin, Bans: &d.admin, Settle: d.settle, Erase: d.erase}
 	if c.File != "" {
 		admin.Reload = d.reload
 	}
@@ -514,6 +514,10 @@ func (d *daemon) measure() server.Metrics {
 		"How long lines to a client that is behind waited for it to read.")
 	refused := f.Counter("papaya_log_refused_total", "Batches that the log did not take.")
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
+	f.Gauge("papaya_bans", "Bans of the whole server.",
+		func() float64 { return float64(d.admin.BanCount()) })
+	banned := f.Counter("papaya_banned_total",
+		"Connections and requests that a ban of their address has refused or ended.")
 	d.measureFiles()
 	d.measureIndex()
 	d.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok",
@@ -531,6 +535,7 @@ func (d *daemon) measure() server.Metrics {
 		Gathered: func(w, a time.Duration) { waited.Observe(w); added.Observe(a) },
 		Paused:   held.Observe,
 		Refused:  func(error) { refused.Add(1) },
+		Banned:   func() { banned.Add(1) },
 		Cut:      func(reason string) { cut.Add(1); d.logger.Debug("cut off", "reason", reason) },
 	}
 }

@@ -45,6 +45,7 @@ func (d *daemon) fileServer(c *config.Config) *file.Server {
 	return file.NewServer(file.Options{Store: d.files, Accounts: uploader{d}, Base: base,
 		Origins: c.Origins, Encrypted: server.Encrypted, Logger: d.logger, Now: time.Now,
 		BrowserToken: func(r *http.Request) string { return server.BrowserToken(r, c.Base) },
+		Banned:       d.admin.Banned,
 		Count:        func(result string) { d.uploads.Of(result).Add(1) }})
 }
 

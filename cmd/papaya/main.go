@@ -56,6 +56,6 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed, 2 wrong 
 func rootCommand() *cobra.Command {
 	return command.Root("papaya", "a chat server of your own", about,
 		serveCommand(), benchCommand(), chatCommand(), adminCommand(), exportCommand(),
-		backupCommand(), restoreCommand(), webhookCommand(), botCommand(), tortureCommand(),
-		tortureNodeCommand())
+		backupCommand(), restoreCommand(), banCommand(), webhookCommand(), botCommand(),
+		tortureCommand(), tortureNodeCommand())
 }

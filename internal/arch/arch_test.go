@@ -81,7 +81,7 @@ var gonetRooms = []string{
 // first, since it must use nothing of what it judges.
 var papayaRooms = []string{
 	"checker",
-	"irc", "proxy", "fence", "log", "search", "hall", "server",
+	"irc", "bans", "proxy", "fence", "log", "search", "hall", "server",
 	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
 	"control",
 	"client", "web", "terminal",

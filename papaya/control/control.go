@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/bans"
 	"interleave/papaya/bot"
 	"interleave/papaya/file"
 	"interleave/papaya/hall"
@@ -71,6 +72,7 @@ type answer struct {
 	Rooms       []hall.Room          `json:"rooms,omitempty"`
 	Lines       int                  `json:"lines,omitempty"`
 	Files       []file.Info          `json:"files,omitempty"`
+	Bans        []bans.Ban           `json:"bans,omitempty"`
 }
 
 // Reloaded is the result of a reload.

@@ -23,6 +23,7 @@ type Server struct {
 	Tokens   Tokens
 	Files    Files
 	Chat     Chat
+	Bans     Bans
 	// Settle is called after accounts were removed or renamed: the chat must know it, too.
 	Settle func(ctx context.Context) error
 	// Erase removes the messages of a room.
@@ -60,6 +61,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /chat/{verb}", s.chat)
 	mux.HandleFunc("POST /tokens/{verb}", s.tokens)
 	mux.HandleFunc("POST /files/{verb}", s.files)
+	mux.HandleFunc("POST /bans/{verb}", s.bans)
 	mux.HandleFunc("POST /reload", s.reload)
 	mux.HandleFunc("GET /backup", s.backup)
 	mux.Handle("GET /metrics", s.metrics())

@@ -214,3 +214,26 @@ func TestFilesOfABrowser(t *testing.T) {
 		t.Errorf("there are %+v", list)
 	}
 }
+
+// TestBannedOwners: a banned account neither sends nor deletes files. Programs and others do.
+func TestBannedOwners(t *testing.T) {
+	p := newPlace(t)
+	path := p.post("tea.png", pngOf(4, 4))
+	p.files.Banned = func(account string) (string, bool) {
+		return "You are banned from this server: spam", account == "Ann"
+	}
+	answer, body := p.ask("POST", "/upload", strings.NewReader("x"), as("ann")...)
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "banned") {
+		t.Errorf("ann sends a file: %d %s", answer.StatusCode, body)
+	}
+	answer, body = p.ask("DELETE", path, nil, as("ann")...)
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "spam") {
+		t.Errorf("ann deletes a file: %d %s", answer.StatusCode, body)
+	}
+	for _, who := range [][]string{as("bob"), {"Authorization", "Bearer WEATHER"}} {
+		if answer, body := p.ask("POST", "/upload", strings.NewReader("x"),
+			who...); answer.StatusCode != http.StatusCreated {
+			t.Errorf("%q: %d %s", who, answer.StatusCode, body)
+		}
+	}
+}

@@ -44,6 +44,8 @@ type Options struct {
 	// the server's own page; else it is empty. nil: no browser has one.
 	BrowserToken func(*http.Request) string
 	Logger       *slog.Logger
+	// Banned says whether an account is banned, and why. nil: none is.
+	Banned func(account string) (why string, banned bool)
 	// Count is told the result of each upload: "stored", "refused" or "failed".
 	Count func(result string)
 	Now   func() time.Time
@@ -248,6 +250,11 @@ func (s *Server) owner(r *http.Request) (owner string, err error) {
 	}
 	if errors.Is(err, account.ErrBusy) {
 		return "", errBusy
+	}
+	if err == nil && s.Banned != nil {
+		if why, banned := s.Banned(owner); banned {
+			return "", refusal{http.StatusForbidden, why}
+		}
 	}
 	return owner, err
 }

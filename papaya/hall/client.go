@@ -2,6 +2,7 @@ package hall
 
 import (
 	"bytes"
+	"net/netip"
 	"strconv"
 	"unicode/utf8"
 
@@ -19,9 +20,12 @@ type Sink interface {
 
 // A Client is a connection to this server, registered or not.
 type Client struct {
-	ID          uint64
-	Host        string // as other users see it, and as it is logged
-	Address     string // as its owner and administrators see it; empty: Host
+	ID      uint64
+	Host    string // as other users see it, and as it is logged
+	Address string // as its owner and administrators see it; empty: Host
+	// From is the address that bans of the whole server are for. It is not valid if there is none,
+	// or if that cannot be banned.
+	From        netip.Addr
 	Secure      bool
 	Open        bool   // not encrypted: passwords are refused
 	Fingerprint string // of its certificate, in hex

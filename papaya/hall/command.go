@@ -91,6 +91,7 @@ func init() {
 		"WEBPUSH":     {ask: (*Hall).webPush},
 		"CS":          {ask: (*Hall).chanServ},
 		"CHANSERV":    {ask: (*Hall).chanServ},
+		"UBAN":        {words: 1, ask: (*Hall).uban},
 	}
 }
 
@@ -113,6 +114,10 @@ func (h *Hall) eachNeighbour(u *user, each func(c *Client)) {
 func (h *Hall) nick(s *session, m *irc.Message) {
 	nick, u := m.Param(0), s.user
 	if nick == u.nick {
+		return
+	}
+	if b, banned := h.bannedNick(u, nick); banned {
+		h.num(s.client, irc.ERR_ERRONEUSNICKNAME, nick+" :The nick is banned: "+b.Why)
 		return
 	}
 	if !h.claim(nick, u.account, u) {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,13 +24,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // TestConversations plays testdata/*.txt. A line "ann > LINE" is sent by ann; the lines "ann <
 // LINE" below it are what ann must then receive. Lines in brackets do the rest: [connect ann];
 // [connect bob at b], on a second server of the same log, optionally with an account or a
-// certificate, or from a host; [end ann]; [cut ann], a reset; [ask], which asks all clients to
-// confirm; [answer ann]; [slow ann], who reads nothing until [fast ann]; [restart b], after a
-// crash; [lose a], where a declares all others lost; [add b], a new server; [always on], for
-// Config.AlwaysOn; [order VERB WORDS], an administrator's order on the first server; [later 1h];
-// [unseen TIME], for Hall.Unseen; [text], the text of the first server. {TEXT} is the msgid of the
-// last message that begins with a text. After each line all servers must have the same state, and
-// the same text.
+// certificate, from a host, or at an address that bans know; [end ann]; [cut ann], a reset; [ask],
+// which asks all clients to confirm; [answer ann]; [slow ann], who reads nothing until [fast ann];
+// [restart b], after a crash; [lose a], where a declares all others lost; [add b], a new server;
+// [always on], for Config.AlwaysOn; [order VERB WORDS], an administrator's order on the first
+// server; [later 1h]; [unseen TIME], for Hall.Unseen; [text], the text of the first server. {TEXT}
+// is the msgid of the last message that begins with a text. After each line all servers must have
+// the same state, and the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -178,6 +179,7 @@ func (p *cluster) config(s *node) Config {
 		},
 		Password: func() (string, bool) { return "", false },
 		AlwaysOn: func() bool { return p.always },
+		Spared:   netip.MustParsePrefix("10.0.0.0/8").Overlaps,
 		Redact:   func() time.Duration { return time.Hour },
 		Read: func(c *Client, r Reading) {
 			r.Run(context.Background())
@@ -242,6 +244,11 @@ func (p *cluster) log(s *node, e Entry, m *irc.Message) {
 			o.text.erase(s)
 		}
 		for n := 0; n < 100 && o.hall.Step() > 0; n++ { // a slow client stays behind
+		}
+	}
+	for _, name := range sorted(p.halls) {
+		for _, e := range p.halls[name].hall.Expelled() {
+			p.log(p.halls[name], e, nil)
 		}
 	}
 }
@@ -328,12 +335,15 @@ func (p *cluster) direct(words []string) {
 				who.Fingerprint = name[i+1]
 			case "from":
 				who.Host = name[i+1]
+			case "address":
+				who.From = netip.MustParseAddr(name[i+1])
 			}
 		}
 		p.next++
 		who.ID, who.Host, who.at = p.next, cmp.Or(who.Host, "host"), s
 		p.people[who.name] = who
 		s.hall.Connect(&who.Client, who)
+		s.hall.TurnsAway(&who.Client, p.now)
 		return
 	case "ask":
 		for _, n := range sorted(p.people) {

@@ -22,8 +22,9 @@ const (
 	Redact  = 'D' // the client has removed a message: see redact.go
 	Founder = 'C' // the client has changed whose a room is: see founder.go
 	// another session of the account has ended some: server, run and number, each in a line
-	Logout = 'U'
-	Gone   = 'G' // a server is lost: it was silent for too long
+	Logout    = 'U'
+	ServerBan = 'B' // the client, an operator, has banned somebody: see ban.go
+	Gone      = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
 	// of the order.
 	Order = 'O'
@@ -53,7 +54,7 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	format      = 5 // 4 is read as 5 is: it has no RENAME, which is all that is new
+	format      = 6 // 4 has no RENAME, and 5 no bans of the whole server: they are read as 6 is
 )
 
 // The errors of ReadBatch.

@@ -6,9 +6,11 @@ package hall
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
+	"interleave/papaya/bans"
 	"interleave/papaya/irc"
 	"interleave/papaya/search"
 )
@@ -65,6 +67,11 @@ type Config struct {
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
 	FileHost func() string
 	STS      *STS // nil: clients need not come over TLS
+	// Spared says whether a network is that of a reverse proxy, which nobody may ban. nil: no.
+	Spared func(netip.Prefix) bool
+	// Banned is told when a ban of the whole server was added or removed, or has ended. nil: nobody
+	// wants to know.
+	Banned func(what string, b bans.Ban)
 	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
 	// are read at once, and SEARCH is not offered.
 	Read    func(*Client, Reading)
@@ -134,9 +141,11 @@ type Hall struct {
 	shared      []*room            // rooms that have runs of the current batch
 	told        out                // the message that is being sent; one at a time
 	founded     map[string]int     // how many rooms each folded account has founded
+	bans        serverBans         // see ban.go
 	tagged      uint64             // numbers the TAGMSG of one batch
 
 	// This server's own memory, which is not saved.
+	ticked              int64                       // its clock: see Tick
 	watchers            map[string]map[*Client]bool // clients that watch a folded nick
 	departed            []departed
 	mostHere, mostUsers int
@@ -251,6 +260,7 @@ func (h *Hall) Begin(b Batch) bool {
 	clear(h.shared)
 	h.shared = h.shared[:0]
 	h.advance(p, b.Time)
+	h.endBans()
 	p.number = b.Number
 	h.tagged = 0
 	h.from = origin{b.Server, b.Run}
@@ -371,6 +381,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Founder:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyFounder(s, e.Data) })
+		}
+	case ServerBan:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.applyBan(s, e.Data) })
 		}
 	case Logout:
 		if s != nil {

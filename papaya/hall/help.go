@@ -59,6 +59,8 @@ var helps = map[string][]string{
 	"CHATHISTORY": {"CHATHISTORY LATEST TARGET * 50 - shows earlier messages"},
 	"SEARCH":      {"SEARCH TARGET WORD ... - finds messages with all words"},
 	"REDACT":      {"REDACT TARGET MSGID :REASON - removes a message"},
+	"UBAN": {"UBAN ADD TARGET DURATION 7d REASON - bans an account, an address or a mask",
+		"UBAN DEL TARGET, UBAN LIST, UBAN INFO TARGET - as an operator"},
 	"WEBPUSH": {"WEBPUSH REGISTER URL KEYS - has a device notified",
 		"WEBPUSH UNREGISTER URL - ends that"},
 }

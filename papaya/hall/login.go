@@ -18,6 +18,10 @@ func (h *Hall) login(s *session, words string) {
 		h.tellAccount(u)
 		return
 	}
+	if b, banned := h.bannedAccount(account); banned {
+		h.castSession(s, b)
+		return
+	}
 	switch a := h.present(account); {
 	case account == "":
 	case u.is(irc.Lower(account)):
@@ -37,6 +41,9 @@ func (h *Hall) login(s *session, words string) {
 		a.role, a.stays = role, stays
 		h.move(s, a)
 		h.makeWay(a)
+		if b, banned := h.bannedSource(a.nick, a.name, s.host); banned {
+			h.castSession(s, b)
+		}
 	}
 }
 
@@ -126,5 +133,9 @@ func (h *Hall) tellAccount(u *user) {
 // giveRole gives a user the role of an operator's account (OPER).
 func (h *Hall) giveRole(u *user, words string) {
 	account, role, _ := strings.Cut(words, "\n")
+	if b, banned := h.bannedAccount(account); banned {
+		h.cast(u, b)
+		return
+	}
 	u.role, u.oper = parseRole(role), irc.Lower(account)
 }

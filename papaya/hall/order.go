@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"interleave/papaya/bans"
 	"interleave/papaya/irc"
 )
 
@@ -23,10 +24,14 @@ const (
 	// ExpireAccount ACCOUNT TIME WHY takes an account out of its rooms that has had no session
 	// since a time in milliseconds since 1970.
 	ExpireAccount = "expire"
-	PostTo        = "post"    // ROOM NICK LINE...: a program says lines in a room
-	orderWords    = "\n"      // separates the words of an order
-	noLongerIn    = "removed" // the default reason
-	maxOrderWhy   = 200       // in bytes
+	PostTo        = "post" // ROOM NICK LINE...: a program says lines in a room
+	// AddBan TARGET LENGTH BY WHY bans from the whole server. The length is in milliseconds; 0 is
+	// for ever. RemoveBan TARGET ends that.
+	AddBan      = "ban"
+	RemoveBan   = "unban"
+	orderWords  = "\n"      // separates the words of an order
+	noLongerIn  = "removed" // the default reason
+	maxOrderWhy = 200       // in bytes
 )
 
 // NewOrder makes the entry of an order. Config.Ordered gets the number when the order was obeyed.
@@ -47,7 +52,7 @@ func NewOrder(number uint64, verb string, words ...string) Entry {
 func (h *Hall) order(e Entry) {
 	words := strings.Split(string(e.Data), orderWords)
 	why := truncate(words[len(words)-1], maxOrderWhy)
-	words = append(words, "", "")
+	words = append(words, "", "", "", "")
 	name := irc.Lower(words[1])
 	if why == "" {
 		why = noLongerIn
@@ -70,6 +75,12 @@ func (h *Hall) order(e Entry) {
 		h.post(name, words[2], words[min(3, len(words)):])
 	case EndTokens:
 		h.endTokens(words[2], why)
+	case AddBan:
+		h.addBan(words[1], words[2], words[3], words[4])
+	case RemoveBan:
+		if t, err := bans.Parse(words[1]); err == nil {
+			h.removeBan(t)
+		}
 	case GiveRole:
 		for _, u := range h.nicks {
 			if name != "" && (u.is(name) || u.oper == name) {
@@ -110,6 +121,7 @@ func (h *Hall) forgetAccount(account string) {
 	if account == "" {
 		return
 	}
+	h.forgetBan(account)
 	if u := h.accounts[account]; u != nil {
 		for _, t := range u.names {
 			if h.held[t.nick] == u {

@@ -209,6 +209,9 @@ func (h *Hall) notify(u *user, target string, from *user, it speech, o *out) {
 		it.text != "" && it.text[0] == 1 && !strings.HasPrefix(it.text, "\x01ACTION ") {
 		return
 	}
+	if _, banned := h.bannedAccount(u.account); banned {
+		return
+	}
 	n := Notice{Account: irc.Lower(u.account), Nick: u.nick, Target: irc.Lower(target),
 		Room: target[0] == '#', At: o.at, Time: o.time, Online: len(u.sessions) > 0}
 	if !n.Room {

@@ -28,6 +28,8 @@ func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 		command, words, label = "REDACT", []string{target}, e.Label
 	case Founder:
 		command, label = "CS", e.Label
+	case ServerBan:
+		command, label = "UBAN", e.Label
 	default:
 		return false
 	}

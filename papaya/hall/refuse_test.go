@@ -45,6 +45,8 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 			":chat FAIL SETNAME CANNOT_CHANGE_REALNAME :The log says: full"},
 		{Entry{Kind: Founder, Data: []byte("DROP\n#tea\n"), Label: "9"}, "X",
 			"@label=9 :ChanServ!ChanServ@chat NOTICE ann :Not done. The log says: full"},
+		{Entry{Kind: ServerBan, Data: []byte("+\neve\n0\n"), Label: "10"}, "X",
+			"@label=10 :chat FAIL UBAN TEMPORARILY_UNAVAILABLE * :The log says: full"},
 		{Entry{Kind: End}, "@label=6 QUIT", ""},
 		{Entry{Kind: Said}, "JOIN #tea", ""},
 		{Entry{Kind: Said}, "PART #tea", ""},

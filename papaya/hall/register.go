@@ -310,6 +310,9 @@ func (h *Hall) enter(e Entry) {
 	}
 	s := &session{origin: h.from, id: e.Client, host: words[2], secure: words[5] == "+",
 		since: h.now, client: c}
+	if h.bannedEnter(c, words) {
+		return
+	}
 	nick, account := words[0], words[4]
 	u := h.present(account)
 	fresh := u == nil
@@ -464,24 +467,6 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 		return h.sasl(c, word)
 	}
 	return Entry{}
-}
-
-// maxSASL is in bytes of base64, more than the longest name and password need. A piece of 400 bytes
-// is followed by another.
-const (
-	maxSASL  = 2000
-	maxPiece = 400
-)
-
-// saslError returns the numeric for a piece that is too long (905), or for too many pieces (904).
-func saslError(c *Client, piece string) string {
-	switch {
-	case len(piece) > maxPiece:
-		return irc.ERR_SASLTOOLONG
-	case len(c.sasl) > maxSASL:
-		return irc.ERR_SASLFAIL
-	}
-	return ""
 }
 
 func (h *Hall) sasl(c *Client, word string) Entry {

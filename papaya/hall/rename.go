@@ -12,6 +12,7 @@ func (h *Hall) renameAccount(old, name string) {
 	}
 	if from != to {
 		h.moveRights(from, to)
+		h.renameBan(from, name)
 	}
 	for _, u := range h.nicks {
 		if u.oper == from {

@@ -11,6 +11,24 @@ import (
 // maxPassword is in bytes. Package account allows no longer passwords.
 const maxPassword = 256
 
+// maxSASL is in bytes of base64, more than the longest name and password need. A piece of 400 bytes
+// is followed by another.
+const (
+	maxSASL  = 2000
+	maxPiece = 400
+)
+
+// saslError returns the numeric for a piece that is too long (905), or for too many pieces (904).
+func saslError(c *Client, piece string) string {
+	switch {
+	case len(piece) > maxPiece:
+		return irc.ERR_SASLTOOLONG
+	case len(c.sasl) > maxSASL:
+		return irc.ERR_SASLFAIL
+	}
+	return ""
+}
+
 var errExternal = errors.New("SASL EXTERNAL is base64 of a name, or nothing")
 
 // parseExternal parses the message of SASL EXTERNAL (RFC 4422, appendix A): the authorization

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"interleave/papaya/bans"
 	"interleave/papaya/irc"
 )
 
@@ -25,6 +26,8 @@ type (
 		Index   map[string][]uint32
 
 		ConversationsFrom uint64 `json:",omitempty"`
+
+		Bans []savedServerBan `json:",omitempty"`
 	}
 	savedPeer struct {
 		Run    int64
@@ -101,6 +104,11 @@ type (
 	savedBan struct {
 		Mask, By raw
 		At       int64
+	}
+	savedServerBan struct {
+		Target, By, Why raw
+		Set             int64
+		Until           int64 `json:",omitempty"`
 	}
 	savedMember struct {
 		Nick      raw
@@ -192,6 +200,10 @@ func (h *Hall) Snapshot() Snapshot {
 	}
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
+	}
+	for _, b := range h.bans.list {
+		s.Bans = append(s.Bans,
+			savedServerBan{raw(b.Target.String()), raw(b.By), raw(b.Why), b.Set, b.Until})
 	}
 	return Snapshot{s}
 }
@@ -352,7 +364,21 @@ func Load(config Config, state []byte) (*Hall, error) {
 			return nil, err
 		}
 	}
-	return h, nil
+	return h, h.loadBans(s.Bans)
+}
+
+func (h *Hall) loadBans(saved []savedServerBan) error {
+	var list bans.List
+	for _, v := range saved {
+		t, err := bans.Parse(string(v.Target))
+		if err != nil {
+			return fmt.Errorf("reading the state: the ban of %q: %w", string(v.Target), err)
+		}
+		list = append(list, bans.Ban{Target: t, By: string(v.By), Why: string(v.Why), Set: v.Set,
+			Until: v.Until})
+	}
+	h.setBans(list)
+	return nil
 }
 
 func (h *Hall) loadUser(v savedUser) {

@@ -172,6 +172,7 @@ type Metrics struct {
 	Paused  func(took time.Duration)
 	Refused func(reason error)  // a batch that the log has refused
 	Cut     func(reason string) // a client that the server has disconnected
+	Banned  func()              // a connection or request that was refused or ended by a ban
 }
 
 // ErrNotYours reports a wrong name, password, certificate or invitation. The client is told any

@@ -82,6 +82,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			s.begin(listeners)
 		}
 		s.now = time.Since(s.start)
+		s.followBans()
 		s.sendBatch()
 		if stop == nil && s.log.inFlight == nil && len(s.log.queue) == 0 {
 			return s.close()
@@ -164,6 +165,11 @@ func (s *server) arrive(c *conn) {
 	s.hall.Connect(&c.Client, c)
 	if f := s.config.Metrics.Connected; f != nil {
 		f()
+	}
+	if s.hall.TurnsAway(&c.Client, s.config.Now().UnixMilli()) {
+		c.ending = true
+		s.countBanned()
+		return
 	}
 	if n := s.config.Limits.Clients; n > 0 && len(s.conns) > n {
 		s.end(c, false, "This server is full")
@@ -346,6 +352,7 @@ var errAway = errors.New("the log no longer has what this server missed: start i
 // checkClients does what is due once in tick: heartbeats, PINGs, timeouts and marks.
 func (s *server) checkClients(now time.Time) {
 	limits := s.config.Limits
+	s.hall.Tick(s.config.Now().UnixMilli())
 	if s.config.Shared && s.begun && s.log.inFlight == nil && now.Sub(s.log.since) > heartbeat {
 		s.log.empty = true
 		for _, e := range s.hall.Silent(lostAfter) {

@@ -64,6 +64,7 @@ type server struct {
 	start     time.Time     // the zero of the times that are kept as durations
 	now       time.Duration // the time of the event that deal works on
 	log       outbox
+	bars      bars // see ban.go
 }
 
 // An event is what another goroutine tells the goroutine that owns the hall.
@@ -99,6 +100,7 @@ func Run(ctx context.Context, config Config) error {
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
+	s.followBans()
 	// The clock may have been ahead at the last start.
 	s.run = max(s.run, s.hall.Run(config.Unique)+1)
 	listeners, err := s.listen()
@@ -236,6 +238,7 @@ func (s *server) hallConfig() hall.Config {
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
 	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
 	config.FileHost, config.STS = s.config.FileHost, s.config.STS
+	config.Spared, config.Banned = s.spared, s.noteBan
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}
@@ -391,8 +394,11 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	if w, ok := client.(*wsConn); ok {
 		c.Cookie = w.token != ""
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && s.config.Cloak != nil && !ip.IsLoopback() {
-		c.Host, c.Address = s.config.Cloak(ip), host
+	if ip, err := netip.ParseAddr(host); err == nil {
+		c.From = s.bannable(ip)
+		if s.config.Cloak != nil && !ip.IsLoopback() {
+			c.Host, c.Address = s.config.Cloak(ip), host
+		}
 	}
 	c.Open = !secure && !address.IsLoopback()
 	s.events <- event{conn: c, arrives: true}

@@ -52,11 +52,12 @@ func (s *server) pages() http.Handler {
 			http.NotFound(w, r)
 		}
 	})
+	guarded := s.guard(mux)
 	if s.config.Base == "" {
-		return mux
+		return guarded
 	}
 	based := http.NewServeMux() // it leads from the base itself to the page
-	based.Handle(s.config.Base+"/", http.StripPrefix(s.config.Base, mux))
+	based.Handle(s.config.Base+"/", http.StripPrefix(s.config.Base, guarded))
 	return based
 }
 
