@@ -77,6 +77,19 @@ func newPapaya(t *testing.T, accounts bool, more ...string) *papaya {
 // lastWords is how many bytes of the server's output a failure shows.
 const lastWords = 4 << 10
 
+// setting replaces a text in the server's settings, for its next start.
+func (p *papaya) setting(old, fresh string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, "papaya.toml")
+	conf, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(conf, []byte(old), []byte(fresh), 1), 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // free returns an address on which nothing listens.
 func free(t *testing.T) string {
 	t.Helper()

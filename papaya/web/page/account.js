@@ -1,6 +1,6 @@
 // What users do with their own account, in the settings: its password, its name, its sessions, its
-// certificates and its files. The page asks NickServ, as users of other clients do, and reads the
-// answers.
+// tokens, its certificates and its files. The page asks NickServ, as users of other clients do, and
+// reads the answers.
 
 import { fileIsGone, size } from "./files.js";
 import { isThisDevice } from "./push.js";
@@ -42,14 +42,33 @@ function session(text, ask) {
   );
 }
 
+/** day is a date for people; "" if it is none. */
+function day(text) {
+  const when = new Date(text);
+  return Number.isNaN(when.getTime()) ? "" : when.toLocaleDateString();
+}
+
+/** token makes a row of "token 0a1b… made=… used=… here a name". */
+function token(text, ask) {
+  const [, id = "", made = "", used = "", where = "", ...name] =
+    text.split(" ");
+  const since = day(made.replace(/^made=/, ""));
+  const last = day(used.replace(/^used=/, ""));
+  const here = where === "here";
+  return row(
+    `${name.join(" ")}, since ${since}, last used ${last}${here ? ", this one" : ""}`,
+    "End",
+    here ? null : () => ask(`TOKEN DEL ${id}`),
+  );
+}
+
 /** device makes a row of "push 0a1b… to=push.example since=…". */
 function device(text, ask) {
   const [, id = "", to = "", since = ""] = text.split(" ");
-  const when = new Date(since.replace(/^since=/, ""));
-  const day = Number.isNaN(when.getTime()) ? "" : when.toLocaleDateString();
+  const when = day(since.replace(/^since=/, ""));
   const here = isThisDevice(id);
   return row(
-    `${to.replace(/^to=/, "by ")}, since ${day}${here ? ", this one" : ""}`,
+    `${to.replace(/^to=/, "by ")}, since ${when}${here ? ", this one" : ""}`,
     "End",
     here ? null : () => ask(`PUSH DEL ${id}`),
   );
@@ -58,10 +77,9 @@ function device(text, ask) {
 /** file makes a row of "file 0a1b… size=5 made=… type=… a name". A second press removes it. */
 function file(text, remove) {
   const [, id = "", bytes = "", made = "", , ...name] = text.split(" ");
-  const when = new Date(made.replace(/^made=/, ""));
-  const day = Number.isNaN(when.getTime()) ? "" : when.toLocaleDateString();
+  const when = day(made.replace(/^made=/, ""));
   const what = size(Number(bytes.replace(/^size=/, "")) || 0);
-  const item = row(`${name.join(" ")}, ${what}, ${day}`, "Delete", () => {
+  const item = row(`${name.join(" ")}, ${what}, ${when}`, "Delete", () => {
     const button = item.querySelector("button");
     if (button.textContent !== sure) {
       button.textContent = sure;
@@ -76,27 +94,51 @@ function file(text, remove) {
 
 const sure = "Really delete";
 
+/** fence and a number are the word of the PING before the questions for a list. */
+const fence = "lists-";
+
 /**
- * account connects the settings' part with the current session, and returns what hears NickServ.
+ * account connects the settings' part with the current session, and returns what hears NickServ and
+ * PONG. changed is told a new password.
  */
-export function account(current) {
+export function account(current, changed) {
   let wanted = ""; // the password that is being set
+  // The server answers in the order of the questions. What it says before the PONG of the last list
+  // belongs to a list before, which would double the rows of the last one or bring old ones back.
+  let asked = 0; // the list that was asked for last
+  let coming = 0; // the list whose rows come now
   const shown = () => $("settings").open && !$("account").hidden;
 
   function ask(words) {
     current()?.send("NS", words);
   }
 
-  function list() {
-    $("sessions").replaceChildren();
-    $("certificates").replaceChildren();
-    $("pushes").replaceChildren();
-    $("own-files").replaceChildren();
+  function clear() {
+    for (const id of [
+      "sessions",
+      "tokens",
+      "certificates",
+      "pushes",
+      "own-files",
+    ])
+      $(id).replaceChildren();
     $("own-files-said").textContent = "";
+  }
+
+  function list() {
+    asked += 1;
+    current()?.send("PING", `${fence}${asked}`);
     ask("SESSIONS");
+    ask("TOKEN LIST");
     ask("CERT LIST");
     if (current()?.has("draft/webpush")) ask("PUSH LIST");
     if (current()?.support.filehost) ask("FILE LIST");
+  }
+
+  /** proof is the password, as the last word of a command, if it is entered. */
+  function proof() {
+    const password = $("old-password").value;
+    return password ? ` ${quoted(password)}` : "";
   }
 
   function change(words) {
@@ -106,12 +148,6 @@ export function account(current) {
 
   const rowOf = (id) =>
     [...$("own-files").children].find((item) => item.dataset.file === id);
-
-  /** addFile adds a file to the list, unless an older answer has it, too. */
-  function addFile(text) {
-    const item = file(text, (id) => change(`FILE DEL ${id}`));
-    if (!rowOf(item.dataset.file)) $("own-files").append(item);
-  }
 
   /** removeFile takes a file from the list that the server has deleted. */
   function removeFile(id) {
@@ -123,12 +159,13 @@ export function account(current) {
     const name = current()?.settings.account ?? "";
     $("account").hidden = name === "";
     $("account-name").textContent = clean(name);
-    $("account-said").textContent = "";
+    $("account-said").textContent = $("token-made").textContent = "";
+    clear();
     if (name) list();
   });
   $("settings").addEventListener("close", () => {
-    wanted = "";
-    for (const id of ["old-password", "new-password", "new-name"])
+    wanted = $("token-made").textContent = "";
+    for (const id of ["old-password", "new-password", "new-name", "token-name"])
       $(id).value = "";
   });
   $("password-form").addEventListener("submit", (event) => {
@@ -140,34 +177,60 @@ export function account(current) {
   $("rename-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const name = $("new-name").value.trim();
-    if (name) change(`RENAME ${quoted(name)}`);
+    if (name) change(`RENAME ${quoted(name)}${proof()}`);
+  });
+  $("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = $("token-name").value.trim();
+    $("token-made").textContent = "";
+    if (name) change(`TOKEN ADD ${quoted(name)}${proof()}`);
   });
   $("end-others").addEventListener("click", () => change("LOGOUT OTHERS"));
 
-  /** heard takes a notice of NickServ; false if it is not for the settings. */
-  return function heard(text) {
-    if (!shown()) return false;
-    const [kind, print, here] = text.split(" ");
-    if (kind === "session") $("sessions").append(session(text, change));
-    else if (kind === "certificate")
+  /** lists add the lines of each list. */
+  const lists = {
+    session: (text) => $("sessions").append(session(text, change)),
+    token: (text) => $("tokens").append(token(text, change)),
+    certificate: (_, print, here) =>
       $("certificates").append(
         row(here ? `${print}, this one` : print, "Remove", () =>
           change(`CERT DEL ${print}`),
         ),
-      );
-    else if (kind === "push") $("pushes").append(device(text, change));
-    else if (kind === "file") addFile(text);
+      ),
+    push: (text) => $("pushes").append(device(text, change)),
+    file: (text) =>
+      $("own-files").append(file(text, (id) => change(`FILE DEL ${id}`))),
+  };
+
+  /** heard takes a notice of NickServ; false if it is not for the settings. */
+  function heard(text) {
+    if (!shown()) return false;
+    const [kind, print, here] = text.split(" ");
+    const add = lists[kind];
+    if (add) {
+      if (coming === asked) add(text, print, here);
+    } else if (/^new token \S+$/.test(text))
+      $("token-made").textContent = clean(text.slice("new token ".length));
     else if (/^\d+ files take /.test(text))
       $("own-files-said").textContent = clean(text);
-    else if (!/^\d+ (certificates|devices)\.$/.test(text))
+    else if (!/^\d+ (certificates|devices|tokens)\.$/.test(text))
       $("account-said").textContent = clean(text);
     if (text === "The password is changed.") {
-      current().settings.password = wanted; // for the next connection
+      changed(wanted); // for the next connection
       wanted = $("old-password").value = $("new-password").value = "";
     }
     const [, id] = /^The file ([0-9a-f]+) is deleted\.$/.exec(text) ?? [];
     if (id) removeFile(id);
     $("account-name").textContent = clean(current().settings.account);
     return true;
-  };
+  }
+
+  /** ponged takes the word of a PONG. */
+  function ponged(word) {
+    if (word !== `${fence}${asked}` || coming === asked) return;
+    coming = asked;
+    clear();
+  }
+
+  return { heard, ponged };
 }

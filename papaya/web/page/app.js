@@ -13,6 +13,7 @@ import { pushes } from "./push.js";
 import { sender } from "./send.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
+import { begin, endAtSignOut, over, staying, stays } from "./stay.js";
 import { $, View } from "./view.js";
 
 let session = null;
@@ -33,12 +34,36 @@ function mark() {
   if (session) sendMarkers(session);
 }
 
-const heard = account(() => session);
+const own = account(() => session, changedPassword);
 const device = pushes(() => session);
 
 const socketURL = () =>
   new URL("socket", location.href.replace(/^http/, "ws").replace(/[?#].*$/, ""))
     .href;
+
+/** changedPassword goes on with a new password, which has ended the token of this device. */
+async function changedPassword(password) {
+  const { settings: given } = session;
+  if (given.stays && (await stay(given, password))) reopen(given);
+  else given.password = password;
+}
+
+/** stay keeps this device signed in, if it can, and says whether it is. */
+async function stay(given, password) {
+  const { why, wrong } = await begin(given.account, password);
+  given.wrong = wrong ? why : "";
+  given.stays = why === "";
+  given.password = given.stays ? "" : password;
+  if (why) given.told = `This device does not stay signed in: ${why}.`;
+  return given.stays;
+}
+
+/** reopen connects again, with the token of this device. */
+function reopen(given) {
+  if (session?.settings !== given) return; // the user has left meanwhile
+  session.lost();
+  connection.reopen();
+}
 
 // The browser stores the nick, the rooms, and how far each was read. It never stores a password.
 let saving = null;
@@ -74,8 +99,13 @@ function state(text) {
 
 function refused(why) {
   const again = session?.settings;
+  const ended = why === over;
+  // another tab may have signed this browser in to another account meanwhile
+  if (again?.stays && ended && staying() === again.account) stays("");
   leave();
-  $("sign-in-error").textContent = why;
+  $("sign-in-error").textContent = ended
+    ? "This device is not signed in any more. Sign in with your password."
+    : why;
   $("sign-in-error").hidden = false;
   if (again) $("nick").value = again.nick;
   $("nick").focus();
@@ -148,9 +178,23 @@ function start(given) {
     found: (search) => find.show(search),
     shown: (room, m) => view.show(room, m),
     caughtUp: (room) => view.caughtUp(room),
-    served: heard,
+    served: own.heard,
+    ponged: own.ponged,
     pushed: (verb, endpoint, why) => device.answered(verb, endpoint, why),
-    renamed: (name) => device.renamed(name),
+    renamed: (name) => {
+      device.renamed(name);
+      if (given.stays) stays(name);
+    },
+    registered: () => {
+      // the account was made just now: it stays from its next connection on
+      if (!given.wish) return false;
+      given.wish = false;
+      stay(given, given.password).then((done) => {
+        if (done) reopen(given);
+        else if (session?.settings === given) session.negotiated();
+      });
+      return true;
+    },
     moved: () => remember(), // the rooms to join next time
     joined: (room) => {
       if (
@@ -170,6 +214,8 @@ function start(given) {
         $("compose").focus();
       }
       for (const id of ["password", "invitation", "pass"]) $(id).value = "";
+      if (given.told) $("told").textContent = given.told;
+      given.told = "";
       view.draw();
       remember();
       device.ready();
@@ -202,32 +248,59 @@ function start(given) {
   connection.open();
 }
 
-$("sign-in-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  $("sign-in-error").hidden = true;
-  $("sign-in-form").querySelector("button").disabled = true;
+/** rest are the settings of a session that a page before has kept in the browser, for a nick. */
+function rest(nick) {
   const kept = load("session");
-  const nick = $("nick").value.trim();
   const same = kept.nick?.toLowerCase() === nick.toLowerCase();
   const name = $("join").value.trim();
   const rooms = new Set(same ? kept.rooms : []);
   if (name) rooms.add(/^[#&]/.test(name) ? name : `#${name}`);
+  return {
+    nick,
+    rooms: [...rooms],
+    read: same ? kept.read : {},
+    since: same ? kept.since : 0,
+  };
+}
+
+/** goOn signs in to the account that this device stays signed in to. */
+function goOn(nick) {
+  $("sign-in-form").querySelector("button").disabled = true;
+  start({ ...rest(nick), account: staying(), password: "", stays: true });
+}
+
+$("sign-in-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  $("sign-in-error").hidden = true;
+  $("sign-in-form").querySelector("button").disabled = true;
+  const nick = $("nick").value.trim();
   const password = $("password").value;
   const invitation = $("invitation").value.trim();
   if (invitation && !password) {
     refused("Choose a password for the account that the invitation makes.");
     return;
   }
-  start({
-    nick,
+  if (!password && staying()) {
+    goOn(nick);
+    return;
+  }
+  const given = {
+    ...rest(nick),
     account: password ? nick : "",
     password,
     invitation,
     pass: $("pass").value,
-    rooms: [...rooms],
-    read: same ? kept.read : {},
-    since: same ? kept.since : 0,
-  });
+  };
+  const wish = $("stay").checked && password !== "";
+  if (wish && !invitation) {
+    await stay(given, password);
+    if (given.wrong) {
+      refused(given.wrong);
+      return;
+    }
+  }
+  given.wish = wish && invitation !== "";
+  start(given);
 });
 
 composer(
@@ -258,6 +331,8 @@ $("join").value = decodeURIComponent(location.hash.slice(1)).replace(
   "#$1",
 );
 $($("nick").value ? "password" : "nick").focus();
+endAtSignOut($("sign-out"));
+if (staying()) goOn($("nick").value || staying());
 
 // For debugging in the browser's console. Nothing here uses it.
 globalThis.papaya = { parse };

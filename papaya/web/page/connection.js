@@ -84,6 +84,12 @@ export class Connection {
     socket.close();
   }
 
+  /** reopen takes a new connection in the place of this one. */
+  reopen() {
+    this.drop();
+    this.open();
+  }
+
   /** close ends it for good. */
   close() {
     this.drop();

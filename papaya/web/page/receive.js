@@ -12,7 +12,7 @@ import { found, remarked } from "./search.js";
 
 export const handlers = {
   PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
-  PONG() {},
+  PONG: (s, { params }) => s.hooks.ponged?.(params.at(-1) ?? ""),
   ERROR: (s, { params }) => {
     s.why = params.at(-1) ?? "";
     s.note(s.status, s.why, "error");
@@ -59,7 +59,7 @@ export const handlers = {
     // the account was made from the invitation: log in to it
     if (params[0] !== "SUCCESS") return;
     s.settings.invitation = "";
-    s.negotiated();
+    if (!s.hooks.registered?.()) s.negotiated();
   },
   902: refuse,
   904: refuse,

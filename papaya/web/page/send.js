@@ -3,6 +3,7 @@
 // message.
 
 import { size } from "./files.js";
+import { basic } from "./stay.js";
 import { clean } from "./text.js";
 import { $ } from "./view.js";
 
@@ -12,12 +13,6 @@ function disposition(name) {
   const whole = (name || "file").toWellFormed?.() ?? "file";
   const quoted = encodeURIComponent(whole).replace(/['()*]/g, hex);
   return `attachment; filename*=UTF-8''${quoted}`;
-}
-
-/** basic is the header of a name and a password (RFC 7617), in UTF-8. */
-function basic(account, password) {
-  const raw = new TextEncoder().encode(`${account}:${password}`);
-  return `Basic ${btoa(String.fromCharCode(...raw))}`;
 }
 
 /**
@@ -30,7 +25,9 @@ function send(file, session, told, started) {
     const request = new XMLHttpRequest();
     const fail = (why) => failed(new Error(why));
     request.open("POST", "upload");
-    request.setRequestHeader("Authorization", basic(account, password));
+    // a device that stays signed in sends its cookie
+    if (password)
+      request.setRequestHeader("Authorization", basic(account, password));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.setRequestHeader("Content-Disposition", disposition(file.name));
     request.upload.addEventListener("progress", (event) => {
@@ -93,7 +90,7 @@ export function sender(current) {
   function refusal(session) {
     if (!session || session.state !== "ready") return "Not connected.";
     if (!session.support.filehost) return "This server takes no files.";
-    if (!session.settings.password)
+    if (!session.settings.password && !session.settings.stays)
       return "Sign in to an account to send files.";
     if (session.active === session.status)
       return "Go into a room to send files.";

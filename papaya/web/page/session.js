@@ -56,8 +56,8 @@ const recent = 14;
 
 export class Session {
   /**
-   * settings: nick, account, password, invitation, pass, rooms, read, since. hooks: send,
-   * changed, message, refused, ready.
+   * settings: nick, account, password, stays (without a password), invitation, pass, rooms, read,
+   * since. hooks: send, changed, message, refused, ready.
    */
   constructor(settings, hooks, now = Date.now) {
     this.settings = settings;
@@ -232,7 +232,8 @@ export class Session {
       return;
     }
     if (!account || this.authenticated) this.send("CAP", "END");
-    else if (this.has("sasl")) this.send("AUTHENTICATE", "PLAIN");
+    else if (this.has("sasl"))
+      this.send("AUTHENTICATE", this.settings.stays ? "EXTERNAL" : "PLAIN");
     else
       this.hooks.refused(
         "This server has no accounts: sign in without a password.",
@@ -240,6 +241,12 @@ export class Session {
   }
 
   authenticate() {
+    if (this.settings.stays) {
+      // another page may have signed this browser in to another account meanwhile
+      const wanted = this.registered ? btoa(this.settings.account) : "+";
+      this.send("AUTHENTICATE", wanted);
+      return;
+    }
     for (const part of plain64(this.settings.account, this.settings.password))
       this.send("AUTHENTICATE", part);
   }
