@@ -34,6 +34,7 @@ import (
 	"interleave/papaya/limit"
 	"interleave/papaya/log"
 	"interleave/papaya/metrics"
+	"interleave/papaya/preview"
 	"interleave/papaya/proxy"
 	"interleave/papaya/push"
 	"interleave/papaya/search"
@@ -55,6 +56,8 @@ type daemon struct {
 	keys     account.Store
 	cloak    func(netip.Addr) string // nil: addresses are shown
 	push     *push.Service           // nil: devices are not notified
+	previews *preview.Service        // nil: there are no previews
+	images   *preview.Images         // of previews
 	files    *file.Store
 	source   *certificate.Source
 	open     *limit.Connections
@@ -66,6 +69,7 @@ type daemon struct {
 	logins   *metrics.Counters
 	pushes   *metrics.Counters
 	uploads  *metrics.Counters
+	links    *metrics.Counters
 
 	ready    chan struct{} // closed when clients are accepted
 	reloaded chan struct{} // holds one if retention must run again
@@ -165,6 +169,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := d.openFiles(c); err != nil {
 		return err
 	}
+	if err := d.openPreviews(c); err != nil {
+		return err
+	}
 	if err := d.openIndex(c); err != nil {
 		return err
 	}
@@ -212,6 +219,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
 		Cloak:         d.cloak,
 		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
+		Preview: d.offer(), PreviewErased: d.previewErased,
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
 		Stay:  keeper{d},
 		Enter: d.enter, EnterWeb: d.enterWeb, Say: d.say,
@@ -240,6 +248,9 @@ func (d *daemon) pages(files http.Handler) http.Handler {
 	mux.Handle("/file/", files)
 	mux.Handle("/files", files)
 	mux.Handle("/files/", files)
+	if d.images != nil {
+		mux.Handle("/preview/", d.images.Handler())
+	}
 	mux.Handle("/", web.Handler())
 	return mux
 }
@@ -301,6 +312,9 @@ func (d *daemon) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup,
 	})
 	if d.push != nil {
 		all.Go(func() { d.push.Run(ctx) })
+	}
+	if d.previews != nil {
+		all.Go(func() { d.previews.Run(ctx) })
 	}
 	all.Go(func() { d.reloadOnHangup(ctx) })
 	all.Go(func() { d.forgetOld(ctx) })
@@ -400,6 +414,7 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 	d.keeping.Lock()
 	c := d.settings.Load()
 	d.expireFiles(now)
+	d.expirePreviews(now)
 	n, err := d.retainText(ctx, c.Keep, now)
 	lines := 0
 	if err == nil {
@@ -519,6 +534,7 @@ func (d *daemon) measure() server.Metrics {
 	banned := f.Counter("papaya_banned_total",
 		"Connections and requests that a ban of their address has refused or ended.")
 	d.measureFiles()
+	d.measurePreviews()
 	d.measureIndex()
 	d.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok",
 		"wrong", "limited", "trouble")

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"interleave/papaya/config"
 	"interleave/papaya/file"
+	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 	"interleave/papaya/keep"
 )
 
@@ -16,9 +19,13 @@ func (d *daemon) erased(who, text string) {
 	}
 }
 
-// eraseFilesOf returns what removes the files of messages that are about to be removed from rooms.
+// eraseFilesOf returns what removes the files of messages, and the images of previews, that are
+// about to be removed from rooms.
 func (d *daemon) eraseFilesOf(ctx context.Context) func(keep.Line) error {
 	return func(l keep.Line) error {
+		if strings.HasPrefix(l.Tags, hall.PreviewTag) {
+			d.previewErased(irc.ParseTags(l.Tags)[hall.PreviewTag])
+		}
 		if !file.HasLink(l.Body) {
 			return nil
 		}
@@ -30,14 +37,17 @@ func (d *daemon) eraseFilesOf(ctx context.Context) func(keep.Line) error {
 	}
 }
 
-// fileAge returns the age at which files are removed; 0 is never. A file that is older than all
-// messages is in none.
-func fileAge(c *config.Config) time.Duration {
-	if c.FilesKeep == 0 || c.Keep == 0 {
-		return max(c.FilesKeep, c.Keep)
+// shorter returns the shorter of two ages; 0 is never. A file that is older than all messages is in
+// none.
+func shorter(one, other time.Duration) time.Duration {
+	if one == 0 || other == 0 {
+		return max(one, other)
 	}
-	return min(c.FilesKeep, c.Keep)
+	return min(one, other)
 }
+
+// fileAge returns the age at which files are removed.
+func fileAge(c *config.Config) time.Duration { return shorter(c.FilesKeep, c.Keep) }
 
 // expireFiles removes old files.
 func (d *daemon) expireFiles(now time.Time) {

@@ -82,8 +82,8 @@ var gonetRooms = []string{
 var papayaRooms = []string{
 	"checker",
 	"irc", "bans", "proxy", "fence", "log", "search", "hall", "server",
-	"limit", "metrics", "account", "bot", "push", "file", "certificate", "config", "keep",
-	"control",
+	"limit", "metrics", "account", "bot", "push", "file", "preview", "certificate", "config",
+	"keep", "control",
 	"client", "web", "terminal",
 	"torture",
 }

@@ -87,6 +87,13 @@ type Config struct {
 	FilesKeep    time.Duration
 	FilesURL     string
 
+	Preview         bool
+	PreviewPrivate  bool
+	PreviewNetworks []string
+	PreviewPorts    []string
+	PreviewKeep     time.Duration
+	PreviewTotal    int // bytes
+
 	NATS   []string
 	Member string
 

@@ -139,6 +139,9 @@ func (r *reader) together() {
 	if len(c.Proxied)+len(c.ProxiedWeb) > 0 && len(c.Trusted) == 0 {
 		r.fail(r.lines["listen.trusted"], "listen.trusted: expected the address of the proxy")
 	}
+	if c.Preview && len(c.PreviewPorts) == 0 {
+		r.fail(r.lines["preview.ports"], "preview.ports: expected one at least")
+	}
 	r.strict()
 	if len(c.Domains) == 0 {
 		r.fail(r.lines["tls.domains"], "tls.domains: expected one at least")

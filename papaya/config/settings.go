@@ -49,6 +49,7 @@ var tables = []struct{ name, help string }{
 	{"push", "Notifications for devices (Web Push): of mentions and private messages that an " +
 		"account misses."},
 	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
+	{"preview", "Previews of links, for which the server fetches the pages that people link to."},
 	{"cluster", "Several servers as one."},
 	{"log", "The server's own log, on standard error."},
 }
@@ -254,6 +255,30 @@ var settings = []setting{
 		"The URL of the page, for links to files: \"https://chat.example.org\". Empty is made of " +
 			"the first of\ntls.domains, the port of listen.web, and listen.base."},
 
+	{"preview", "enabled", false, func(c *Config) any { return &c.Preview }, plain, nil, false,
+		"Whether links in messages get previews. False removes the images that are kept."},
+	{"preview", "private", false, func(c *Config) any {
+		return &c.PreviewPrivate
+	}, plain, nil, true,
+		"Whether links in private messages get previews, too. Some of these links are secrets, " +
+			"or work once only."},
+	{"preview", "networks", []any{}, func(c *Config) any {
+		return &c.PreviewNetworks
+	}, plain, networks, false,
+		"Networks of your own in which pages may be, such as a wiki at \"192.168.1.2\": all " +
+			"users can then have the server\nask there. Pages are not fetched from any other " +
+			"that is not of the Internet."},
+	{"preview", "ports", []any{"80", "443"}, func(c *Config) any {
+		return &c.PreviewPorts
+	}, plain, each(checkPort), false, "The ports that links may name."},
+	{"preview", "keep", "30d", func(c *Config) any { return &c.PreviewKeep }, plain,
+		within(0, 100*365*day), true,
+		"The age at which the images of previews are removed: \"30d\", \"forever\". history.keep " +
+			"holds for them, too."},
+	{"preview", "total", "1 GiB", func(c *Config) any { return &c.PreviewTotal }, bytes,
+		between(1<<20, maxFiles), true,
+		"What all these images together may take. With more, the oldest are removed."},
+
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS
 	}, plain, urls, false,
@@ -351,6 +376,14 @@ func checkAddress(s string) error {
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
 		return fmt.Errorf("%q: expected a port from 0 to 65535, got %q", s, port)
+	}
+	return nil
+}
+
+func checkPort(s string) error {
+	if n, err := strconv.ParseUint(s, 10, 16); err != nil || n == 0 ||
+		s != strconv.FormatUint(n, 10) {
+		return fmt.Errorf("expected a port from 1 to 65535 as \"443\", got %q", s)
 	}
 	return nil
 }

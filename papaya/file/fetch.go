@@ -2,6 +2,7 @@ package file
 
 import (
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -31,16 +32,22 @@ type facts struct {
 	Height int    `json:"height,omitempty"`
 }
 
-// fetch serves a file, its thumbnail, or what is known of it. The token in the link is the right to
-// it. The name is only for people: that of the stored file counts.
-func (s *Server) fetch(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+// Confine sets the headers of an answer that has what somebody has sent: nothing of it runs, and no
+// search engine lists it.
+func Confine(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
 	// A browser asks before it uses its copy, since the file may have been removed.
 	h.Set("Cache-Control", "private, no-cache")
+}
+
+// fetch serves a file, its thumbnail, or what is known of it. The token in the link is the right to
+// it. The name is only for people: that of the stored file counts.
+func (s *Server) fetch(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	Confine(h)
 	token := r.PathValue("token")
 	i, ok := s.Store.Find(token)
 	if ok && r.URL.RawQuery == wantFacts {
@@ -70,11 +77,17 @@ func (s *Server) fetch(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": i.Name}))
 	h.Set("ETag", fmt.Sprintf("%q", i.ID+"-"+part))
+	ServePaced(w, r, i.Made, i.Size, f)
+}
+
+// ServePaced serves a content of so many bytes to clients that read it fast enough.
+func ServePaced(w http.ResponseWriter, r *http.Request, made time.Time, size int64,
+	content io.ReadSeeker) {
 	control := http.NewResponseController(w)
 	// A client that does not read must not keep the file open for ever. The deadline must not hold
 	// for the next request of the connection. Tests may have connections without deadlines.
-	_ = control.SetWriteDeadline(time.Now().Add(within(i.Size)))
-	http.ServeContent(w, r, "", i.Made, f) // answers ranges, and If-None-Match by the ETag
+	_ = control.SetWriteDeadline(time.Now().Add(within(size)))
+	http.ServeContent(w, r, "", made, content) // answers ranges, and If-None-Match by the ETag
 	_ = control.Flush()
 	_ = control.SetWriteDeadline(time.Time{})
 }

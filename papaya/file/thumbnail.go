@@ -3,6 +3,7 @@ package file
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -11,7 +12,6 @@ import (
 	_ "image/png"
 	"io"
 	"math"
-	"os"
 
 	"golang.org/x/image/draw"
 	_ "golang.org/x/image/webp"
@@ -26,16 +26,28 @@ const (
 // quality is that of JPEG; 80 is what image editors propose for pages.
 const quality = 80
 
-// A thumbnail is a JPEG.
-type thumbnail struct {
-	data          []byte
-	width, height int
+// A Thumbnail is a JPEG, with its size in pixels.
+type Thumbnail struct {
+	Data          []byte
+	Width, Height int
+}
+
+// Shrink makes the thumbnail of an image that is no file of the Store. While another one is made it
+// waits: a decoder takes much memory.
+func (s *Store) Shrink(ctx context.Context, from io.ReaderAt) (Thumbnail, error) {
+	select {
+	case s.shrinking <- struct{}{}:
+		defer func() { <-s.shrinking }()
+	case <-ctx.Done():
+		return Thumbnail{}, errBusy
+	}
+	return shrink(from, s.limits().Pixels)
 }
 
 // shrink makes the thumbnail of an image. It returns a refusal if the image has more than pixels,
 // before it decodes any: a small file may claim to have billions. One that would be decoded again
 // and again is no image.
-func shrink(f *os.File, pixels int) (t thumbnail, err error) {
+func shrink(f io.ReaderAt, pixels int) (t Thumbnail, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a mistake of a decoder must not end the chat
 			err = fmt.Errorf("decoding: %v", p)
@@ -67,11 +79,11 @@ func shrink(f *os.File, pixels int) (t thumbnail, err error) {
 	if err := jpeg.Encode(&out, to, &jpeg.Options{Quality: quality}); err != nil {
 		return t, err
 	}
-	return thumbnail{out.Bytes(), to.Bounds().Dx(), to.Bounds().Dy()}, nil
+	return Thumbnail{out.Bytes(), to.Bounds().Dx(), to.Bounds().Dy()}, nil
 }
 
 // whole reads a file from its beginning.
-func whole(f *os.File) io.Reader { return io.NewSectionReader(f, 0, math.MaxInt64) }
+func whole(f io.ReaderAt) io.Reader { return io.NewSectionReader(f, 0, math.MaxInt64) }
 
 // scale makes an image as small as a thumbnail, on white. A small image stays as large as it is.
 func scale(from image.Image) *image.RGBA {

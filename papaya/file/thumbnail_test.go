@@ -115,12 +115,12 @@ func TestThumbnails(t *testing.T) {
 		"jpeg":  {jpegOf(64, 32, upright, binary.BigEndian), 64, 32},
 	} {
 		small, err := shrink(fileOf(t, test.data), 1<<20)
-		if err != nil || small.width != test.width || small.height != test.height {
-			t.Errorf("%s: %d × %d, %v; want %d × %d", name, small.width, small.height, err,
+		if err != nil || small.Width != test.width || small.Height != test.height {
+			t.Errorf("%s: %d × %d, %v; want %d × %d", name, small.Width, small.Height, err,
 				test.width, test.height)
 			continue
 		}
-		m, err := jpeg.Decode(bytes.NewReader(small.data))
+		m, err := jpeg.Decode(bytes.NewReader(small.Data))
 		if err != nil || m.Bounds().Dx() != test.width || m.Bounds().Dy() != test.height {
 			t.Errorf("%s: it is %v, %v", name, m, err)
 			continue
@@ -141,7 +141,7 @@ func TestTransparentIsWhite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := jpeg.Decode(bytes.NewReader(small.data))
+	m, err := jpeg.Decode(bytes.NewReader(small.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := jpeg.Decode(bytes.NewReader(small.data))
+			m, err := jpeg.Decode(bytes.NewReader(small.Data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,8 +235,8 @@ func TestScans(t *testing.T) {
 		"behind the end": {append(slices.Clone(whole), marks...), nil},
 	} {
 		small, err := shrink(fileOf(t, test.data), 100)
-		if !errors.Is(err, test.want) || err == nil && (small.width != 8 || small.height != 8) {
-			t.Errorf("%s: %d × %d, %v, want %v", name, small.width, small.height, err, test.want)
+		if !errors.Is(err, test.want) || err == nil && (small.Width != 8 || small.Height != 8) {
+			t.Errorf("%s: %d × %d, %v, want %v", name, small.Width, small.Height, err, test.want)
 		}
 	}
 	s := newStore(t)
@@ -323,9 +323,9 @@ func FuzzShrink(f *testing.F) {
 		"\x2f\x00\x00\x00\x00\x07\x10\x11\x11"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		small, err := shrink(fileOf(t, data), 1<<12)
-		if err == nil && (small.width < 1 || small.height < 1 || small.width > maxWidth ||
-			small.height > maxHeight || len(small.data) == 0) {
-			t.Errorf("%x: %d × %d in %d bytes", data, small.width, small.height, len(small.data))
+		if err == nil && (small.Width < 1 || small.Height < 1 || small.Width > maxWidth ||
+			small.Height > maxHeight || len(small.Data) == 0) {
+			t.Errorf("%x: %d × %d in %d bytes", data, small.Width, small.Height, len(small.Data))
 		}
 	})
 }

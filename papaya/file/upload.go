@@ -128,13 +128,7 @@ func (u *Upload) examine(ctx context.Context, i *Info) error {
 		return nil
 	}
 	s := u.store
-	select {
-	case s.shrinking <- struct{}{}:
-		defer func() { <-s.shrinking }()
-	case <-ctx.Done():
-		return errBusy
-	}
-	small, err := shrink(u.data, s.limits().Pixels)
+	small, err := s.Shrink(ctx, u.data)
 	if errors.As(err, new(refusal)) {
 		return err
 	}
@@ -143,10 +137,10 @@ func (u *Upload) examine(ctx context.Context, i *Info) error {
 		i.Type = unknown
 		return nil
 	}
-	i.Thumbnail, i.Width, i.Height = int64(len(small.data)), small.width, small.height
+	i.Thumbnail, i.Width, i.Height = int64(len(small.Data)), small.Width, small.Height
 	s.add(u.owner, i.Thumbnail)
 	u.counted += i.Thumbnail
-	if err := u.write(thumbnailName, small.data); err != nil {
+	if err := u.write(thumbnailName, small.Data); err != nil {
 		return noRoom(err)
 	}
 	return nil

@@ -137,6 +137,7 @@ const (
 	metadata
 	channelRename
 	chghost
+	previews
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -158,7 +159,7 @@ var capNames = []struct {
 	{"extended-join", extendedJoin},
 	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
-	{"multi-prefix", multiPrefix}, {"sasl", sasl},
+	{"multi-prefix", multiPrefix}, {PreviewTag, previews}, {"sasl", sasl},
 	{"server-time", serverTime}, {"setname", setname}, {"soju.im/webpush", sojuWebPush},
 	{"userhost-in-names", userhostInNames},
 }

@@ -54,7 +54,7 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	format      = 6 // 4 has no RENAME, and 5 no bans of the whole server: they are read as 6 is
+	format      = 6 // 4 and 5 are read as 6 is: 5 has no bans or previews, 4 no RENAME either
 )
 
 // The errors of ReadBatch.

@@ -61,6 +61,7 @@ type Config struct {
 	Scram    Scram                 // nil: SASL SCRAM-SHA-256 is not offered
 	Own      Own                   // nil: accounts do not look after themselves
 	Push     Push                  // nil: devices are not notified
+	Preview  func(Linked)          // told of messages with links; nil: there are no previews
 	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
 	// End ends a connection whose token has ended, by Hall.Ended. nil: there are no tokens.
 	End func(c *Client, why string)
@@ -143,6 +144,7 @@ type Hall struct {
 	founded     map[string]int     // how many rooms each folded account has founded
 	bans        serverBans         // see ban.go
 	tagged      uint64             // numbers the TAGMSG of one batch
+	nearby      []nearby           // previews and removals of the last minutes: see preview.go
 
 	// This server's own memory, which is not saved.
 	ticked              int64                       // its clock: see Tick

@@ -79,6 +79,7 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 			o := h.tell(u, status+r.name, it)
 			if status == "" {
 				h.notifyRoom(r, u, it, o)
+				h.linked(u, r, r.name, it, o)
 			}
 			h.toPart(r, u, o, status, 0)
 			h.toOwn(s, o, r, 0)
@@ -105,6 +106,7 @@ func (h *Hall) messageTo(s *session, c *Client, target string, it speech) {
 	}
 	h.seen(u, target, h.now)
 	o := h.tell(u, target, it)
+	h.linked(u, nil, target, it, o)
 	u.talked(target, o)
 	if to != nil {
 		to.talked(u.nick, o)

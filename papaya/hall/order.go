@@ -24,7 +24,8 @@ const (
 	// ExpireAccount ACCOUNT TIME WHY takes an account out of its rooms that has had no session
 	// since a time in milliseconds since 1970.
 	ExpireAccount = "expire"
-	PostTo        = "post" // ROOM NICK LINE...: a program says lines in a room
+	PostTo        = "post"    // ROOM NICK LINE...: a program says lines in a room
+	AddPreview    = "preview" // Linked.Order: a message gets a preview of a link in it
 	// AddBan TARGET LENGTH BY WHY bans from the whole server. The length is in milliseconds; 0 is
 	// for ever. RemoveBan TARGET ends that.
 	AddBan      = "ban"
@@ -71,6 +72,8 @@ func (h *Hall) order(e Entry) {
 		h.renameAccount(words[1], words[2])
 	case ExpireAccount:
 		h.expire(name, words[2], why)
+	case AddPreview:
+		h.addPreview(words[1:])
 	case PostTo:
 		h.post(name, words[2], words[min(3, len(words)):])
 	case EndTokens:

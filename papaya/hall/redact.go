@@ -80,7 +80,7 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 	case !irc.IsRoom(target) && !irc.IsNick(target), irc.IsRoom(target) && in == nil:
 		return why("INVALID_TARGET", middle(target), "You cannot remove messages there")
 	case u.lasting() || in != nil:
-		want = h.readable(c, target, eventPlayback|messageTags)
+		want = h.readable(c, target, eventPlayback|messageTags|previews)
 	default: // a guest's conversation has no history, but the guest knows what it has said
 		want = func(s said) bool { return u.wrote(s) && s.target == irc.Lower(target) }
 	}
@@ -102,23 +102,31 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 		window = h.config.Redact()
 	}
 	c.later = true
-	return Entry{Kind: Redact, Data: fmt.Appendf(nil, "%s\n%s %d %d %d\n%s", target, id, size,
-		s.time, int64(window.Seconds()), truncate(m.Param(2), maxTopic))}
+	data := fmt.Appendf(nil, "%s\n%s %d %d %d", target, id, size, s.time, int64(window.Seconds()))
+	if s.isPreview() {
+		data = append(data, " "+PreviewTag...)
+	} else {
+		data = formatSpans(data, h.previewsOf(at, s.time))
+	}
+	return Entry{Kind: Redact, Data: append(data, "\n"+truncate(m.Param(2), maxTopic)...)}
 }
 
 // redacted is the second line of the entry: the place and time of the message, and for how many
 // seconds its author may remove it. 0 is for ever. The time of the log is known when the entry is
-// in it.
+// in it. Behind these are the places of its previews, or that it is one.
 type redacted struct {
 	id           string
 	size         int
 	time, window int64
+	previews     []Span
+	preview      bool
 }
 
-func parseRedacted(line string) (r redacted, span Span, ok bool) {
+func (h *Hall) parseRedacted(line string) (r redacted, span Span, ok bool) {
 	n, err := fmt.Sscanf(line, "%s %d %d %d", &r.id, &r.size, &r.time, &r.window)
 	at, known := parseMsgid(r.id)
-	return r, Span{at, r.size}, n == 4 && err == nil && known && r.size > 0 && r.size <= maxStored
+	r.parseSpans(line, h.at)
+	return r, Span{at, r.size}, n == 4 && err == nil && known
 }
 
 // wrote says whether a message is the user's own. A guest's nick may have had other users before.
@@ -133,8 +141,8 @@ func (u *user) wrote(s said) bool {
 func (h *Hall) applyRedact(s *session, data []byte) {
 	word := append(strings.SplitN(string(data), "\n", 3), "", "", "")
 	target, why, u := word[0], word[2], s.user
-	it, span, ok := parseRedacted(word[1])
-	if !ok || span.At >= h.at || uint64(span.Size) > h.at-span.At ||
+	it, span, ok := h.parseRedacted(word[1])
+	if !ok || !span.within(h.at) ||
 		!irc.IsRoom(target) && !irc.IsNick(target) {
 		return // another program has logged it
 	}
@@ -155,6 +163,12 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	}
 	h.removed = append(h.removed, span)
 	h.removals++
+	want, tags := redaction, ""
+	if it.preview {
+		want, tags = redaction|previews|messageTags, PreviewTag
+	} else {
+		h.removeWith(span.At, it.time, it.previews)
+	}
 	if h.config.Push != nil {
 		h.config.Push.Removed(span.At)
 	}
@@ -164,22 +178,25 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	}
 	o := h.newOut(u, rest)
 	o.kept = true
-	o.at = h.recordOf(u, irc.Lower(target), "", o.body[:len(o.body)-len("\r\n")])
+	if it.preview {
+		o.tags = strings.TrimSuffix(PreviewTag+";"+o.tags, ";")
+	}
+	o.at = h.recordOf(u, irc.Lower(target), tags, o.body[:len(o.body)-len("\r\n")])
 	if r != nil {
-		h.toRoom(r, u, o, redaction)
-		h.toOwn(s, o, r, redaction)
+		h.toRoom(r, u, o, want)
+		h.toOwn(s, o, r, want)
 		return
 	}
 	to := h.holder(irc.Lower(target))
 	if to != nil && to != u && to.hadNick(irc.Lower(target), span.At) {
 		to.eachClient(func(c *Client) {
-			if c.caps&redaction != 0 && !c.waitsFor(nil) {
+			if c.caps&want == want && !c.waitsFor(nil) {
 				o.to(c)
 				c.sent = h.at
 			}
 		})
 	}
-	h.toOwn(s, o, nil, redaction)
+	h.toOwn(s, o, nil, want)
 }
 
 // hadNick says whether a user had a nick at an offset of the text, so that messages to it are the

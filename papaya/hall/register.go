@@ -107,7 +107,7 @@ func (h *Hall) withheld(c *Client) (not caps) {
 	if !h.full() {
 		not |= redaction | metadata
 	}
-	return not | h.withoutPush()
+	return not | h.withoutPush() | h.withoutPreviews()
 }
 
 // maxOffers is in bytes: how long a line of CAP LS may be without its head.

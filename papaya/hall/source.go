@@ -63,7 +63,7 @@ func (h *Hall) indexNames(u *user, target string, has caps) []string {
 			names = append(names, conversation(nick, target))
 		}
 	}
-	if has&(redaction|eventPlayback) != 0 {
+	if has&(redaction|eventPlayback|previews) != 0 {
 		for _, name := range names {
 			names = append(names, search.Events(name))
 		}

@@ -27,7 +27,14 @@ type (
 
 		ConversationsFrom uint64 `json:",omitempty"`
 
-		Bans []savedServerBan `json:",omitempty"`
+		Bans   []savedServerBan `json:",omitempty"`
+		Nearby []savedNearby    `json:",omitempty"`
+	}
+	savedNearby struct {
+		Of   uint64
+		Time int64
+		At   uint64 `json:",omitempty"`
+		Size int    `json:",omitempty"`
 	}
 	savedPeer struct {
 		Run    int64
@@ -205,6 +212,9 @@ func (h *Hall) Snapshot() Snapshot {
 		s.Bans = append(s.Bans,
 			savedServerBan{raw(b.Target.String()), raw(b.By), raw(b.Why), b.Set, b.Until})
 	}
+	for _, n := range h.nearby {
+		s.Nearby = append(s.Nearby, savedNearby{n.of, n.time, n.span.At, n.span.Size})
+	}
 	return Snapshot{s}
 }
 
@@ -355,6 +365,9 @@ func Load(config Config, state []byte) (*Hall, error) {
 	}
 	for name, chunks := range s.Index {
 		h.index[unkey(name)] = chunks
+	}
+	for _, n := range s.Nearby {
+		h.nearby = append(h.nearby, nearby{n.Of, n.Time, Span{n.At, n.Size}})
 	}
 	for _, v := range s.Users {
 		h.loadUser(v)

@@ -87,9 +87,13 @@ func (s said) nick() string {
 // removed if the client knows redactions, and if it has requested other events, topics, what is
 // said by tags alone, and other names of rooms if the client knows those.
 func (s said) shown(to caps) bool {
+	switch {
+	case s.command == "REDACT":
+		return to&redaction != 0 && (!s.isPreview() || to&previews != 0)
+	case s.isPreview():
+		return to&(previews|messageTags) == previews|messageTags
+	}
 	switch s.command {
-	case "REDACT":
-		return to&redaction != 0
 	case "TOPIC":
 		return to&eventPlayback != 0
 	case "RENAME":

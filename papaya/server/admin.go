@@ -158,6 +158,20 @@ func (a *Admin) Post(ctx context.Context, room, from string, lines []string) err
 	return a.Order(ctx, hall.PostTo, append([]string{room, from}, lines...)...)
 }
 
+// AddPreview gives a message a preview of a link in it. stored is false if the message was removed
+// meanwhile, or if the preview comes too late.
+func (a *Admin) AddPreview(ctx context.Context, l hall.Linked, preview string) (stored bool,
+	err error) {
+	if err := a.Order(ctx, hall.AddPreview, l.Order(preview)...); err != nil {
+		return false, err
+	}
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		stored = h.HasPreview(l.At, preview)
+		return hall.Entry{}, false
+	})
+	return stored, err
+}
+
 // Order logs an order (hall.EndNick and the others), and returns when this server has obeyed it.
 // The error is log.ErrRefused if the log cannot be written: the order is not obeyed then.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {

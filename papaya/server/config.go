@@ -83,6 +83,11 @@ type Config struct {
 	// account or the program that has said it, and its text. It must not block for long. nil:
 	// nobody wants to know.
 	Erased func(who, text string)
+	// Preview is told of messages that may have links, on the server that has logged them. It must
+	// not block. PreviewErased is called before a preview is removed from the text, with the
+	// preview. nil: there are no previews.
+	Preview       func(hall.Linked)
+	PreviewErased func(preview string)
 	// Enter limits connections by address; nil: no limit. It is not called for loopback addresses.
 	Enter func(address net.Addr) (leave func(), ok bool)
 	// EnterWeb limits connections of browsers by address until they are WebSockets, for which Enter

@@ -381,13 +381,18 @@ func (s *server) apply(sequence uint64) {
 	s.log.applied = true
 }
 
-// erase removes messages from the text that users have removed. Config.Erased comes first: after a
-// crash in between, the text still has what it needs.
+// erase removes messages from the text that users have removed. Config.Erased and PreviewErased
+// come first: after a crash in between, the text still has what they need.
 func (s *server) erase(spans []hall.Span) {
 	for _, p := range spans {
 		if s.config.Erased != nil {
 			if who, text := s.hall.SaidAt(p.At); who != "" {
 				s.config.Erased(who, text)
+			}
+		}
+		if f := s.config.PreviewErased; f != nil {
+			if preview := s.hall.PreviewAt(p.At); preview != "" {
+				f(preview)
 			}
 		}
 		if err := s.config.Text.Erase(p.At, p.Size); err != nil {

@@ -255,6 +255,13 @@ func (s *server) hallConfig() hall.Config {
 	if s.config.Push != nil {
 		config.Push = (*pusher)(s)
 	}
+	if s.config.Preview != nil {
+		config.Preview = func(l hall.Linked) {
+			if s.begun { // else the message is of an earlier run
+				s.config.Preview(l)
+			}
+		}
+	}
 	return config
 }
 

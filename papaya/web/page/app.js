@@ -9,6 +9,7 @@ import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
+import { closing } from "./preview.js";
 import { pushes } from "./push.js";
 import { sender } from "./send.js";
 import { Session } from "./session.js";
@@ -309,6 +310,7 @@ composer(
   () => leave(),
 );
 deletion(() => session);
+closing($("messages"), () => session);
 sender(() => session);
 const find = finder(() => session);
 
@@ -320,9 +322,11 @@ globalThis.addEventListener("focus", () => view.draw());
 globalThis.addEventListener("blur", () => view.draw());
 globalThis.addEventListener("settings", () => {
   view.quiet = settings.quiet;
+  view.previews = settings.previews;
   view.draw();
 });
 view.quiet = settings.quiet;
+view.previews = settings.previews;
 
 $("host").textContent = location.host;
 $("nick").value = load("session").nick ?? "";

@@ -1,6 +1,7 @@
 // The commands that are typed with a slash. Each is a function of the session, the room on the
 // screen and the words.
 
+import { cap as previewCap } from "./preview.js";
 import { askToDelete, deletable } from "./redact.js";
 
 export const commands = {
@@ -83,6 +84,18 @@ export const commands = {
       const full = s.isChannel(name) ? name : `#${name}`;
       const reason = why.length ? [why.join(" ")] : [];
       s.send("RENAME", room.name, full, ...reason);
+      return "";
+    },
+  ],
+  previews: [
+    "on|off [mine]",
+    "have previews of links in the room, or of your own, or none",
+    (s, room, [wanted, whose]) => {
+      if (!/^(on|off)$/.test(wanted ?? "")) return usage;
+      if (!s.has(previewCap)) return "This server makes no previews.";
+      if (whose !== "mine" && !room.isChannel) return "This is no room.";
+      const about = whose === "mine" ? "*" : room.name;
+      s.send("METADATA", about, "SET", previewCap, wanted);
       return "";
     },
   ],

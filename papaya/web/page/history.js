@@ -2,7 +2,8 @@
 
 import { message } from "./message.js";
 import { askAround, isPast, notThere, pastPage } from "./past.js";
-import { noteOf, redact, spoken } from "./redact.js";
+import { previewed, withdrawnPreview } from "./preview.js";
+import { isOfPreview, noteOf, redact, spoken } from "./redact.js";
 import { maxPages } from "./room.js";
 import { found } from "./search.js";
 
@@ -69,6 +70,11 @@ function putPage(s, room, batch, behind) {
   for (const { line, m } of lines) {
     if (m) page.push(m);
     if (m?.own && !room.has(m)) room.settle(m);
+    if (line.command === "TAGMSG") previewed(s, line);
+    if (line.command === "REDACT" && isOfPreview(line)) {
+      withdrawnPreview(s, line.params[1]);
+      continue;
+    }
     const id = line.command === "REDACT" && line.params[1];
     if (!id) continue;
     if (named.has(id) || room.known.has(id)) removals.push(line);

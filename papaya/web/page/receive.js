@@ -5,6 +5,7 @@ import { nickOf } from "./irc.js";
 import { askMarker, marker, markerRefused } from "./marker.js";
 import { message } from "./message.js";
 import { assemble, multiline } from "./multiline.js";
+import { previewed } from "./preview.js";
 import { redacted } from "./redact.js";
 import { follow, renamed, unwant } from "./rename.js";
 import { maxBatch } from "./room.js";
@@ -90,6 +91,7 @@ export const handlers = {
   PRIVMSG: spoken,
   NOTICE: spoken,
   REDACT: redacted,
+  TAGMSG: previewed,
   RENAME: renamed,
   MARKREAD: marker,
   WEBPUSH: (s, { params }) => s.hooks.pushed?.(params[0], params[1], ""),

@@ -3,6 +3,7 @@
 // where the REDACT is: histories have only that.
 
 import { nickOf } from "./irc.js";
+import { cap as previewCap, withdrawnPreview } from "./preview.js";
 import { withdrawn } from "./search.js";
 
 const cap = "draft/message-redaction";
@@ -28,6 +29,10 @@ export function askToDelete(s, room, m, why) {
 
 /** redacted is called for a REDACT: somebody has deleted a message. */
 export function redacted(s, line) {
+  if (isOfPreview(line)) {
+    withdrawnPreview(s, line.params[1]);
+    return;
+  }
   const target = line.params[0] ?? "";
   const nick = nickOf(line.source);
   const room = s.find(s.isChannel(target) || s.isMe(nick) ? target : nick);
@@ -37,10 +42,14 @@ export function redacted(s, line) {
   if (room.past?.find(line.params[1])) redact(s, room.past, line);
 }
 
+/** isOfPreview says whether a REDACT names a preview, and not a message. */
+export const isOfPreview = (line) => line.tags.has(previewCap);
+
 /** redact deletes the message that a REDACT names. */
 export function redact(s, room, line) {
   const id = line.params[1];
   if (!id) return;
+  s.previews?.delete(id);
   if (room.known.has(id)) {
     const m = room.messages.find((x) => x.id === id && spoken(x));
     if (!m) return; // it is a note already

@@ -13,6 +13,7 @@ import {
   parseLimits,
   wireOf,
 } from "./multiline.js";
+import { cap as previewCap } from "./preview.js";
 import { handlers, numeric } from "./receive.js";
 import { maxBatch, Room } from "./room.js";
 import { abandoned } from "./search.js";
@@ -41,6 +42,7 @@ const wanted = [
   "draft/webpush",
   "draft/search",
   "soju.im/search",
+  previewCap,
 ];
 
 /**
@@ -65,6 +67,7 @@ export class Session {
     this.now = now;
     this.nick = settings.nick;
     this.rooms = new Map(); // folded name -> Room
+    this.previews = new Map(); // msgid -> the previews of the message
     this.status = new Room("*", false);
     this.active = this.status;
     this.registered = false; // at least once

@@ -1,5 +1,5 @@
-// The settings of the user in this browser: colours, notifications, whether JOIN and QUIT are
-// shown.
+// The settings of the user in this browser: colours, notifications, whether JOIN and QUIT, and
+// previews of links, are shown.
 
 import { $ } from "./view.js";
 
@@ -24,6 +24,7 @@ export const settings = {
   theme: "auto",
   notify: false,
   quiet: false,
+  previews: true,
   ...load("settings"),
 };
 
@@ -61,6 +62,11 @@ $("notify").addEventListener("change", () => notify($("notify").checked));
 $("quiet").checked = settings.quiet;
 $("quiet").addEventListener("change", () => {
   settings.quiet = $("quiet").checked;
+  apply();
+});
+$("previews").checked = settings.previews;
+$("previews").addEventListener("change", () => {
+  settings.previews = $("previews").checked;
   apply();
 });
 $("settings-button").addEventListener("click", () => $("settings").showModal());

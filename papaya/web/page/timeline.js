@@ -2,6 +2,7 @@
 // change moves only nodes that are out of place, so a room may have thousands.
 
 import { attach } from "./files.js";
+import { showPreviews } from "./preview.js";
 import { spoken } from "./redact.js";
 import { clean, nodes } from "./text.js";
 
@@ -28,13 +29,14 @@ const day = new Intl.DateTimeFormat(undefined, {
 });
 
 /**
- * draw makes the list show the messages; unreadFrom is the time after which they are new, and
- * filehost the URL to which files are posted, if the server takes some.
+ * draw makes the list show the messages; unreadFrom is the time after which they are new, filehost
+ * the URL to which files are posted, if the server takes some, and previews those of messages, by
+ * msgid, if they are to be shown.
  */
 export function draw(
   list,
   messages,
-  { unreadFrom, quiet, mayDelete, filehost },
+  { unreadFrom, quiet, mayDelete, filehost, previews },
 ) {
   const want = [];
   const days = new Map(); // key -> how often it was there
@@ -63,7 +65,10 @@ export function draw(
       m.kind !== "message" ||
       before.kind !== "message" ||
       m.time - before.time > together;
-    want.push(node(m, alone, mayDelete(m), filehost));
+    const li = node(m, alone, mayDelete(m), filehost);
+    const gone = m.kind === "deleted" || !m.id;
+    showPreviews(li, gone ? undefined : previews?.get(m.id), mayDelete(m));
+    want.push(li);
     before = m;
   }
   place(list, want);

@@ -19,6 +19,7 @@ export class View {
     this.from = 0; // messages of this room after this time are new
     this.missed = false; // it has unread messages that the user does not see
     this.quiet = false;
+    this.previews = true;
     this.atEnd = true;
     this.due = null;
     this.target = null; // a message to scroll to
@@ -64,6 +65,7 @@ export class View {
       quiet: this.quiet,
       mayDelete: deletable(session, room),
       filehost: session.support.filehost,
+      previews: this.previews ? session.previews : undefined,
     });
     this.head(session, room);
     this.rooms(session);
