@@ -186,8 +186,8 @@ func TestAsyncBackpressure(t *testing.T) {
 	}
 }
 
-// firstWindow is the window that a SYN announces, in bytes. Each acknowledgement rounds what is left
-// of it up to its scale.
+// firstWindow is the window that a SYN announces, in bytes. Each acknowledgement rounds what is
+// left of it up to its scale.
 const firstWindow = 64<<10 + 64*128
 
 // TestAsyncErrors ends connections in all ways, and compares what both handlers are told.

@@ -109,8 +109,8 @@ func BenchmarkCostConnection(b *testing.B) {
 	runtime.KeepAlive(all)
 }
 
-// BenchmarkCostAsync counts an end of a connection with callbacks that has carried a kilobyte in both
-// directions, and is idle.
+// BenchmarkCostAsync counts an end of a connection with callbacks that has carried a kilobyte in
+// both directions, and is idle.
 func BenchmarkCostAsync(b *testing.B) {
 	x, y := costHosts(b)
 	at, kilobyte := listenAsync(b, y, 80, &callbacks{
