@@ -62,6 +62,13 @@ func init() {
 		answer func(value)) {
 		c.in.after(c.int(0), func() { answer(nil) })
 	}
+	natives["opening.begin"] = func(c *called) value {
+		return c.in.object(&opening{}, c.t.Elem)
+	}
+	natives["opening.cancel"] = func(c *called) value {
+		(*c.self()).(*opening).cancelled = true
+		return nil
+	}
 	asyncs["unwanted"] = func(c *called, answer func(value)) { c.unwanted(answer) }
 	asyncs["tcp_socket.connect"] = func(c *called, answer func(value)) {
 		c.connect(answer)

@@ -148,9 +148,22 @@ func (l *listener) gone(in *interp) {
 	l.backlog = nil
 }
 
+// An opening is a connection that is being made.
+type opening struct{ cancelled bool }
+
+var cancelled = &fault{code: 125, text: "cancelled"}
+
+// opening is what connect was given for that, or another one.
+func (c *called) opening() *opening {
+	if o := c.args[3].(*record); len(o.fields) > 0 {
+		return o.fields[0].(*object).v.(*opening)
+	}
+	return &opening{}
+}
+
 // connect joins a socket to a listener of the program.
 func (c *called) connect(answer func(value)) {
-	in, host, port := c.in, c.str(0), c.int(1)
+	in, host, port, by := c.in, c.str(0), c.int(1), c.opening()
 	t := c.fn.Result.Elem.Elem
 	l := in.network.listeners[port]
 	if l == nil || l.closed {
@@ -167,6 +180,11 @@ func (c *called) connect(answer func(value)) {
 	l.backlog = append(l.backlog, far)
 	in.soon(func() { l.accept(in) })
 	in.soon(func() {
+		if by.cancelled {
+			near.retire(in)
+			answer(failed(because("cannot connect to", host, port, cancelled)))
+			return
+		}
 		near.adopt(in)
 		answer(ok(near.object))
 	})

@@ -26,9 +26,9 @@ error connect_error(const string& name, const string& why, i64 code) {
 // The timer is the time limit of the handshake.
 class connecting final : public operation_for<outcome>, public channel, blocking_call, timer_node {
 public:
-    connecting(const string& host, i64 port, protection by) noexcept
+    connecting(const string& host, i64 port, protection by, ref<opening> how) noexcept
         : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port),
-          by_(move(by)) {}
+          by_(move(by)), how_(move(how)) {}
 
     void begin() override;
     void cancel() noexcept override;
@@ -47,6 +47,7 @@ private:
     void expire(loop& on, i64) override { fail(on, layer_->too_slow()); }
     void attempt(loop& on);
     void fail(loop& on, const error& why);
+    void stop();
     bool receive() noexcept;
     bool send() noexcept;
     void shake(loop& on);
@@ -62,10 +63,12 @@ private:
     bool numeric_ = false;
     bool waiting_ = false; // under the guard
     bool unwanted_ = false;
+    bool finished_ = false;
     int code_ = 0;
     int lookup_ = 0; // the result of getaddrinfo
     int connected_ = -1;
     protection by_;
+    ref<opening> how_; // until it has begun; may be null
     layer* layer_ = nullptr; // of the handshake under way
     error why_;              // of its failure
     bool failed_ = false;
@@ -79,6 +82,13 @@ connecting::~connecting() {
 void connecting::begin() {
     home = &this_loop();
     visit me(*home);
+    if (how_ && !how_->join(*this, *this)) {
+        failed_ = true;
+        why_ = error(ECANCELED, string::literal("cancelled"));
+        attempt(*home);
+        return;
+    }
+    how_ = {};
     numeric_ = !host_.empty() && parse_address(host_, port_, only_);
     if (numeric_) attempt(*home);
     else run_blocking(*this);
@@ -93,6 +103,17 @@ void connecting::cancel() noexcept {
         waiting_ = false;
     }
     if (give_up_descriptor(*home)) attempt(*home);
+}
+
+// The program gives it up.
+void connecting::stop() {
+    if (finished_ || unwanted_) return;
+    if (try_complete()) {
+        if (limit_ != nullptr) cancel_deadline(limit_);
+        error why(ECANCELED, string::literal("cancelled"));
+        deliver_(this, outcome(connect_error(name_, why.text(), why.code())));
+    }
+    cancel();
 }
 
 void connecting::block() noexcept {
@@ -114,6 +135,12 @@ void connecting::block() noexcept {
 }
 
 void connecting::mailed(loop& on, u32 what) {
+    if (what & mail_clock) {
+        stop();
+        drop(); // the count of the mail
+        what &= ~static_cast<u32>(mail_clock);
+        if (what == 0) return;
+    }
     if (what & mail_retire) { // the ring has released a descriptor
         if (connected_ >= 0) succeed(on);
         else if (give_up_descriptor(on)) attempt(on);
@@ -147,6 +174,7 @@ void connecting::attempt(loop& on) {
         fd = -1;
     }
     on.cancel(*this);
+    finished_ = true;
     const char* why = lookup_ != 0 ? gai_strerror(lookup_) : strerror(code_);
     if (failed_) done(outcome(connect_error(name_, why_.text(), why_.code())));
     else
@@ -249,15 +277,44 @@ void connecting::succeed(loop& on) {
     auto s = make<socket>(socket(connected_, on, {}));
     if (layer_ != nullptr) s->secure_with(layer_, 0, false);
     layer_ = nullptr;
+    finished_ = true;
     done(outcome(move(s)));
     drop();
 }
 
 } // namespace
 
-async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_protection> by) {
-    return async<outcome>(
-        create<connecting>(host, port, by.has() ? protection(*by) : protection()));
+ref<opening> opening::begin() { return make<opening>(opening()); }
+
+opening::~opening() {
+    if (what_ != nullptr) what_->drop();
+}
+
+bool opening::join(operation& what, channel& at) noexcept {
+    locked l(guard_);
+    if (over_) return false;
+    if (what_ != nullptr) what_->drop();
+    what.keep();
+    what_ = &what;
+    at_ = &at;
+    return true;
+}
+
+void opening::cancel() noexcept {
+    {
+        locked l(guard_);
+        over_ = true;
+        if (what_ == nullptr) return;
+        what_ = nullptr; // its count goes with the mail
+    }
+    at_->home->mail(*at_, mail_clock);
+}
+
+async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_protection> by,
+                                   option<ref<opening>> how) {
+    return async<outcome>(create<connecting>(host, port,
+                                             by.has() ? protection(*by) : protection(),
+                                             how.has() ? *how : ref<opening>()));
 }
 
 received<outcome>::received(const outcome& r) noexcept {

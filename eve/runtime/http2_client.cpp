@@ -18,7 +18,8 @@ client_connection::client_connection(i64 streams, i64 most_fields, i64 most_byte
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<u32>(most_bytes)},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
-    i64 space = streams < largest_window / window ? streams * window : largest_window;
+    // twice what all streams may hold: see server_connection
+    i64 space = streams < largest_window / (2 * window) ? 2 * streams * window : largest_window;
     settle_in(ours, sizeof ours / sizeof *ours, space);
 }
 
@@ -31,15 +32,15 @@ i64 client_connection::room() const noexcept {
     return most > open_ ? most - open_ : 0;
 }
 
-i64 client_connection::ask(const fields& head, const bytes& body) {
+i64 client_connection::ask(const fields& head, const bytes& body, bool follows) {
     stream& s = add(static_cast<i32>(nghttp2_session_get_next_stream_id(session_)));
     append(s, body.data(), body.size());
-    s.ended = true;
+    s.ended = !follows;
     vector<nghttp2_nv> all;
     list(all, head);
     nghttp2_data_provider rest = body_of(s);
     i32 id = nghttp2_submit_request(session_, nullptr, all.data(), static_cast<usize>(all.size()),
-                                    body.empty() ? nullptr : &rest, &s);
+                                    body.empty() && !follows ? nullptr : &rest, &s);
     must(id);
     if (id < 0) {
         forget(&s);

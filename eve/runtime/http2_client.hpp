@@ -11,8 +11,8 @@ public:
 
     // How many requests may begin now; -1: none, from now on.
     i64 room() const noexcept override;
-    // Returns the stream; 0: nothing was sent.
-    i64 ask(const fields& head, const bytes& body) override;
+    // Returns the stream; 0: nothing was sent. follows: more of the body is appended.
+    i64 ask(const fields& head, const bytes& body, bool follows) override;
     void reset(stream& s) override;
     void leave(bool now) override;
 

@@ -332,7 +332,7 @@ bytes connection::take(stream& s) {
 }
 
 void connection::append(stream& s, const void* from, i64 size) {
-    if (s.ended || s.dropped) return;
+    if (s.ended || s.dropped || s.closed) return;
     s.out.append(from, size);
     queued_ += size;
     resume(s);

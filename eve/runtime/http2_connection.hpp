@@ -102,7 +102,7 @@ public:
     virtual void reply(stream&, i64, const fields&, bool) {}
     // Of a client.
     virtual i64 room() const noexcept { return -1; }
-    virtual i64 ask(const fields&, const bytes&) { return 0; }
+    virtual i64 ask(const fields&, const bytes&, bool) { return 0; }
     void ping();
     i64 goaway() const noexcept { return goaway_; }
     i64 fault() const noexcept { return why_ != NGHTTP2_NO_ERROR ? why_ : fault_; }

@@ -26,7 +26,9 @@ bytes session::output() { return what_->output(); }
 void session::leave(bool now) { what_->leave(now); }
 bool session::over() const noexcept { return what_->over(); }
 i64 session::room() const noexcept { return what_->room(); }
-i64 session::ask(const fields& head, const bytes& body) { return what_->ask(head, body); }
+i64 session::ask(const fields& head, const bytes& body, bool follows) {
+    return what_->ask(head, body, follows);
+}
 void session::ping() { what_->ping(); }
 i64 session::goaway() const noexcept { return what_->goaway(); }
 i64 session::fault() const noexcept { return what_->fault(); }

@@ -56,7 +56,7 @@ public:
 
     // Of a client.
     i64 room() const noexcept;
-    i64 ask(const fields& head, const bytes& body);
+    i64 ask(const fields& head, const bytes& body, bool follows);
     void ping();
     i64 goaway() const noexcept;
     i64 fault() const noexcept;

@@ -218,12 +218,34 @@ private:
     ref<socket> taken_;
 };
 
+// A connection that is being made, for those who want to give it up.
+class opening {
+public:
+    static ref<opening> begin();
+    opening() noexcept {}
+    opening(opening&&) noexcept {} // a fresh one
+    ~opening();
+    // Any thread.
+    void cancel() noexcept;
+
+    // Any thread. The operation is what cancel gives up, by mail_clock to its channel: then it owns
+    // a count more. False: it was cancelled before.
+    bool join(operation& what, channel& at) noexcept;
+
+private:
+    spin_lock guard_;
+    bool over_ = false;
+    operation* what_ = nullptr; // counted
+    channel* at_ = nullptr;
+};
+
 class tcp_socket final : public emitter_base, public stoppable, timer_node {
 public:
     static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"),
                                   i64 max = 0, option<server_protection> by = none);
     static async<result<ref<socket>>> connect(const string& host, i64 port,
-                                              option<client_protection> by = none);
+                                              option<client_protection> by = none,
+                                              option<ref<opening>> how = none);
 
     tcp_socket(tcp_socket&& fresh) noexcept;
     ~tcp_socket();
