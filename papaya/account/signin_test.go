@@ -263,6 +263,27 @@ func TestWhatEndsTokens(t *testing.T) {
 	}
 }
 
+// TestPasswordThatIsKilled kills the change of a password at each of its changes. With the new
+// password there is no token of the time before.
+func TestPasswordThatIsKilled(t *testing.T) {
+	fresh := NewSecret("another kettle is on")
+	for n := range 5 {
+		b, _, m := newBook(t)
+		secret, _ := token(t, b, "ann", "laptop")
+		err := open(&failing{m, n}, cheap, b.now).SetPassword(t.Context(), "ann", fresh)
+		_, wrong := b.Login(t.Context(), here, "ann", fresh)
+		list, failed := b.TokensOf(t.Context(), "ann")
+		if changed := wrong == nil; changed != (enters(t, b, secret) == "") ||
+			changed != (len(list) == 0) || failed != nil || err == nil && !changed {
+			t.Errorf("killed at %d (%v): changed %v, and there are %+v, %v", n, err, changed, list,
+				failed)
+		}
+		if n == 4 && err != nil {
+			t.Error("it does not end")
+		}
+	}
+}
+
 // TestTokenByAnOldPassword: whoever has proved the old password gets no token if the password is
 // changed before the token is there. A new hash of the same password is no other password.
 func TestTokenByAnOldPassword(t *testing.T) {
