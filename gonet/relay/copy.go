@@ -4,15 +4,49 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
-// bufferLen is the size of a buffer in bytes: about that of the longest super-frame of a stack,
-// which one write then fills.
-const bufferLen = 64 << 10
+// The sizes of a buffer in bytes: about that of the longest super-frame of a stack, which one write
+// then fills, and a small one.
+const (
+	bufferLen = 64 << 10
+	smallLen  = 4 << 10
+)
 
-// buffers has the buffers of copyAll.
-var buffers = sync.Pool{New: func() any { return new([bufferLen]byte) }}
+// largeBuffers is how many large buffers are in use at once, of all copies together. A buffer is
+// held while the other side takes no bytes. So those who never read hold 16 MiB of large ones, and
+// a small one each beyond.
+const largeBuffers = 256
+
+// bufferPool has buffers of both sizes.
+type bufferPool struct {
+	large, small sync.Pool
+	used         atomic.Int32 // large ones
+}
+
+var buffers = bufferPool{
+	large: sync.Pool{New: func() any { b := make([]byte, bufferLen); return &b }},
+	small: sync.Pool{New: func() any { b := make([]byte, smallLen); return &b }},
+}
+
+func (p *bufferPool) take() *[]byte {
+	if p.used.Add(1) <= largeBuffers {
+		return p.large.Get().(*[]byte)
+	}
+	p.used.Add(-1)
+	return p.small.Get().(*[]byte)
+}
+
+func (p *bufferPool) give(b *[]byte) {
+	if len(*b) == smallLen {
+		p.small.Put(b)
+		return
+	}
+	p.used.Add(-1)
+	p.large.Put(b)
+}
 
 // copyAll copies until the end of from. Most connections of a proxy are idle. So it has a buffer
 // only while bytes are on their way, if from is a socket of the kernel or a connection of a stack.
@@ -29,8 +63,8 @@ func copyAll(to, from net.Conn) error {
 		_, err := w.WriteTo(to)
 		return err
 	}
-	b := buffers.Get().(*[bufferLen]byte)
-	defer buffers.Put(b)
-	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, b[:])
+	b := buffers.take()
+	defer buffers.give(b)
+	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *b)
 	return err
 }

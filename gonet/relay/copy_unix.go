@@ -35,7 +35,7 @@ func copySocket(to io.Writer, from net.Conn) (done bool, err error) {
 		}
 		if r.n > 0 && err == nil {
 			read.Add(uint64(r.n))
-			_, err = to.Write(r.buffer[:r.n])
+			_, err = to.Write((*r.buffer)[:r.n])
 		}
 		r.release()
 		if r.n <= 0 || err != nil {
@@ -46,7 +46,7 @@ func copySocket(to io.Writer, from net.Conn) (done bool, err error) {
 
 // socketReader reads from a socket, into a buffer that it takes when there are bytes.
 type socketReader struct {
-	buffer *[bufferLen]byte
+	buffer *[]byte
 	n      int
 	err    error
 }
@@ -54,9 +54,9 @@ type socketReader struct {
 // receive is called by RawConn.Read until it returns true. The poller waits before each further
 // call.
 func (r *socketReader) receive(fd uintptr) bool {
-	r.buffer = buffers.Get().(*[bufferLen]byte)
+	r.buffer = buffers.take()
 	for {
-		r.n, r.err = syscall.Read(int(fd), r.buffer[:])
+		r.n, r.err = syscall.Read(int(fd), *r.buffer)
 		if !errors.Is(r.err, syscall.EINTR) {
 			break
 		}
@@ -71,7 +71,7 @@ func (r *socketReader) receive(fd uintptr) bool {
 // release gives the buffer back, if there is one.
 func (r *socketReader) release() {
 	if r.buffer != nil {
-		buffers.Put(r.buffer)
+		buffers.give(r.buffer)
 		r.buffer = nil
 	}
 }

@@ -128,3 +128,28 @@ func TestJoinEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestBufferPool holds that so many large buffers are in use at once, and small ones beyond.
+func TestBufferPool(t *testing.T) {
+	var taken []*[]byte
+	sizes := map[int]int{}
+	for range 2 * largeBuffers {
+		b := buffers.take()
+		sizes[len(*b)]++
+		taken = append(taken, b)
+	}
+	if sizes[bufferLen] != largeBuffers || sizes[smallLen] != largeBuffers {
+		t.Errorf("buffers by their size: %v", sizes)
+	}
+	for _, b := range taken {
+		buffers.give(b)
+	}
+	if b := buffers.take(); len(*b) != bufferLen {
+		t.Errorf("a buffer of %d bytes", len(*b))
+	} else {
+		buffers.give(b)
+	}
+	if n := buffers.used.Load(); n != 0 {
+		t.Errorf("%d buffers are in use", n)
+	}
+}

@@ -275,7 +275,7 @@ func TestAttackBuffers(t *testing.T) {
 		if c.BytesIn < fast || c.BytesOut < fast || c.Unread == 0 || c.Unacked == 0 {
 			t.Errorf("%+v", c)
 		}
-		most := bufferShare(others+1) + 128 // a window is rounded up to its scale
+		most := share(256) + 128 // for 200 others and this one; a window is rounded up to its scale
 		if c.Unread > most || c.Unacked > most {
 			t.Errorf("%d bytes wait for the host and %d for the guest, at most %d may", c.Unread,
 				c.Unacked, most)
@@ -288,15 +288,40 @@ func TestAttackBuffers(t *testing.T) {
 	})
 }
 
-// TestBufferShare holds the bounds on the buffers of one connection, and on those of all.
-func TestBufferShare(t *testing.T) {
-	sum := 0
-	for n := range defaultConnections {
-		sum += bufferShare(n + 1)
+// TestBufferShares opens and ends many connections, and holds the bounds on the buffers of each,
+// and on those of all.
+func TestBufferShares(t *testing.T) {
+	if one, last := share(1), share(defaultConnections); one != maxBuffer || last != 8<<10 {
+		t.Errorf("%d bytes for one, %d for each of the most", one, last)
 	}
-	if one, last := bufferShare(1), bufferShare(defaultConnections); one != maxBuffer ||
-		last != leastBuffer || sum > 800<<20 {
-		t.Errorf("%d bytes for the first one, %d for the last, %d for all", one, last, sum)
+	var b buffers
+	conns := make([]*gonet.Conn, 1000)
+	inWorld(t, func(t *testing.T, w *world) {
+		l, err := w.server.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range conns {
+			conns[i] = dial(t, w.host, "tcp", serverAddr+":80").(*gonet.Conn)
+			if c, err := l.Accept(); err != nil {
+				t.Error(err)
+			} else {
+				relay.Reset(c)
+			}
+			if first := b.first(i + 1); first*(i+1) > 2*sharedBuffer {
+				t.Errorf("connection %d may begin with %d bytes", i+1, first)
+			}
+			b.add(conns[i], i+1)
+			if all := share(b.most) * (i + 1); all > sharedBuffer {
+				t.Errorf("%d bytes for %d connections", all, i+1)
+			}
+		}
+		for i := len(conns) - 1; i >= 0; i-- {
+			b.remove(conns[i], i)
+		}
+	})
+	if b.most != 1 || len(b.conns) != 0 {
+		t.Errorf("without connections: %d, %d", b.most, len(b.conns))
 	}
 }
 

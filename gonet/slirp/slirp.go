@@ -94,6 +94,7 @@ type Slirp struct {
 	cancel  context.CancelFunc
 
 	connections, flows, echoes, queries slots
+	buffers                             buffers
 	names                               []func(context.Context) // serve the DNS forwarder
 	mappings                            mappings
 	forwards                            forwards

@@ -2,7 +2,6 @@ package slirp
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 
@@ -37,6 +36,7 @@ func (s *Slirp) connect(r *gonet.TCPRequest) {
 		}
 		return
 	}
+	r.SetReadBuffer(s.buffers.first(len(s.connections)))
 	near, err := r.Accept()
 	if err != nil {
 		relay.Reset(far) // the guest has gone
@@ -46,27 +46,11 @@ func (s *Slirp) connect(r *gonet.TCPRequest) {
 	s.join(near, far)
 }
 
-// The bounds on the bytes that wait in each direction of a connection: that of one, what many
-// share, and what each gets in any case. With 64 KiB at a time, windows of 4 MiB take a tenth less
-// processor time than those of 512 KiB.
-const (
-	maxBuffer    = 4 << 20
-	sharedBuffer = 64 << 20
-	leastBuffer  = 128 << 10
-)
-
-// bufferShare returns the bound for a connection, if there are so many with it. Earlier ones keep
-// theirs, so those of 4096 connections sum up to less than 800 MiB.
-func bufferShare(connections int) int {
-	return max(leastBuffer, min(maxBuffer, sharedBuffer/max(connections, 1)))
-}
-
 // join copies between the guest and the host until both have ended.
 func (s *Slirp) join(near, far net.Conn) {
 	if c, ok := near.(*gonet.Conn); ok { // as all are
-		share := bufferShare(len(s.connections))
-		// an error is that of a connection which has ended, as the copies will find
-		_ = errors.Join(c.SetReadBuffer(share), c.SetWriteBuffer(share))
+		s.buffers.add(c, len(s.connections))
+		defer func() { s.buffers.remove(c, len(s.connections)-1) }()
 	}
 	err := relay.Join(s.ctx, near, relay.Count(far, &s.counters.received, &s.counters.sent))
 	if err != nil && s.ctx.Err() == nil {

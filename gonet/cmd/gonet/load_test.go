@@ -28,7 +28,8 @@ type loaded struct {
 }
 
 // load is the program at both ends of what the benchmark measures. `load serve ADDRESS` serves TCP
-// and UDP at a port, and connections that end at once at the next one. `load send KIND ADDRESS
+// and UDP at a port, connections that end at once at the next one, and at the one behind it those
+// on which it sends without end, and does not read. `load send KIND ADDRESS
 // FLOWS TIME PATIENCE` sends to one.
 func load() {
 	if os.Args[1] == "serve" {
@@ -52,6 +53,8 @@ func load() {
 		l.Bytes = sendUDP(to, flows, end, false)
 	case "super":
 		l.Bytes = sendUDP(to, flows, end, true)
+	case "stall":
+		l.Events = stall(netip.AddrPortFrom(to.Addr(), to.Port()+2).String(), flows, end)
 	case "connect":
 		l.Events, l.Median = connects(netip.AddrPortFrom(to.Addr(), to.Port()+1).String(), end)
 	default:
@@ -67,6 +70,8 @@ func serveLoad(at netip.AddrPort) {
 	fail(err)
 	next, err := net.Listen("tcp", netip.AddrPortFrom(at.Addr(), at.Port()+1).String())
 	fail(err)
+	flood, err := net.Listen("tcp", netip.AddrPortFrom(at.Addr(), at.Port()+2).String())
+	fail(err)
 	echo, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	fail(err)
 	merge(echo)
@@ -79,6 +84,7 @@ func serveLoad(at netip.AddrPort) {
 		}
 	})
 	go accept(next, func(*net.TCPConn) {})
+	go accept(flood, floodUnread)
 	b, control := make([]byte, 65536), make([]byte, 64)
 	for {
 		n, length, _, from, err := echo.ReadMsgUDPAddrPort(b, control)
@@ -100,6 +106,40 @@ func accept(l net.Listener, handle func(*net.TCPConn)) {
 			handle(c.(*net.TCPConn))
 		}()
 	}
+}
+
+// zeros is what is sent on connections that nobody reads.
+var zeros = make([]byte, 64<<10)
+
+// floodUnread sends until the connection ends, and does not read. The kernel's buffers are small:
+// what is in between is to be filled.
+func floodUnread(c *net.TCPConn) {
+	err := errors.Join(c.SetReadBuffer(4<<10), c.SetWriteBuffer(4<<10))
+	for err == nil {
+		_, err = c.Write(zeros)
+	}
+}
+
+// stall opens connections on which both ends send and none reads, and holds them until a time. It
+// returns how many there were: a program may let fewer in.
+func stall(to string, connections int, end time.Time) int64 {
+	var sum atomic.Int64
+	var running sync.WaitGroup
+	d := net.Dialer{Deadline: end}
+	for range connections {
+		running.Go(func() {
+			c, err := d.Dial("tcp", to)
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			sum.Add(1)
+			fail(c.SetDeadline(end))
+			floodUnread(c.(*net.TCPConn))
+		})
+	}
+	running.Wait()
+	return sum.Load()
 }
 
 // loadPatience bounds what a load waits for beyond its time. A program that takes longer fails.

@@ -21,7 +21,7 @@ import (
 //
 // The number behind benchtime is that of the rounds. docs/gonet/measurements.md has its output.
 func BenchmarkPeers(b *testing.B) {
-	p := startPeers(b, time.Second/2, len(peerPrograms))
+	p := startPeers(b, time.Second/2, len(peerPrograms), 10_000)
 	var rounds []peerRound
 	for b.Loop() {
 		rounds = append(rounds, p.round())
@@ -37,7 +37,7 @@ func TestPeers(t *testing.T) {
 		t.Skipf("SKIP: a network namespace with a tap (root or user namespaces, iproute2, "+
 			"/dev/net/tun): %v", err)
 	}
-	p := startPeers(t, 50*time.Millisecond, 1)
+	p := startPeers(t, 50*time.Millisecond, 1, 100)
 	r := p.round()
 	p.end()
 	ours := 0
@@ -52,8 +52,9 @@ func TestPeers(t *testing.T) {
 	if all := len(peerCells()); ours != all {
 		t.Errorf("%d cells of %d", ours, all)
 	}
-	if r.Idle["gonet slirp"] <= 0 || r.Most["gonet slirp"] < r.Idle["gonet slirp"] {
-		t.Errorf("memory: %v, %v", r.Idle, r.Most)
+	if r.Idle["gonet slirp"] <= 0 || r.Most["gonet slirp"] < r.Idle["gonet slirp"] ||
+		r.Stalled["gonet slirp"] < r.Idle["gonet slirp"] {
+		t.Errorf("memory: %v, %v, %v", r.Idle, r.Most, r.Stalled)
 	}
 	t.Log("\n" + peersTable([]peerRound{r}))
 }
@@ -68,8 +69,8 @@ type peersRun struct {
 }
 
 // startPeers builds the command, and starts the benchmark of so many programs. Each load lasts as
-// long as it says.
-func startPeers(t testing.TB, lasts time.Duration, programs int) *peersRun {
+// long as it says, and so many connections are opened that nobody reads.
+func startPeers(t testing.TB, lasts time.Duration, programs, stalled int) *peersRun {
 	t.Helper()
 	dir := t.TempDir()
 	gonet := filepath.Join(dir, "gonet")
@@ -86,7 +87,8 @@ func startPeers(t testing.TB, lasts time.Duration, programs int) *peersRun {
 		}
 	}
 	p := &peersRun{t: t, cmd: exec.Command("unshare", "-rnmpf", "--mount-proc", "--kill-child",
-		filepath.Join(dir, "peersbench"), lasts.String(), strconv.Itoa(programs))}
+		filepath.Join(dir, "peersbench"), lasts.String(), strconv.Itoa(programs),
+		strconv.Itoa(stalled))}
 	p.cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "XDG_RUNTIME_DIR="+dir)
 	p.cmd.Stderr = &p.said
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -179,6 +181,8 @@ func peersTable(rounds []peerRound) string {
 	head("memory of the process in MiB")
 	row("at the start", func(r peerRound, peer string) float64 { return r.Idle[peer] })
 	row("at most", func(r peerRound, peer string) float64 { return r.Most[peer] })
+	row("at most, with connections that nobody reads",
+		func(r peerRound, peer string) float64 { return r.Stalled[peer] })
 	return out.String()
 }
 

@@ -70,11 +70,11 @@ type peerSample struct {
 	CPU        float64 // of the program's process: s/GB; for connects us
 }
 
-// peerRound is what a round of all cells has shown. The memory of a process is in MiB, after it has
-// started and at most.
+// peerRound is what a round of all cells has shown. The memory of a process is in MiB: after it has
+// started, at most, and at most with connections that nobody reads.
 type peerRound struct {
-	Samples    []peerSample
-	Idle, Most map[string]float64
+	Samples             []peerSample
+	Idle, Most, Stalled map[string]float64
 }
 
 // peerProgram is a program that connects a guest.
@@ -99,13 +99,16 @@ type peerGuest struct {
 	said       bytes.Buffer // standard error of the program
 }
 
-// peersBench is the program in the namespace of the host, `peersbench TIME PROGRAMS`, for so many
-// programs of the list. For each line of its input it measures a round, and prints it. All that it
-// starts ends with it: it is the first process of a namespace.
+// peersBench is the program in the namespace of the host, `peersbench TIME PROGRAMS STALLED`, for
+// so many programs of the list and connections that nobody reads. For each line of its input it
+// measures a round, and prints it. All that it starts ends with it: it is the first process of a
+// namespace.
 func peersBench() {
 	lasts, err := time.ParseDuration(os.Args[1])
 	fail(err)
 	programs, err := strconv.Atoi(os.Args[2])
+	fail(err)
+	stalled, err := strconv.Atoi(os.Args[3])
 	fail(err)
 	outside, err := holdNamespaces(false)
 	fail(err)
@@ -115,7 +118,8 @@ func peersBench() {
 	fail(err)
 	out := json.NewEncoder(os.Stdout)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		r := peerRound{Idle: map[string]float64{}, Most: map[string]float64{}}
+		r := peerRound{Idle: map[string]float64{}, Most: map[string]float64{},
+			Stalled: map[string]float64{}}
 		for _, c := range peerCells() {
 			for _, g := range guests {
 				if g.mtu != c.mtu {
@@ -135,6 +139,10 @@ func peersBench() {
 			if g.mtu == 1500 {
 				r.Idle[g.program.name] = g.idle
 				r.Most[g.program.name] = memoryOf(g.pid, "VmHWM")
+				if r.Stalled[g.program.name], err = g.stall(stalled, 20*lasts); err != nil {
+					fmt.Fprintf(os.Stderr, "%s, connections that nobody reads: %v\n",
+						g.program.name, err)
+				}
 			}
 		}
 		fail(out.Encode(r))
@@ -349,6 +357,32 @@ func (g *peerGuest) measure(c peerCell, outside int, lasts time.Duration) (peerS
 		return s, errors.New("nothing has arrived")
 	}
 	return s, nil
+}
+
+// stall opens connections that nobody reads, and returns what the program needs at most meanwhile.
+func (g *peerGuest) stall(connections int, lasts time.Duration) (float64, error) {
+	refs := fmt.Sprintf("/proc/%d/clear_refs", g.pid)
+	if err := os.WriteFile(refs, []byte("5"), 0); err != nil { // VmHWM begins anew
+		return 0, err
+	}
+	words := append(inGuest(g.guest), "load", "send", "stall",
+		net.JoinHostPort(outsideServer, strconv.Itoa(outsidePort)), strconv.Itoa(connections),
+		lasts.String(), "0s")
+	var said bytes.Buffer
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var l loaded
+	if err == nil {
+		err = json.Unmarshal(out, &l)
+	}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w: %s", err, said.Bytes())
+	case l.Events == 0:
+		return 0, errors.New("there was none")
+	}
+	return memoryOf(g.pid, "VmHWM"), nil
 }
 
 // clockTick is the unit of times in /proc (sysconf(_SC_CLK_TCK)), on all machines of Linux.
