@@ -125,18 +125,31 @@ func pidOf(t *testing.T, server *probetest.Server, name string) int {
 	return found[0]
 }
 
-// rests is how often a process has gone to sleep by itself.
+// rests waits until a process sleeps, and returns how often it has gone to sleep by itself. A
+// process that was woken may wait for a core of a busy machine, and has not counted that yet.
 func rests(t *testing.T, pid int) int {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
+	last := -1
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
+		count, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.Atoi(strings.TrimSpace(count))
+		if err != nil {
+			t.Fatalf("voluntary_ctxt_switches: %v", err)
+		}
+		if sleeps := strings.Contains(string(text), "\nState:\tS"); sleeps && n == last {
+			return n
+		} else if sleeps {
+			last = n
+		} else {
+			last = -1
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the process %d does not sleep:\n%s", pid, text)
+		}
 	}
-	_, rest, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
-	count, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.Atoi(strings.TrimSpace(count))
-	if err != nil {
-		t.Fatalf("voluntary_ctxt_switches: %v", err)
-	}
-	return n
 }
