@@ -87,7 +87,8 @@ func (d authenticator) answer(a account.Account, err error) (server.Person, erro
 		err = server.ErrNotYours
 	}
 	d.login(err)
-	if errors.Is(err, account.ErrBusy) {
+	if errors.Is(err, account.ErrBusy) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) { // the log had no time for it
 		err = server.ErrBusy
 	}
 	if limited, ok := errors.AsType[*account.LimitError](err); ok {

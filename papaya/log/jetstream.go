@@ -24,6 +24,8 @@ const (
 	// answerTimeout bounds one answer of JetStream. A guess: with a busy disk an answer has taken
 	// one second.
 	answerTimeout = 3 * time.Second
+	// keysAtOnce bounds the requests for keys that wait for JetStream. A guess.
+	keysAtOnce = 64
 	// retryEvery is the pause before a stream without a leader is tried again.
 	retryEvery = 100 * time.Millisecond
 )
@@ -43,7 +45,8 @@ type Options struct {
 // JetStream is a Log on NATS JetStream.
 type JetStream struct {
 	options Options
-	id      string // tells this server's questions for lines of the text from those of others
+	id      string        // tells this server's questions for lines of the text from those of others
+	asking  chan struct{} // holds the requests for keys that are under way
 
 	mu     sync.Mutex // guards the fields that a restart of the embedded server changes
 	conn   *connection
@@ -74,7 +77,8 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Bytes == 0 {
 		o.Bytes = 1 << 30
 	}
-	j := &JetStream{options: o, id: nats.NewInbox(), space: checkSpace}
+	j := &JetStream{options: o, id: nats.NewInbox(), space: checkSpace,
+		asking: make(chan struct{}, keysAtOnce)}
 	l, err := j.dial(ctx, 1)
 	if err != nil {
 		return nil, err

@@ -8,15 +8,19 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// table is Keys on a bucket of JetStream. Each call asks for the bucket again, because the embedded
-// server may have been restarted.
+// table is Keys on a bucket of JetStream.
 type table struct {
 	j    *JetStream
 	name string
+
+	mu   sync.Mutex
+	on   *connection // to the embedded server: that of kept
+	kept jetstream.KeyValue
 }
 
 // Keys implements Log.
@@ -63,14 +67,45 @@ func (t *table) askLeader(ctx context.Context) error {
 	return err
 }
 
+// bucket returns the bucket. It asks JetStream for it once for each start of the embedded server,
+// and each time on a cluster, where others may change it.
 func (t *table) bucket(ctx context.Context) (jetstream.KeyValue, error) {
-	return t.j.current().js.KeyValue(ctx, t.name)
+	l := t.j.current()
+	t.mu.Lock()
+	on, kept := t.on, t.kept
+	t.mu.Unlock()
+	if on == l {
+		return kept, nil
+	}
+	kv, err := l.js.KeyValue(ctx, t.name)
+	if err == nil && l.embedded != nil {
+		t.mu.Lock()
+		t.on, t.kept = l, kv
+		t.mu.Unlock()
+	}
+	return kv, err
+}
+
+// turn waits until another request for a key may be sent. Thousands of clients that log in at once
+// must not make the batches of the log wait behind their requests.
+func (j *JetStream) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case j.asking <- struct{}{}:
+		return func() { <-j.asking }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (t *table) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 	if err := plainKey(key); err != nil {
 		return nil, 0, err
 	}
+	done, err := t.j.turn(ctx)
+	if err != nil {
+		return nil, 0, t.failed("reading", key, err)
+	}
+	defer done()
 	kv, err := t.bucket(ctx)
 	if err != nil {
 		return nil, 0, t.failed("reading", key, err)
@@ -86,6 +121,11 @@ func (t *table) Put(ctx context.Context, key string, value []byte, revision uint
 	if err := plainKey(key); err != nil {
 		return err
 	}
+	done, err := t.j.turn(ctx)
+	if err != nil {
+		return t.failed("writing", key, err)
+	}
+	defer done()
 	kv, err := t.bucket(ctx)
 	if err != nil {
 		return t.failed("writing", key, err)
@@ -105,6 +145,11 @@ func (t *table) Delete(ctx context.Context, key string, revision uint64) error {
 	if err := plainKey(key); err != nil {
 		return err
 	}
+	done, err := t.j.turn(ctx)
+	if err != nil {
+		return t.failed("deleting", key, err)
+	}
+	defer done()
 	kv, err := t.bucket(ctx)
 	if err != nil {
 		return t.failed("deleting", key, err)
