@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os/user"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"interleave/internal/command"
 	"interleave/papaya/bans"
 	"interleave/papaya/control"
+	"interleave/papaya/limit"
 )
 
 // timeless is how lists show a ban without an end.
@@ -80,6 +83,26 @@ func ownName() string {
 		return u.Username
 	}
 	return "administrator"
+}
+
+// An account, and an address, may report 5 times at once, and then once in 2 minutes. A guess.
+const (
+	reportBurst = 5
+	reportEvery = 2 * time.Minute
+)
+
+// report counts a report against the limits of its account and of its address. The address of this
+// machine may be that of many.
+func (d *daemon) report(from net.Addr, account string) bool {
+	var keys []string
+	if account != "" {
+		keys = append(keys, "account "+strings.ToLower(account))
+	}
+	if address := addrOf(from); !address.IsLoopback() || account == "" {
+		keys = append(keys, limit.Key(address))
+	}
+	_, ok := d.reports.Take(keys...)
+	return ok
 }
 
 func listBans(p *target) *cobra.Command {

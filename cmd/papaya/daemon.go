@@ -64,6 +64,7 @@ type daemon struct {
 	browsers *limit.Connections // of HTTP
 	connect  *limit.Rate
 	lines    *limit.Rate
+	reports  *limit.Rate
 	admin    server.Admin
 	metrics  metrics.Set
 	logins   *metrics.Counters
@@ -128,7 +129,8 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		open:     limit.NewConnections(c.Connections, c.PerAddress),
 		browsers: limit.NewConnections(0, maxBrowsers),
 		connect:  limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
-		lines:    limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
+		lines:    limit.NewRate(c.LineBurst, c.LineEvery, time.Now),
+		reports:  limit.NewRate(reportBurst, reportEvery, time.Now)}
 	d.settings.Store(c)
 	d.setLevel(c.Level)
 	stderr := cmd.ErrOrStderr()
@@ -222,7 +224,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Preview: d.offer(), PreviewErased: d.previewErased,
 		Accounts: authenticator{d}, Own: authenticator{d}, Scram: d.scram(c), Push: devices,
 		Stay:  keeper{d},
-		Enter: d.enter, EnterWeb: d.enterWeb, Say: d.say,
+		Enter: d.enter, EnterWeb: d.enterWeb, Say: d.say, Report: d.report,
 		Admin: &d.admin, Founder: true,
 		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
 			Confirm: c.Confirm, Unread: c.Unread, Rooms: c.Rooms},
@@ -531,6 +533,8 @@ func (d *daemon) measure() server.Metrics {
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
 	f.Gauge("papaya_bans", "Bans of the whole server.",
 		func() float64 { return float64(d.admin.BanCount()) })
+	f.Gauge("papaya_reports", "Reports of users that no operator has closed.",
+		func() float64 { return float64(d.admin.ReportCount()) })
 	banned := f.Counter("papaya_banned_total",
 		"Connections and requests that a ban of their address has refused or ended.")
 	d.measureFiles()

@@ -92,6 +92,8 @@ func init() {
 		"CS":          {ask: (*Hall).chanServ},
 		"CHANSERV":    {ask: (*Hall).chanServ},
 		"UBAN":        {words: 1, ask: (*Hall).uban},
+		"REPORT":      {words: 2, ask: (*Hall).reportCommand},
+		"REPORTS":     {words: 1, ask: (*Hall).reportsCommand},
 	}
 }
 

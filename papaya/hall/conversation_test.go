@@ -28,9 +28,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // which asks all clients to confirm; [answer ann]; [slow ann], who reads nothing until [fast ann];
 // [restart b], after a crash; [lose a], where a declares all others lost; [add b], a new server;
 // [always on], for Config.AlwaysOn; [order VERB WORDS], an administrator's order on the first
-// server; [later 1h]; [unseen TIME], for Hall.Unseen; [text], the text of the first server. {TEXT}
-// is the msgid of the last message that begins with a text. After each line all servers must have
-// the same state, and the same text.
+// server; [reports 3], after which the servers take so many; [later 1h]; [unseen TIME], for
+// Hall.Unseen; [text], the text of the first server. {TEXT} is the msgid of the last message that
+// begins with a text. After each line all servers must have the same state, and the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -355,6 +355,15 @@ func (p *cluster) direct(words []string) {
 		return
 	case "always":
 		p.always = true
+		return
+	case "reports":
+		left, err := strconv.Atoi(name[0])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, s := range p.halls {
+			s.hall.config.Reporting = func(*Client) bool { left--; return left >= 0 }
+		}
 		return
 	case "later":
 		d, err := time.ParseDuration(name[0])

@@ -24,6 +24,7 @@ const (
 	// another session of the account has ended some: server, run and number, each in a line
 	Logout    = 'U'
 	ServerBan = 'B' // the client, an operator, has banned somebody: see ban.go
+	Report    = 'R' // the client has reported something, or closed a report: see report.go
 	Gone      = 'G' // a server is lost: it was silent for too long
 	// Order is an administrator's: a verb and its words, each in a line. Its Client is the number
 	// of the order.
@@ -54,7 +55,7 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	format      = 6 // 4 and 5 are read as 6 is: 5 has no bans or previews, 4 no RENAME either
+	format      = 6 // 4 has no RENAME, and 5 no bans, reports and previews: read as 6 is
 )
 
 // The errors of ReadBatch.

@@ -73,6 +73,11 @@ type Config struct {
 	// Banned is told when a ban of the whole server was added or removed, or has ended. nil: nobody
 	// wants to know.
 	Banned func(what string, b bans.Ban)
+	// Reporting says whether a client may report something to the operators now, and counts that.
+	// nil: it may.
+	Reporting func(*Client) bool
+	// Reported is told the number of a report that has come. nil: nobody wants to know.
+	Reported func(id uint64)
 	// Read runs a reading in another goroutine and returns it by Hall.Answer, later. nil: histories
 	// are read at once, and SEARCH is not offered.
 	Read    func(*Client, Reading)
@@ -143,6 +148,7 @@ type Hall struct {
 	told        out                // the message that is being sent; one at a time
 	founded     map[string]int     // how many rooms each folded account has founded
 	bans        serverBans         // see ban.go
+	reports     reports            // see report.go
 	tagged      uint64             // numbers the TAGMSG of one batch
 	nearby      []nearby           // previews and removals of the last minutes: see preview.go
 
@@ -263,6 +269,7 @@ func (h *Hall) Begin(b Batch) bool {
 	h.shared = h.shared[:0]
 	h.advance(p, b.Time)
 	h.endBans()
+	h.forgetReports()
 	p.number = b.Number
 	h.tagged = 0
 	h.from = origin{b.Server, b.Run}
@@ -387,6 +394,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case ServerBan:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyBan(s, e.Data) })
+		}
+	case Report:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.applyReport(s, e.Data) })
 		}
 	case Logout:
 		if s != nil {

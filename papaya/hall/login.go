@@ -43,7 +43,11 @@ func (h *Hall) login(s *session, words string) {
 		h.makeWay(a)
 		if b, banned := h.bannedSource(a.nick, a.name, s.host); banned {
 			h.castSession(s, b)
+			return
 		}
+	}
+	if s.client != nil {
+		h.greetOperator(s.client)
 	}
 }
 
@@ -138,4 +142,5 @@ func (h *Hall) giveRole(u *user, words string) {
 		return
 	}
 	u.role, u.oper = parseRole(role), irc.Lower(account)
+	u.eachClient(h.greetOperator)
 }

@@ -30,6 +30,8 @@ func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 		command, label = "CS", e.Label
 	case ServerBan:
 		command, label = "UBAN", e.Label
+	case Report:
+		command, label = "REPORT", e.Label
 	default:
 		return false
 	}

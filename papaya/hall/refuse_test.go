@@ -47,6 +47,8 @@ func TestRefusedLinesAreLabelled(t *testing.T) {
 			"@label=9 :ChanServ!ChanServ@chat NOTICE ann :Not done. The log says: full"},
 		{Entry{Kind: ServerBan, Data: []byte("+\neve\n0\n"), Label: "10"}, "X",
 			"@label=10 :chat FAIL UBAN TEMPORARILY_UNAVAILABLE * :The log says: full"},
+		{Entry{Kind: Report, Data: []byte("-\n1\n"), Label: "11"}, "X",
+			"@label=11 :chat FAIL REPORT TEMPORARILY_UNAVAILABLE * :The log says: full"},
 		{Entry{Kind: End}, "@label=6 QUIT", ""},
 		{Entry{Kind: Said}, "JOIN #tea", ""},
 		{Entry{Kind: Said}, "PART #tea", ""},

@@ -415,6 +415,7 @@ func (h *Hall) welcome(c *Client) {
 			only))
 	}
 	h.fileHost(c)
+	h.offerReports(c)
 	h.tellKey(c, c.caps)
 	h.motd(c)
 }

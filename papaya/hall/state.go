@@ -27,8 +27,10 @@ type (
 
 		ConversationsFrom uint64 `json:",omitempty"`
 
-		Bans   []savedServerBan `json:",omitempty"`
-		Nearby []savedNearby    `json:",omitempty"`
+		Bans       []savedServerBan `json:",omitempty"`
+		Reports    []savedReport    `json:",omitempty"`
+		LastReport uint64           `json:",omitempty"`
+		Nearby     []savedNearby    `json:",omitempty"`
 	}
 	savedNearby struct {
 		Of   uint64
@@ -215,6 +217,10 @@ func (h *Hall) Snapshot() Snapshot {
 	for _, n := range h.nearby {
 		s.Nearby = append(s.Nearby, savedNearby{n.of, n.time, n.span.At, n.span.Size})
 	}
+	for _, r := range h.reports.list {
+		s.Reports = append(s.Reports, r.save())
+	}
+	s.LastReport = h.reports.last
 	return Snapshot{s}
 }
 
@@ -377,6 +383,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 			return nil, err
 		}
 	}
+	h.loadReports(s.Reports, s.LastReport)
 	return h, h.loadBans(s.Bans)
 }
 

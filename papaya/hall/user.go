@@ -154,6 +154,7 @@ func (h *Hall) attach(u *user, s *session) {
 		c.user, c.session, c.entering = u, s, false
 		c.nick, c.name, c.real, c.account, c.invitation, c.facts = "", "", "", "", "", nil
 		h.welcome(c)
+		h.greetOperator(c)
 		if c.caps&metadata != 0 {
 			h.listFacts(c, u.subject())
 		}

@@ -19,6 +19,7 @@ import (
 type bars struct {
 	list    atomic.Pointer[bans.List] // nil before the state is read
 	changes uint64                    // of the hall's list; for the owner of the hall
+	reports atomic.Int64              // those that are open
 
 	mu       sync.Mutex
 	requests map[*request]bool // those that are being answered
@@ -56,6 +57,19 @@ func (s *server) noteBan(what string, b bans.Ban) {
 	if s.begun {
 		s.config.Logger.Info("ban "+what, "target", b.Target.String(), "by", b.By, "reason", b.Why,
 			"until", b.End())
+	}
+}
+
+// mayReport asks Config.Report for a client.
+func (s *server) mayReport(c *hall.Client) bool {
+	o := s.conns[c.ID]
+	return o == nil || s.config.Report(o.net.RemoteAddr(), c.Account())
+}
+
+// noteReport writes to the server's log that a report has come, but not what is in it.
+func (s *server) noteReport(id uint64) {
+	if s.begun {
+		s.config.Logger.Info("a user has sent a report to the operators", "report", id)
 	}
 }
 
@@ -211,6 +225,15 @@ func (a *Admin) Banned(account string) (why string, banned bool) {
 	}
 	b, banned := s.bans().Account(account, s.config.Now().UnixMilli())
 	return b.Text(), banned
+}
+
+// ReportCount returns the number of open reports.
+func (a *Admin) ReportCount() int {
+	s := a.running()
+	if s == nil {
+		return 0
+	}
+	return int(s.bars.reports.Load())
 }
 
 // BanCount returns the number of bans.

@@ -96,6 +96,9 @@ type Config struct {
 	// Say counts the lines of an account, or of an address without an account. It returns how long
 	// the server must not read from that client; nil: no limit.
 	Say func(address net.Addr, account string, lines int) (wait time.Duration)
+	// Report says whether an account, or an address, may report something to the operators now, and
+	// counts that. nil: reports are not offered to clients, and not limited.
+	Report func(address net.Addr, account string) bool
 	// Admin passes on the orders of administrators; may be nil.
 	Admin *Admin
 

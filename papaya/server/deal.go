@@ -353,6 +353,7 @@ var errAway = errors.New("the log no longer has what this server missed: start i
 func (s *server) checkClients(now time.Time) {
 	limits := s.config.Limits
 	s.hall.Tick(s.config.Now().UnixMilli())
+	s.bars.reports.Store(int64(s.hall.OpenReports()))
 	if s.config.Shared && s.begun && s.log.inFlight == nil && now.Sub(s.log.since) > heartbeat {
 		s.log.empty = true
 		for _, e := range s.hall.Silent(lostAfter) {

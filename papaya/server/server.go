@@ -239,6 +239,10 @@ func (s *server) hallConfig() hall.Config {
 	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
 	config.FileHost, config.STS = s.config.FileHost, s.config.STS
 	config.Spared, config.Banned = s.spared, s.noteBan
+	config.Reported = s.noteReport
+	if s.config.Report != nil {
+		config.Reporting = s.mayReport
+	}
 	if s.config.Admin != nil {
 		config.Ordered = s.config.Admin.obeyed
 	}

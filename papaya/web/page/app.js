@@ -9,6 +9,7 @@ import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
 import { markersWait, sendMarkers } from "./marker.js";
+import { moderation } from "./moderate.js";
 import { closing } from "./preview.js";
 import { pushes } from "./push.js";
 import { sender } from "./send.js";
@@ -36,6 +37,7 @@ function mark() {
 }
 
 const own = account(() => session, changedPassword);
+const moderator = moderation(() => session);
 const device = pushes(() => session);
 
 const socketURL = () =>
@@ -166,6 +168,7 @@ function announce(room, m) {
 }
 
 function start(given) {
+  moderator.begin();
   session = new Session(given, {
     send: (line) => connection?.send(line),
     changed: () => view.draw(),
@@ -181,6 +184,7 @@ function start(given) {
     caughtUp: (room) => view.caughtUp(room),
     served: own.heard,
     ponged: own.ponged,
+    operated: (text) => moderator.heard(text),
     pushed: (verb, endpoint, why) => device.answered(verb, endpoint, why),
     renamed: (name) => {
       device.renamed(name);

@@ -3,6 +3,7 @@
 
 import { cap as previewCap } from "./preview.js";
 import { askToDelete, deletable } from "./redact.js";
+import { reportUser } from "./reports.js";
 
 export const commands = {
   join: [
@@ -141,6 +142,16 @@ export const commands = {
       const m = room.messages.findLast((x) => x.own && may(x));
       if (!m) return "There is no message of yours that can be deleted.";
       askToDelete(s, room, m, words.join(" "));
+      return "";
+    },
+  ],
+  report: [
+    "nick why",
+    "tell the operators of the server of somebody",
+    (s, room, [nick, ...why]) => {
+      if (!nick || why.length === 0) return usage;
+      if (!s.support.report) return "This server takes no reports.";
+      reportUser(s, nick, why.join(" "));
       return "";
     },
   ],

@@ -288,7 +288,7 @@ export const handlers = {
     }
     if (!s.registered) s.hooks.refused(line.params.at(-1));
     // these have refused no message
-    if (!/^(REDACT|SEARCH)$/.test(about))
+    if (!/^(REDACT|REPORT|SEARCH)$/.test(about))
       failed(s, line.tags.get("label"), room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
@@ -365,6 +365,9 @@ function support(into, word) {
     case "SEARCH":
       into.search = true;
       break;
+    case "papaya/REPORT":
+      into.report = true;
+      break;
     case "VAPID":
       into.vapid = value;
       break;
@@ -391,6 +394,10 @@ function spoken(s, line) {
     if (!s.hooks.served?.(m.text)) s.note(s.active, m.text, "notice");
     return;
   }
+  if (m.kind === "notice" && m.nick.toLowerCase() === "operserv") {
+    if (!s.hooks.operated?.(m.text)) s.note(s.active, m.text, "notice");
+    return;
+  }
   const server =
     !line.source.includes("!") &&
     (line.source === "" ||
@@ -398,7 +405,9 @@ function spoken(s, line) {
       line.source.includes(".") ||
       s.state !== "ready");
   if (server && !s.isChannel(target)) {
-    s.note(s.status, m.text, "notice");
+    // what answers the user is shown where the user looks
+    const answer = /^Your report \d+ /.test(m.text);
+    s.note(answer ? s.active : s.status, m.text, "notice");
     return;
   }
   const room = s.isChannel(target)

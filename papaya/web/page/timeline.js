@@ -36,7 +36,7 @@ const day = new Intl.DateTimeFormat(undefined, {
 export function draw(
   list,
   messages,
-  { unreadFrom, quiet, mayDelete, filehost, previews },
+  { unreadFrom, quiet, mayDelete, mayReport, filehost, previews },
 ) {
   const want = [];
   const days = new Map(); // key -> how often it was there
@@ -68,6 +68,7 @@ export function draw(
     const li = node(m, alone, mayDelete(m), filehost);
     const gone = m.kind === "deleted" || !m.id;
     showPreviews(li, gone ? undefined : previews?.get(m.id), mayDelete(m));
+    offerReport(li, m, mayReport(m));
     want.push(li);
     before = m;
   }
@@ -163,14 +164,27 @@ function fill(text, m, filehost) {
   attach(text, m, filehost);
 }
 
-function deleteButton(m) {
+const deleteButton = (m) => lineButton(m, "delete", "Delete");
+
+/** offerReport gives a message the button that reports it, or takes the button away. */
+function offerReport(li, m, wanted) {
+  if (wanted === Boolean(li.reporter)) return;
+  if (wanted) li.append((li.reporter = lineButton(m, "report", "Report")));
+  else {
+    li.reporter.remove();
+    li.reporter = null;
+  }
+}
+
+/** lineButton is a button of a message. */
+function lineButton(m, className, what) {
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "delete";
-  button.textContent = "Delete";
+  button.className = className;
+  button.textContent = what;
   button.setAttribute(
     "aria-label",
-    `Delete the message of ${clean(m.nick)}, ${clock.format(m.time)}`,
+    `${what} the message of ${clean(m.nick)}, ${clock.format(m.time)}`,
   );
   return button;
 }

@@ -3,6 +3,7 @@
 
 import { newer } from "./past.js";
 import { deletable } from "./redact.js";
+import { reportable } from "./reports.js";
 import { clean } from "./text.js";
 import { draw as drawTimeline, hue, nodeOf } from "./timeline.js";
 
@@ -64,6 +65,7 @@ export class View {
       unreadFrom: this.from,
       quiet: this.quiet,
       mayDelete: deletable(session, room),
+      mayReport: reportable(session),
       filehost: session.support.filehost,
       previews: this.previews ? session.previews : undefined,
     });
