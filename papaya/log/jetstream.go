@@ -45,7 +45,7 @@ type Options struct {
 // JetStream is a Log on NATS JetStream.
 type JetStream struct {
 	options Options
-	id      string        // tells this server's questions for lines of the text from those of others
+	id      string        // tells this server's questions for lines of the text from others'
 	asking  chan struct{} // holds the requests for keys that are under way
 
 	mu     sync.Mutex // guards the fields that a restart of the embedded server changes

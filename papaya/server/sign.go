@@ -9,9 +9,9 @@ import (
 	"interleave/papaya/log"
 )
 
-// signTimeout bounds one login. A password hash takes 25 ms on purpose, and may wait for others. The
-// time is shorter than those after which clients give up (WeeChat: 15 s), so that the server does
-// not work for clients that have gone.
+// signTimeout bounds one login. A password hash takes 25 ms on purpose, and may wait for others.
+// The time is shorter than those after which clients give up (WeeChat: 15 s), so that the server
+// does not work for clients that have gone.
 const signTimeout = 10 * time.Second
 
 // signer checks logins beside the goroutine that owns the hall, and returns the answer to it.
@@ -117,8 +117,8 @@ func (s *server) beside(o *conn, limit time.Duration,
 }
 
 // turnAway disconnects a client whose login could not be checked in time, unless it is registered.
-// It comes back as after any loss of its connection. If it were told that the login has failed, some
-// clients would ask for another password, or go on without an account.
+// It comes back as after any loss of its connection. If it were told that the login has failed,
+// some clients would ask for another password, or go on without an account.
 func (s *server) turnAway(o *conn, err error) bool {
 	if !errors.Is(err, ErrBusy) || o.Registered() {
 		return false
