@@ -31,7 +31,7 @@ func TestManualHasEveryCommand(t *testing.T) {
 				walk(below)
 			}
 		}
-		if !c.HasSubCommands() {
+		if !c.HasSubCommands() || c.Name() == "torture" { // which does something itself, too
 			want = append(want, strings.TrimPrefix(c.CommandPath(), "papaya "))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -62,6 +63,7 @@ Ctrl-C ends it with the result so far, a second one at once.`,
 	f.StringVar(&o.program, "program", "",
 		"the papaya whose servers are killed, as a `file`; without, this one")
 	c.MarkFlagsMutuallyExclusive("check", "history")
+	c.AddCommand(rushCommand())
 	return c
 }
 
@@ -113,18 +115,12 @@ func tortureServers(cmd *cobra.Command, o tortureOptions) (err error) {
 	for o.seed == 0 {
 		o.seed = rand.Uint64()
 	}
-	folder, err := os.MkdirTemp("", "papaya-torture-*")
-	if err != nil {
-		return fmt.Errorf("torture: %w", err)
-	}
 	stderr := cmd.ErrOrStderr()
-	defer func() {
-		if err != nil && o.keep {
-			fmt.Fprintln(stderr, "kept:", folder)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(folder))
-	}()
+	folder, remove, err := tortureFolder(stderr, o.keep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = remove(err) }()
 	campaign := torture.Options{Program: o.program, Nodes: o.nodes, Kills: o.kills, For: o.length,
 		Seed: o.seed, Folder: folder, History: o.history,
 		Tell: func(line string) { fmt.Fprintln(stderr, line) }}
@@ -151,6 +147,23 @@ func tortureServers(cmd *cobra.Command, o tortureOptions) (err error) {
 		return errors.Join(err, checkHistory(cmd, campaign.History))
 	}
 	return checkHistory(cmd, campaign.History)
+}
+
+// tortureFolder makes a folder for a campaign. remove takes the campaign's error, and removes the
+// folder unless that is to be kept.
+func tortureFolder(stderr io.Writer, keep bool) (folder string, remove func(error) error,
+	err error) {
+	folder, err = os.MkdirTemp("", "papaya-torture-*")
+	if err != nil {
+		return "", nil, fmt.Errorf("torture: %w", err)
+	}
+	return folder, func(err error) error {
+		if err != nil && keep {
+			fmt.Fprintln(stderr, "kept:", folder)
+			return err
+		}
+		return errors.Join(err, os.RemoveAll(folder))
+	}, nil
 }
 
 // tortured returns the program whose servers are killed: the named one, or this one.
