@@ -132,3 +132,62 @@ func TestAsyncPausedAtTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestAsyncResumeMeanwhile has Resume called while Received runs, by another goroutine and by the
+// handler: the bytes are offered again, and other connections get their turn in between.
+func TestAsyncResumeMeanwhile(t *testing.T) {
+	for name, resume := range map[string]func(c *AsyncConn){
+		"goroutine": func(c *AsyncConn) {
+			resumed := make(chan struct{})
+			go func() {
+				c.Resume()
+				close(resumed)
+			}()
+			<-resumed
+		},
+		"handler": (*AsyncConn).Resume,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, y := twoQuiet(t)
+				served, offered, begun := false, 0, make(chan struct{})
+				ended, closed := ends(1)
+				at := listenAsync(t, y, 80, &callbacks{closed: closed,
+					received: func(c *AsyncConn, data []byte) int {
+						if offered++; offered == 1 {
+							close(begun)
+						} else if served {
+							return len(data)
+						}
+						resume(c)
+						return 0
+					}})
+				other := listenAsync(t, y, 81, &callbacks{
+					received: func(_ *AsyncConn, data []byte) int {
+						served = true
+						return len(data)
+					}})
+				c, err := x.Dial("tcp", at.String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := x.Dial("tcp", other.String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Write([]byte("first")); err != nil {
+					t.Error(err)
+				}
+				<-begun
+				if _, err := d.Write([]byte("second")); err != nil {
+					t.Error(err)
+				}
+				closeConns(t, c, d)
+				want(t, ended, nil)
+				if offered < 2 {
+					t.Errorf("the bytes were offered %d times", offered)
+				}
+			})
+		})
+	}
+}
