@@ -193,8 +193,8 @@ func TestFetchPartsSilent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version int) {
 		s := startPartsServer(t, version)
 		url := s.URL
-		p := startParts(t, 2, version, 200*time.Millisecond, "read "+url+"/stuck", "read "+url+"/held",
-			"put 1,10,20 forgets "+url+"/size")
+		p := startParts(t, 2, version, 200*time.Millisecond, "read "+url+"/stuck",
+			"read "+url+"/held", "put 1,10,20 forgets "+url+"/size")
 		p.mustExit(0)
 		lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
 		host := s.Listener.Addr().String()

@@ -391,7 +391,8 @@ func TestEmptyRuns(t *testing.T) {
 // TestFiguresComeFirst: when a page cannot be written, the figures are there to make it from.
 func TestFiguresComeFirst(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "README.md"), "in-the-way", "A page cannot take the place of a folder.")
+	put(t, filepath.Join(dir, "README.md"), "in-the-way",
+		"A page cannot take the place of a folder.")
 	pages := map[string][]byte{"README.md": []byte("page"), File: []byte("{}"),
 		"machines/z.json": []byte("{}")}
 	if err := Write(dir, pages); err == nil || !strings.Contains(err.Error(), "README.md") {
