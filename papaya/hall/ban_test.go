@@ -147,3 +147,21 @@ func FuzzParseBan(f *testing.F) {
 		}
 	})
 }
+
+// TestBannedAccountsLeaveTheirRooms: a banned account is no absent member of a room. One whose mask
+// is banned is.
+func TestBannedAccountsLeaveTheirRooms(t *testing.T) {
+	for target, want := range map[string]int{"ann": 0, "ann!*@*": 1} {
+		p := cluster{t: t, halls: map[string]*node{}, people: map[string]*person{}}
+		p.add("a")
+		for _, l := range []string{"[connect ann with ann]", "ann > CAP REQ :sasl",
+			"ann > AUTHENTICATE EXTERNAL", "ann > AUTHENTICATE +", "ann > NICK ann",
+			"ann > USER ann 0 * :Ann", "ann > CAP END", "ann > JOIN #tea",
+			"[order ban " + target + " 0 root x]"} {
+			p.step(l)
+		}
+		if got := len(p.halls["a"].hall.rooms["#tea"].absent); got != want {
+			t.Errorf("with %s banned, #tea has %d absent members, want %d", target, got, want)
+		}
+	}
+}
