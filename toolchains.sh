@@ -59,8 +59,10 @@ refresh() { # Gets the package lists, once. A policy that returns 101 keeps daem
 	grep "$mark" $policy && guarded=yes && root chmod +x $policy
 	[ -z "$(ls /var/lib/dpkg/updates)" ] || root dpkg --configure -a # an earlier run was killed
 	local said
-	while said=$(LC_ALL=C root timeout --foreground 90 apt-get "${network[@]}" update 2>&1)
-		grep 'Could not get lock' <<<"$said" && [ $SECONDS -lt 120 ]; do
+	while
+		said=$(LC_ALL=C root timeout --foreground 90 apt-get "${network[@]}" update 2>&1)
+		grep 'Could not get lock' <<<"$said" && [ $SECONDS -lt 120 ]
+	do
 		sleep 1 # a new machine gets its first updates
 	done
 	if grep -E '^(Hit|Get):' <<<"$said"; then lists=here; else why='no list of packages came; '; fi

@@ -164,7 +164,7 @@ func firstMachine(home, folder string, f *findings.Figures) (*findings.Set, erro
 	if err := replaces(folder, findings.First, f.Machine); err != nil {
 		return nil, err
 	}
-	if !samePath(home, folder) && replaces(home, findings.First, f.Machine) != nil {
+	if !samePath(home, folder) && isAnother(home, f.Machine) {
 		return findings.Together(f), nil
 	}
 	others, err := findings.ReadOthers(home, "")
@@ -207,6 +207,11 @@ func onceEach(set *findings.Set) (*findings.Set, error) {
 		return nil, &failure{exitUsage, err}
 	}
 	return set, nil
+}
+
+// isAnother says whether a machine is not the first one of the findings in a folder.
+func isAnother(folder string, m record.Machine) bool {
+	return replaces(folder, findings.First, m) != nil
 }
 
 // replaces says why the figures of a machine must not be written into a folder under a name: there

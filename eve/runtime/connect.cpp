@@ -27,8 +27,8 @@ error connect_error(const string& name, const string& why, i64 code) {
 class connecting final : public operation_for<outcome>, public channel, blocking_call, timer_node {
 public:
     connecting(const string& host, i64 port, protection by, ref<opening> how) noexcept
-        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port),
-          by_(move(by)), how_(move(how)) {}
+        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port), by_(move(by)),
+          how_(move(how)) {}
 
     void begin() override;
     void cancel() noexcept override;
@@ -68,7 +68,7 @@ private:
     int lookup_ = 0; // the result of getaddrinfo
     int connected_ = -1;
     protection by_;
-    ref<opening> how_; // until it has begun; may be null
+    ref<opening> how_;       // until it has begun; may be null
     layer* layer_ = nullptr; // of the handshake under way
     error why_;              // of its failure
     bool failed_ = false;
@@ -312,8 +312,7 @@ void opening::cancel() noexcept {
 
 async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_protection> by,
                                    option<ref<opening>> how) {
-    return async<outcome>(create<connecting>(host, port,
-                                             by.has() ? protection(*by) : protection(),
+    return async<outcome>(create<connecting>(host, port, by.has() ? protection(*by) : protection(),
                                              how.has() ? *how : ref<opening>()));
 }
 

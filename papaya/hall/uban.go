@@ -14,8 +14,8 @@ import (
 // Operators ban by UBAN, the command of Ergo: one for accounts, addresses and masks. KLINE and
 // DLINE have other words on each server, and know no accounts.
 
-const ubanWords = "It is UBAN ADD TARGET [DURATION 7d] [MYSELF] [REASON], UBAN DEL TARGET, " +
-	"UBAN LIST or UBAN INFO TARGET"
+var errBanWords = errors.New("UBAN ADD TARGET [DURATION 7d] [MYSELF] [REASON], UBAN DEL TARGET, " +
+	"UBAN LIST and UBAN INFO TARGET are known")
 
 // uban answers UBAN, or returns the entry of a change.
 func (h *Hall) uban(c *Client, m *irc.Message) Entry {
@@ -31,7 +31,7 @@ func (h *Hall) uban(c *Client, m *irc.Message) Entry {
 	case verb == "LIST":
 		h.listBans(c)
 	case len(words) == 0:
-		h.failBan(c, errors.New(ubanWords))
+		h.failBan(c, errBanWords)
 	case verb == "ADD":
 		return h.banEntry(c, words)
 	case verb == "DEL":
@@ -40,7 +40,7 @@ func (h *Hall) uban(c *Client, m *irc.Message) Entry {
 	case verb == "INFO":
 		h.banInfo(c, words[0])
 	default:
-		h.failBan(c, errors.New(ubanWords))
+		h.failBan(c, errBanWords)
 	}
 	return Entry{}
 }
@@ -78,7 +78,7 @@ func parseBan(words []string) (o banOrder, err error) {
 		switch {
 		case word == "DURATION" && !timed:
 			if len(rest) == 1 {
-				return o, errors.New(ubanWords)
+				return o, errBanWords
 			}
 			if o.length, err = bans.ParseLength(rest[1]); err != nil {
 				return o, err

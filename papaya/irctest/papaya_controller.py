@@ -146,7 +146,12 @@ class PapayaController(BaseServerController, DirectoryBasedController):
             },
             # The suite's client takes a PING for the answer that it waits for.
             # The suite's own PBKDF2 has taken 59 s, of the 30 s of the default.
-            "limits": {"lines_burst": 0, "connect_burst": 0, "confirm": "1h", "register": "10m"},
+            "limits": {
+                "lines_burst": 0,
+                "connect_burst": 0,
+                "confirm": "1h",
+                "register": "10m",
+            },
         }
         with self.open_file("papaya.toml") as file:
             for table, keys in settings.items():

@@ -159,7 +159,7 @@ func (g *owner) ask(c *hall.Client, question func(ctx context.Context, who Owner
 func (g *owner) askThen(c *hall.Client, question func(ctx context.Context, who Owner) ([]string,
 	error), then func(error)) {
 	o, who := g.conns[c.ID], Owner{Account: c.Account(), Token: c.Token}
-	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
+	(*server)(g).beside(o, func(ctx context.Context) func() (hall.Entry, bool) {
 		who.From = o.net.RemoteAddr()
 		lines, err := question(ctx, who)
 		switch {

@@ -57,7 +57,7 @@ func (p *pusher) Removed(at uint64) {
 
 func (p *pusher) Request(c *hall.Client, r *hall.PushRequest) {
 	o, account := p.conns[c.ID], c.Account()
-	(*server)(p).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
+	(*server)(p).beside(o, func(ctx context.Context) func() (hall.Entry, bool) {
 		var err error
 		if r.Verb == "REGISTER" {
 			err = p.config.Push.Register(ctx, account, r.Endpoint, r.Keys)

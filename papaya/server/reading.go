@@ -2,17 +2,14 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"interleave/papaya/hall"
 )
 
-// readTime bounds one reading of the text, including the wait for its turn. searchesAtOnce and
-// historiesAtOnce bound those that read at the same time: without the index a search may read the
-// whole text, 40 MB in a second (docs/decisions/0010), and a history waits for none. All are
-// guesses.
+// searchesAtOnce and historiesAtOnce bound those that read the text at the same time: without the
+// index a search may read the whole text, 40 MB in a second (docs/decisions/0010), and a history
+// waits for none. Both are guesses.
 const (
-	readTime        = 10 * time.Second
 	searchesAtOnce  = 2
 	historiesAtOnce = 4
 )
@@ -25,7 +22,7 @@ func (s *server) read(c *hall.Client, r hall.Reading) {
 		turn = s.searches
 	}
 	// The connection may have been ended already, behind this line.
-	s.beside(c.Sink().(*conn), readTime, func(ctx context.Context) func() (hall.Entry, bool) {
+	s.beside(c.Sink().(*conn), func(ctx context.Context) func() (hall.Entry, bool) {
 		select {
 		case turn <- struct{}{}:
 			r.Run(ctx)

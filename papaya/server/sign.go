@@ -9,10 +9,10 @@ import (
 	"interleave/papaya/log"
 )
 
-// signTimeout bounds one login. A password hash takes 25 ms on purpose, and may wait for others.
-// The time is shorter than those after which clients give up (WeeChat: 15 s), so that the server
-// does not work for clients that have gone.
-const signTimeout = 10 * time.Second
+// besideTime bounds one login, and one reading of the text with the wait for its turn. A password
+// hash takes 25 ms on purpose, and may wait for others. The time is shorter than those after which
+// clients give up (WeeChat: 15 s), so that the server does not work for clients that have gone.
+const besideTime = 10 * time.Second
 
 // signer checks logins beside the goroutine that owns the hall, and returns the answer to it.
 type signer server
@@ -44,7 +44,7 @@ func (g *signer) Required() bool { return g.config.Accounts.Required() }
 func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context,
 	*conn) (Person, error)) {
 	o := g.conns[c.ID]
-	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
+	(*server)(g).beside(o, func(ctx context.Context) func() (hall.Entry, bool) {
 		who, err := question(ctx, o)
 		why := (*server)(g).why(err, registering)
 		return func() (hall.Entry, bool) {
@@ -65,7 +65,7 @@ type scrammer server
 func (g *scrammer) First(c *hall.Client, message string) {
 	o := g.conns[c.ID]
 	o.abandonLogin()
-	(*server)(g).beside(o, signTimeout, func(ctx context.Context) func() (hall.Entry, bool) {
+	(*server)(g).beside(o, func(ctx context.Context) func() (hall.Entry, bool) {
 		x, answer, err := g.config.Scram.Begin(ctx, message, o.net.RemoteAddr())
 		why := (*server)(g).why(err, false)
 		return func() (hall.Entry, bool) {
@@ -90,7 +90,7 @@ func (g *scrammer) Final(c *hall.Client, message string) {
 	}
 	x := o.scram
 	o.scram = nil
-	(*server)(g).beside(o, signTimeout, func(context.Context) func() (hall.Entry, bool) {
+	(*server)(g).beside(o, func(context.Context) func() (hall.Entry, bool) {
 		who, answer, err := x.Finish(message)
 		why := (*server)(g).why(err, false)
 		return func() (hall.Entry, bool) {
@@ -102,15 +102,14 @@ func (g *scrammer) Final(c *hall.Client, message string) {
 
 // beside does something for a client beside the goroutine that owns the hall, which then runs what
 // is returned. It does nothing for a client that has gone (nil).
-func (s *server) beside(o *conn, limit time.Duration,
-	work func(context.Context) func() (hall.Entry, bool)) {
+func (s *server) beside(o *conn, work func(context.Context) func() (hall.Entry, bool)) {
 	if o == nil {
 		return
 	}
 	s.readers.Add(1)
 	go func() {
 		defer s.readers.Done()
-		ctx, cancel := log.WithRunningTime(context.Background(), limit)
+		ctx, cancel := log.WithRunningTime(context.Background(), besideTime)
 		defer cancel()
 		s.events <- event{conn: o, do: work(ctx)}
 	}()

@@ -74,7 +74,7 @@ func ownPage(r *http.Request) bool {
 // stay keeps a browser signed in, or ends that.
 func (s *server) stay(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	ctx, cancel := context.WithTimeout(r.Context(), signTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), besideTime)
 	defer cancel()
 	status, err := http.StatusNoContent, error(nil)
 	switch {

@@ -125,6 +125,12 @@ func stayPlace(t *testing.T, change func(*Config)) (*instance, *tokenBook, *Admi
 	}), book, admin
 }
 
+// A reply is what the server says beside the body.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+}
+
 const basicAnn = "Basic YW5uOnRoZSBrZXR0bGUgaXMgb24=" // ann:the kettle is on
 
 // TestStay: only the server's own page gets a cookie for a password, and only over TLS. No script
@@ -133,7 +139,7 @@ func TestStay(t *testing.T) {
 	for _, base := range []string{"", "/chat"} {
 		srv, book, _ := stayPlace(t, func(c *Config) { c.Base = base })
 		own := "https://" + srv.at[1]
-		ask := func(method string, header ...string) (*http.Response, string) {
+		ask := func(method string, header ...string) (reply, string) {
 			t.Helper()
 			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+srv.at[1]+base+
 				"/stay", http.NoBody)
@@ -153,7 +159,7 @@ func TestStay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return answer, string(body)
+			return reply{answer.StatusCode, answer.Header}, string(body)
 		}
 		const safe = "X-Forwarded-Proto"
 		for _, test := range []struct {

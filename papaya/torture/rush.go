@@ -144,7 +144,8 @@ func enoughFiles(sessions int) error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		return fmt.Errorf("reading how many files may be open: %w", err)
 	}
-	if most := uint64(files.Cur); most < uint64(sessions+reserve) {
+	most := uint64(files.Cur) //nolint:unconvert // it is signed on FreeBSD
+	if most < uint64(sessions+reserve) {
 		return fmt.Errorf("%d sessions need %d open files, and this machine allows %d: "+
 			"raise it (ulimit -n), or have fewer sessions", sessions, sessions+reserve, most)
 	}
