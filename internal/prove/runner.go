@@ -84,7 +84,7 @@ func (r *runner) run(ctx context.Context, jobs []*job) error {
 	var failure error
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	all := jobs
+	all := slices.Clone(jobs) // what is started is deleted from jobs
 	for {
 		if failure == nil {
 			jobs = r.start(ctx, all, jobs, ends)
