@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os/user"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"interleave/internal/command"
 	"interleave/papaya/bans"
 	"interleave/papaya/control"
-	"interleave/papaya/limit"
 )
 
 // timeless is how lists show a ban without an end.
@@ -24,8 +21,9 @@ func banCommand() *cobra.Command {
 	var p target
 	c := &cobra.Command{Use: "ban",
 		Short: "Bans from the whole server: add, list, remove",
-		Long: `A ban keeps an account, an address, a network or a mask out of the whole server, for a time or for ever.
-It holds on all servers that share the log, and connections that it is for end at once. The server must run.`,
+		Long: `A ban keeps an account, an address, a network or a mask out of the whole server,
+for a time or for ever. It holds on all servers that share the log, and connections that it fits end
+at once. The server must run.`,
 		Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	p.flags(c)
 	c.AddCommand(addBan(&p), listBans(&p),
@@ -77,32 +75,12 @@ func addBan(p *target) *cobra.Command {
 	return add
 }
 
-// ownName is what bans have whose --by is not said.
+// ownName names whoever bans without --by: the user of this machine.
 func ownName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}
 	return "administrator"
-}
-
-// An account, and an address, may report 5 times at once, and then once in 2 minutes. A guess.
-const (
-	reportBurst = 5
-	reportEvery = 2 * time.Minute
-)
-
-// report counts a report against the limits of its account and of its address. The address of this
-// machine may be that of many.
-func (d *daemon) report(from net.Addr, account string) bool {
-	var keys []string
-	if account != "" {
-		keys = append(keys, "account "+strings.ToLower(account))
-	}
-	if address := addrOf(from); !address.IsLoopback() || account == "" {
-		keys = append(keys, limit.Key(address))
-	}
-	_, ok := d.reports.Take(keys...)
-	return ok
 }
 
 func listBans(p *target) *cobra.Command {

@@ -47,8 +47,8 @@ func chatCommand() *cobra.Command {
 The connection is encrypted, except with --plain. You are asked once about a certificate that the system does not trust; from then
 on it must be the same. Passwords come from a file or are asked for, never from the command line.
 
-With --stay the server makes a token for this device, which is on record from then on and used in the place of the password. The
-password itself is never stored. --sign-out ends the token.`,
+With --stay the server makes a token for this device. The token is on record from then on, and is
+used in the place of the password, which is never stored. --sign-out ends the token.`,
 		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann " +
 			"chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya " +
 			"chat --account ann --stay chat.example.org\n  papaya chat --sign-out " +
@@ -275,8 +275,8 @@ func encrypted(ctx context.Context, o chatOptions, name, addr string,
 	return client.TLS(addr, name, pins), pins, nil
 }
 
-// onRecord returns the file in which something is on record: the one that a flag of the same name
-// says, or the one in the folder of settings.
+// onRecord returns the file in which "certificates" or "tokens" are on record: the one that the
+// flag of that name says, or else the file of that name in the folder of settings.
 func onRecord(what, said string) (string, error) {
 	if said != "" {
 		return said, nil

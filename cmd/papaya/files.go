@@ -38,15 +38,21 @@ func (d *daemon) openFiles(c *config.Config) (err error) {
 
 // fileServer makes the part of the page's server that is about files.
 func (d *daemon) fileServer(c *config.Config) *file.Server {
-	base := c.FilesURL
-	if base == "" {
-		base, _ = webAddress(c)
-	}
-	return file.NewServer(file.Options{Store: d.files, Accounts: uploader{d}, Base: base,
+	return file.NewServer(file.Options{Store: d.files, Accounts: uploader{d}, Base: pageURL(c),
 		Origins: c.Origins, Encrypted: server.Encrypted, Logger: d.logger, Now: time.Now,
 		BrowserToken: func(r *http.Request) string { return server.BrowserToken(r, c.Base) },
 		Banned:       d.admin.Banned,
 		Count:        func(result string) { d.uploads.Of(result).Add(1) }})
+}
+
+// pageURL returns the URL of the page in links to files and in previews: files.url, or else the
+// address that the page has by the other settings.
+func pageURL(c *config.Config) string {
+	if c.FilesURL != "" {
+		return c.FilesURL
+	}
+	base, _ := webAddress(c)
+	return base
 }
 
 // fileHost is what clients are told of where files are posted to.

@@ -37,8 +37,7 @@ func (d *daemon) eraseFilesOf(ctx context.Context) func(keep.Line) error {
 	}
 }
 
-// shorter returns the shorter of two ages; 0 is never. A file that is older than all messages is in
-// none.
+// shorter returns the shorter of two ages; 0 is never.
 func shorter(one, other time.Duration) time.Duration {
 	if one == 0 || other == 0 {
 		return max(one, other)
@@ -46,7 +45,8 @@ func shorter(one, other time.Duration) time.Duration {
 	return min(one, other)
 }
 
-// fileAge returns the age at which files are removed.
+// fileAge returns the age at which files are removed. No message has a file that is older than all
+// messages, so the age of messages holds, too.
 func fileAge(c *config.Config) time.Duration { return shorter(c.FilesKeep, c.Keep) }
 
 // expireFiles removes old files.

@@ -31,7 +31,7 @@ func TestManualHasEveryCommand(t *testing.T) {
 				walk(below)
 			}
 		}
-		if !c.HasSubCommands() || c.Name() == "torture" { // which does something itself, too
+		if !c.HasSubCommands() || c.Name() == "torture" { // it does something itself, too
 			want = append(want, strings.TrimPrefix(c.CommandPath(), "papaya "))
 		}
 	}

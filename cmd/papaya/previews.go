@@ -37,10 +37,7 @@ func (d *daemon) openPreviews(c *config.Config) (err error) {
 		return err
 	}
 	networks, _ := proxy.ParseNetworks(c.PreviewNetworks) // package config has checked them
-	base := c.FilesURL
-	if base == "" {
-		base, _ = webAddress(c)
-	}
+	base := pageURL(c)
 	d.links = d.metrics.Counters("papaya_previews_total", "Links that could get a preview.",
 		"result", preview.Results...)
 	d.previews = preview.New(preview.Options{

@@ -23,13 +23,14 @@ func rushCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "Have thousands of sessions log in at once, talk, and lose their server",
-		Long: `Starts a server in a temporary folder and makes accounts. All sessions log in at once, by password over TLS. They talk, also
-while one of them does not read; then the server is killed, and they log in at once again. How long that took is printed, and what
-the server took for it.
+		Long: `Starts a server in a temporary folder and makes accounts. All sessions log in at
+once, by password over TLS. They talk, also while one of them does not read. Then the server is
+killed, and they log in at once again. It prints how long that took, and what the server used.
 
-It fails if a session cannot log in, if an acknowledged message is lost or there twice, and if the server has connections or
-goroutines left when all have left. The sessions take cores from the server: they run on the same machine. They need a file
-descriptor each, here and in the server, and 60 KiB of memory.`,
+It fails if a session cannot log in, if an acknowledged message is lost or there twice, and if the
+server has connections or goroutines left when all have left. The sessions run on the same machine
+and take cores from the server. Each needs a file descriptor, here and in the server, and 60 KiB of
+memory.`,
 		Example: "  papaya torture sessions --sessions 1000 --accounts 300\n" +
 			"  papaya torture sessions --scram --accounts 300",
 		Args: exactly(0),
@@ -49,7 +50,7 @@ descriptor each, here and in the server, and 60 KiB of memory.`,
 	return c
 }
 
-// maxAccounts is how many have an address of their own of 127.0.0.0/8.
+// maxAccounts bounds the accounts: each has an address of its own in 127.0.0.0/8.
 const maxAccounts = 1 << 22
 
 // rush runs the campaign.

@@ -22,7 +22,7 @@ func (o chatOptions) kept(addr string) (client.Kept, error) {
 	}
 	path, err := onRecord("tokens", o.tokens)
 	if err != nil {
-		return client.Kept{}, nil //nolint:nilerr // without a folder of settings nothing is on record
+		return client.Kept{}, nil //nolint:nilerr // no folder of settings, so no token
 	}
 	one, _, err := client.TokenFile{Path: path}.Find(addr, o.account)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,31 +17,24 @@ func TestStaysSignedInInATerminal(t *testing.T) {
 		t.Skip("starts a server and terminals")
 	}
 	dir := t.TempDir()
-	program := link(t, dir)
-	port := freeport.For(t)
+	n := &notified{t: t, dir: dir, program: link(t, dir), port: freeport.For(t)}
 	for name, text := range map[string]string{
 		"papaya.toml": fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[tls]\n"+
-			"domains = [\"127.0.0.1\"]\n", port) + patient,
+			"domains = [\"127.0.0.1\"]\n", n.port) + patient,
 		"password": "the kettle is on\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	admin := func(words ...string) string {
-		t.Helper()
-		cmd := exec.Command(program, append([]string{"admin", "account"}, words...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v\n%s", words, err, out)
-		}
-		return string(out)
-	}
-	admin("add", "ann", "--password-file", "password")
-	kill := startServer(t, program, dir)
+	n.run("admin", "account", "add", "ann", "--password-file", "password")
+	kill := startServer(t, n.program, dir)
 	chat := fmt.Sprintf("./papaya chat 127.0.0.1:%d --certificates known --tokens kept/tokens ",
-		port)
+		n.port)
+	listed := func() string {
+		t.Helper()
+		return n.run("admin", "account", "tokens", "ann")
+	}
 	tokens := func() string {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(dir, "kept", "tokens"))
@@ -65,11 +57,11 @@ func TestStaysSignedInInATerminal(t *testing.T) {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 	kept := tokens()
-	if !strings.HasPrefix(kept, fmt.Sprintf("127.0.0.1:%d ann papaya-", port)) ||
+	if !strings.HasPrefix(kept, fmt.Sprintf("127.0.0.1:%d ann papaya-", n.port)) ||
 		strings.Contains(kept, "kettle") {
 		t.Errorf("on record is %q", kept)
 	}
-	if list := admin("tokens", "ann"); strings.Count(list, "papaya chat on ") != 1 {
+	if list := listed(); strings.Count(list, "papaya chat on ") != 1 {
 		t.Errorf("the server has %q", list)
 	}
 
@@ -77,7 +69,7 @@ func TestStaysSignedInInATerminal(t *testing.T) {
 	second.shows("│ @ann")
 	kill()
 	second.shows("connection lost")
-	startServer(t, program, dir)
+	startServer(t, n.program, dir)
 	second.shows("│ @ann")
 	// With --stay again, the former token ends with its sessions.
 	third := newScreen(t, dir, chat+"tea --account ann --stay")
@@ -85,7 +77,7 @@ func TestStaysSignedInInATerminal(t *testing.T) {
 	third.types("the kettle is on", "Enter")
 	third.shows("1 tokens ended.")
 	second.shows("ended 1")
-	if list := admin("tokens", "ann"); strings.Count(list, "papaya chat on ") != 1 {
+	if list := listed(); strings.Count(list, "papaya chat on ") != 1 {
 		t.Errorf("the server has %q", list)
 	}
 	if again := tokens(); again == kept || strings.Count(again, "\n") != 1 {
@@ -93,10 +85,10 @@ func TestStaysSignedInInATerminal(t *testing.T) {
 	}
 
 	out := newScreen(t, dir, chat+"--sign-out")
-	out.shows(fmt.Sprintf("signed out of ann at 127.0.0.1:%d", port))
+	out.shows(fmt.Sprintf("signed out of ann at 127.0.0.1:%d", n.port))
 	out.shows("ended 0")
 	third.shows("ended 1") // its token is over
-	if list := admin("tokens", "ann"); list != "" || tokens() != "" {
+	if list := listed(); list != "" || tokens() != "" {
 		t.Errorf("the server has %q, and on record is %q", list, tokens())
 	}
 	again := newScreen(t, dir, chat+"--sign-out")

@@ -124,7 +124,7 @@ func (d authenticator) proves(ctx context.Context, who server.Owner, password st
 	return told(err)
 }
 
-// provesAlone is proves for what needs the password of those only who have logged in by a token.
+// provesAlone is proves for changes that need the password only after a login by a token.
 func (d authenticator) provesAlone(ctx context.Context, who server.Owner, password string) error {
 	if who.Token == "" {
 		return nil

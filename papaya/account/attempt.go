@@ -54,7 +54,7 @@ func (a *attempts) enter(ctx context.Context, r *limit.Rate, key string) error {
 		case <-ctx.Done():
 			a.mu.Lock()
 			i := slices.Index(u.waiting, again)
-			if i < 0 { // its turn is that of the next
+			if i < 0 { // it was woken at the same moment: the next one takes its turn
 				u.wake(1)
 				return ErrBusy
 			}

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"interleave/papaya/irc"
 )
 
 // A Ban keeps its target out of the server. Times are in milliseconds since 1970.
@@ -127,6 +129,7 @@ func (l List) longest(now int64, holds func(Target) bool) (long Ban, found bool)
 
 // Account returns the ban of an account that holds at a time.
 func (l List) Account(name string, now int64) (Ban, bool) {
+	name = irc.Lower(name)
 	return l.longest(now, func(t Target) bool { return t.HasAccount(name) })
 }
 
@@ -137,6 +140,7 @@ func (l List) Address(a netip.Addr, now int64) (Ban, bool) {
 
 // Source returns the ban of a nick!user@host that holds at a time.
 func (l List) Source(source string, now int64) (Ban, bool) {
+	source = irc.Lower(source) // once, and not for each mask
 	return l.longest(now, func(t Target) bool { return t.HasSource(source) })
 }
 

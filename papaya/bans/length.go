@@ -17,7 +17,7 @@ const day = 24 * time.Hour
 var units = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day,
 	'w': 7 * day, 'y': 365 * day}
 
-// maxLength is what is left of a time in nanoseconds, of which a year is the largest unit.
+// maxLength is the longest length: half of what a time.Duration holds, which is 146 years.
 const maxLength = math.MaxInt64 / 2
 
 var errLength = errors.New(`expected a time as 30m, 12h, 7d or 1w2d, or "forever"`)
@@ -28,7 +28,7 @@ func ParseLength(word string) (time.Duration, error) {
 		return Forever, nil
 	}
 	all := time.Duration(0)
-	for rest := word; rest != "" || all == 0; {
+	for rest := word; rest != ""; {
 		end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 		if end <= 0 {
 			return 0, errLength
@@ -39,9 +39,9 @@ func ParseLength(word string) (time.Duration, error) {
 			return 0, errLength
 		}
 		all, rest = all+time.Duration(n)*unit, rest[end+1:]
-		if all == 0 && rest == "" {
-			return 0, errLength
-		}
+	}
+	if all == 0 {
+		return 0, errLength
 	}
 	return all, nil
 }

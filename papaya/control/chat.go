@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,9 +16,8 @@ const orderTime = 20 * time.Second
 
 // chat handles requests about sessions and rooms.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
-	var q request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
-		reply(w, answer{Error: "not a request"})
+	q, ok := parse(w, r)
+	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), orderTime)

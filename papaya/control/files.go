@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,9 +27,8 @@ func (s StoredFiles) Remove(_ context.Context, id string) error { return s.Store
 
 // files handles requests about files.
 func (s *Server) files(w http.ResponseWriter, r *http.Request) {
-	var q request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
-		reply(w, answer{Error: "not a request"})
+	q, ok := parse(w, r)
+	if !ok {
 		return
 	}
 	var a answer

@@ -83,6 +83,15 @@ func (s *Server) metrics() http.Handler {
 	return MetricsHandler(s.Metrics)
 }
 
+// parse parses a request. It answers what is none.
+func parse(w http.ResponseWriter, r *http.Request) (q request, ok bool) {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
+		reply(w, answer{Error: "not a request"})
+		return q, false
+	}
+	return q, true
+}
+
 // accounts handles requests about accounts.
 func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
 	var q request

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,9 +20,8 @@ type Tokens interface {
 
 // tokens handles requests about tokens.
 func (s *Server) tokens(w http.ResponseWriter, r *http.Request) {
-	var q request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
-		reply(w, answer{Error: "not a request"})
+	q, ok := parse(w, r)
+	if !ok {
 		return
 	}
 	verb := r.PathValue("verb")

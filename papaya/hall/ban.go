@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"interleave/papaya/bans"
 	"interleave/papaya/irc"
@@ -30,7 +29,7 @@ type serverBans struct {
 	list    bans.List
 	next    int64  // when the next one ends; 0: none does
 	changes uint64 // how often the list has changed since the start
-	// expelled are the ends of sessions of this server whose address was banned.
+	// expelled has the End entries of this server's clients whose address was banned: see Expelled.
 	expelled []Entry
 }
 
@@ -44,8 +43,8 @@ func (h *Hall) OpenBans() bans.List {
 	return open
 }
 
-// Expelled returns the ends of sessions whose clients were disconnected since the last call, since
-// their address was banned. The caller must log them.
+// Expelled returns the End entries of clients that were disconnected because their address was
+// banned, each of them once. The caller must log them.
 func (h *Hall) Expelled() []Entry {
 	all := h.bans.expelled
 	h.bans.expelled = nil
@@ -56,8 +55,8 @@ func (h *Hall) Expelled() []Entry {
 // depends on it.
 func (h *Hall) Tick(now int64) { h.ticked = now }
 
-// thisTime is the time for what this server tells: that of the log, or of its clock if nothing was
-// logged for a while.
+// thisTime is the present time for answers to clients: that of the log, or of this server's clock
+// if nothing was logged for a while.
 func (h *Hall) thisTime() int64 { return max(h.now, h.ticked) }
 
 // TurnsAway disconnects a new client whose address is banned at a time.
@@ -79,18 +78,18 @@ func (h *Hall) turnAway(c *Client, b bans.Ban) {
 	h.close(c, b.Text())
 }
 
-// bannedSource returns the ban of a mask that a session has, or would have under a nick.
+// bannedSource returns the ban whose mask a session has, or would have under another nick.
 func (h *Hall) bannedSource(nick, name, host string) (bans.Ban, bool) {
-	return h.bans.list.Source(nick+"!"+name+"@"+host, h.now)
+	return h.bans.list.Source(fullSource(nick, name, host), h.now)
 }
 
-// bannedAccount says whether an account is banned.
+// bannedAccount returns the ban of an account.
 func (h *Hall) bannedAccount(account string) (bans.Ban, bool) {
 	return h.bans.list.Account(account, h.now)
 }
 
-// bannedEnter turns a client away that registers, by the words of its entry, if it is banned. c is
-// nil if it is on another server, or has gone.
+// bannedEnter says whether a client that registers is banned, and turns it away then. words are
+// those of its entry. c is nil if the client is on another server, or has gone.
 func (h *Hall) bannedEnter(c *Client, words []string) bool {
 	nick, name, host, account := words[0], words[1], words[2], words[4]
 	b, banned := h.bannedAccount(account)
@@ -198,7 +197,7 @@ func (h *Hall) expel(b bans.Ban) (n int) {
 	case bans.Account:
 		folded := irc.Lower(b.Target.Account())
 		for _, nick := range sorted(h.nicks) {
-			if u := h.nicks[nick]; u != nil && (u.is(folded) || u.oper == folded) {
+			if u := h.nicks[nick]; u != nil && u.uses(folded) {
 				n += h.cast(u, b)
 			}
 		}
@@ -225,32 +224,26 @@ func (h *Hall) expel(b bans.Ban) (n int) {
 // cast ends all sessions of a user, and returns their number. A banned account and a guest leave
 // their rooms. Another account stays an absent member of them.
 func (h *Hall) cast(u *user, b bans.Ban) int {
-	leaves := !u.lasting() || b.Target.HasAccount(u.account)
-	h.vanish(u, bannedQuit, !leaves)
-	n := len(u.sessions)
-	for _, s := range slices.Clone(u.sessions) {
-		h.detach(s)
-		h.turnAway(s.client, b)
-	}
-	u.away = ""
+	n, leaves := len(u.sessions), !u.lasting() || b.Target.HasAccount(u.account)
+	h.dismiss(u, bannedQuit, !leaves, func(c *Client) { h.turnAway(c, b) })
 	return n
 }
 
 // castSession ends a session. If it is the last one of its user, others see that the user leaves,
 // or is away if the user stays.
 func (h *Hall) castSession(s *session, b bans.Ban) {
-	u, c := s.user, s.client
-	if len(u.sessions) == 1 && !(u.stays && u.lasting()) {
+	u := s.user
+	if u.endsWithOne() {
 		h.cast(u, b)
 		return
 	}
 	h.detach(s)
-	h.turnAway(c, b)
+	h.turnAway(s.client, b)
 	h.updateAway(u)
 }
 
-// castMask ends those sessions of a user that have a mask, and the presence of an account that has
-// it without a session.
+// castMask ends those sessions of a user that have the mask of a ban. An account that stays without
+// a session, and has the mask, is no longer seen by others.
 func (h *Hall) castMask(u *user, b bans.Ban) (n int) {
 	for _, s := range slices.Clone(u.sessions) {
 		if h.here(u) && b.Target.HasSource(s.source()) {
@@ -265,10 +258,10 @@ func (h *Hall) castMask(u *user, b bans.Ban) (n int) {
 }
 
 // source is that of the user if it had this session only.
-func (s *session) source() string { return s.user.nick + "!" + s.user.name + "@" + s.host }
+func (s *session) source() string { return fullSource(s.user.nick, s.user.name, s.host) }
 
-// drop disconnects a client of this server. If it has registered, its session ends when that has
-// come back from the log.
+// drop disconnects a client of this server. If it has registered, its session ends when the entry
+// that Expelled returns has come back from the log.
 func (h *Hall) drop(c *Client, b bans.Ban) {
 	registered := c.user != nil || c.entering
 	words := "-" + formatLags(c.lags()) + "\n" + bannedQuit
@@ -333,9 +326,8 @@ func (h *Hall) inform(c *Client, text string) {
 func banLine(b bans.Ban) string {
 	until := "forever"
 	if b.Until != 0 {
-		until = time.UnixMilli(b.Until).UTC().Format(time.RFC3339)
+		until = when(b.Until)
 	}
 	return fmt.Sprintf("ban %s %s by=%s set=%s until=%s %s", b.Target.Kind(), b.Target,
-		strings.ReplaceAll(b.By, " ", "_"), time.UnixMilli(b.Set).UTC().Format(time.RFC3339), until,
-		b.Why)
+		strings.ReplaceAll(b.By, " ", "_"), when(b.Set), until, b.Why)
 }

@@ -225,6 +225,14 @@ func (h *Hall) sayIn(c *Client, batch, rest string) {
 	}
 }
 
+// noticeOf is a notice of one of the server's own services: NickServ, ChanServ or OperServ.
+func (h *Hall) noticeOf(c *Client, service, text string) {
+	if c != nil {
+		c.write(append(cut([]byte(":"+service+"!"+service+"@"+h.config.Name+" NOTICE "+c.Nick()+
+			" :"+text)), '\r', '\n'))
+	}
+}
+
 // fail sends a standard reply of IRCv3 (FAIL).
 func (h *Hall) fail(c *Client, command, code, words, why string) {
 	if words != "" {

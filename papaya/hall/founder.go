@@ -113,14 +113,7 @@ func (h *Hall) founderEntry(c *Client, verb, room, account string) Entry {
 }
 
 // notice is an answer of ChanServ.
-func (h *Hall) notice(c *Client, text string) {
-	if c == nil {
-		return
-	}
-	line := ":" + chanServNick + "!" + chanServNick + "@" + h.config.Name + " NOTICE " + c.Nick() +
-		" :" + text
-	c.write(append(cut([]byte(line)), '\r', '\n'))
-}
+func (h *Hall) notice(c *Client, text string) { h.noticeOf(c, chanServNick, text) }
 
 // dropCode is a word that keeps people from dropping a room by mistake.
 func (r *room) dropCode() string { return strconv.FormatInt(r.created, 36) }

@@ -101,7 +101,7 @@ func (h *Hall) move(s *session, a *user) {
 		h.tellDress(c, from, a)
 		c.backlogs = nil
 	}
-	if last := len(from.sessions) == 1; last && !(from.stays && from.lasting()) {
+	if from.endsWithOne() {
 		h.vanish(from, "Logged in as "+a.account, from.account != "")
 	}
 	from.sessions = slices.DeleteFunc(from.sessions, func(o *session) bool { return o == s })

@@ -73,6 +73,9 @@ func (h *Hall) claim(nick, account string, self *user) bool {
 // is says whether a user is an account, by its folded name.
 func (u *user) is(folded string) bool { return irc.Lower(u.account) == folded }
 
+// uses says whether a user is an account, or has its role by OPER.
+func (u *user) uses(folded string) bool { return u.is(folded) || u.oper == folded }
+
 // giveWay gives a user another nick, because its own belongs to an account: the name of its account
 // if that is free, or a nick that nobody has had.
 func (h *Hall) giveWay(u *user) {
@@ -91,8 +94,11 @@ func (h *Hall) giveWay(u *user) {
 
 // rename changes the user's nick in its source, too.
 func (u *user) rename(nick string) {
-	u.nick, u.source = nick, nick+"!"+u.name+"@"+u.host
+	u.nick, u.source = nick, fullSource(nick, u.name, u.host)
 }
+
+// fullSource is nick!user@host.
+func fullSource(nick, name, host string) string { return nick + "!" + name + "@" + host }
 
 // spareNick returns a nick like another that nobody has had: ann_1.
 func (h *Hall) spareNick(like string) string {

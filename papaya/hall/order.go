@@ -86,7 +86,7 @@ func (h *Hall) order(e Entry) {
 		}
 	case GiveRole:
 		for _, u := range h.nicks {
-			if name != "" && (u.is(name) || u.oper == name) {
+			if name != "" && u.uses(name) {
 				u.role = parseRole(words[2])
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"interleave/papaya/irc"
 )
@@ -112,10 +111,7 @@ func (h *Hall) serve(c *Client, text string) Entry {
 }
 
 // served sends a notice of NickServ.
-func (h *Hall) served(c *Client, text string) {
-	c.write(append(cut([]byte(":"+nickServ+"!"+nickServ+"@"+h.config.Name+" NOTICE "+c.Nick()+
-		" :"+text)), '\r', '\n'))
-}
+func (h *Hall) served(c *Client, text string) { h.noticeOf(c, nickServ, text) }
 
 // Served takes the answer to a call of Config.Own.
 func (h *Hall) Served(c *Client, lines []string) {
@@ -170,12 +166,9 @@ func (h *Hall) ownPassword(c *Client, words []string) Entry {
 }
 
 func (h *Hall) ownCertificate(c *Client, words []string) Entry {
-	verb, print, password := strings.ToUpper(words[0]), c.Fingerprint, ""
+	verb, print, password := strings.ToUpper(words[0]), c.Fingerprint, append(words, "", "")[2]
 	if len(words) > 1 {
 		print = words[1]
-	}
-	if len(words) > 2 {
-		password = words[2]
 	}
 	switch {
 	case verb == "LIST":
@@ -209,11 +202,8 @@ func (h *Hall) ownRename(c *Client, words []string) Entry {
 		h.served(c, "The name of an account must be a valid nick.")
 		return Entry{}
 	}
-	password := ""
-	if len(words) > 1 {
-		password = words[1]
-	}
-	return h.ask(c, func(o Own) { o.Rename(c, words[0], password) })
+	words = append(words, "") // the password may be left out
+	return h.ask(c, func(o Own) { o.Rename(c, words[0], words[1]) })
 }
 
 // ownSessions lists the sessions of an account in a form that programs can read, too: the word
@@ -227,9 +217,8 @@ func (h *Hall) ownSessions(c *Client, _ []string) Entry {
 		if s == c.session {
 			here = " here"
 		}
-		since := time.UnixMilli(s.since).UTC().Format(time.RFC3339)
 		h.served(c, fmt.Sprintf("session %s from=%s since=%s server=%s %s%s", c.user.nameOf(s),
-			s.from(), since, s.origin.server, how, here))
+			s.from(), when(s.since), s.origin.server, how, here))
 	}
 	return Entry{}
 }

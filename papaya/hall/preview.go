@@ -41,7 +41,7 @@ type Linked struct {
 	Target  string // the room, or the nick of who it was said to
 	Room    bool
 	Source  string // nick!user@host
-	Account string // of who has said it; empty for a guest
+	Account string // of its author; empty for a guest
 	At      uint64 // its offset in the text, which names it
 	Time    int64  // milliseconds since 1970
 	Text    string // its lines are separated by LF
@@ -259,7 +259,7 @@ func formatSpans(words []byte, spans []Span) []byte {
 }
 
 // parseSpans reads the words of an entry REDACT behind the first four: the places of previews that
-// go with the message, or that the message itself is a preview.
+// go with the message, or PreviewTag if the message itself is a preview.
 func (r *redacted) parseSpans(line string, end uint64) {
 	words := strings.Fields(line)
 	for _, w := range words[min(len(words), 4):] {

@@ -113,7 +113,7 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 
 // redacted is the second line of the entry: the place and time of the message, and for how many
 // seconds its author may remove it. 0 is for ever. The time of the log is known when the entry is
-// in it. Behind these are the places of its previews, or that it is one.
+// in it. Then come the places of its previews, or PreviewTag if the message itself is a preview.
 type redacted struct {
 	id           string
 	size         int

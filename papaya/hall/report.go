@@ -44,7 +44,7 @@ type report struct {
 	remark   string
 }
 
-// reports are those that there are, the oldest first.
+// reports has the open reports, and the closed ones that are still kept, the oldest first.
 type reports struct {
 	list []*report
 	last uint64 // the number of the newest one ever
@@ -217,12 +217,7 @@ func (h *Hall) eachOperator(each func(c *Client)) {
 const operServ = "OperServ"
 
 // tellReport is a notice of OperServ.
-func (h *Hall) tellReport(c *Client, text string) {
-	if c != nil {
-		c.write(append(cut([]byte(":"+operServ+"!"+operServ+"@"+h.config.Name+" NOTICE "+
-			c.Nick()+" :"+text)), '\r', '\n'))
-	}
-}
+func (h *Hall) tellReport(c *Client, text string) { h.noticeOf(c, operServ, text) }
 
 // line shows a report in one line that programs can read, too: key=value, and the reason.
 func (r *report) line() string {
@@ -239,6 +234,7 @@ func (r *report) closing() string {
 	return fmt.Sprintf("closed %d by=%s time=%s %s", r.id, r.closedBy, when(r.closedAt), r.remark)
 }
 
+// when shows a time, in milliseconds since 1970, in answers that programs can read, too.
 func when(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 type savedReport struct {

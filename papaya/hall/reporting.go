@@ -83,7 +83,7 @@ func (h *Hall) reportMessage(c *Client, target, id string) (report, bool) {
 		want := h.readable(c, target, messageTags)
 		return r, want != nil && want(s) && at >= h.since(c, target)
 	}
-	return r, at >= u.nickAt && s.nick() == folded && s.target == irc.Lower(u.nick)
+	return r, s.nick() == folded && u.hadNick(s.target, at)
 }
 
 const reportsUsage = "It is REPORTS LIST, REPORTS LIST ALL, REPORTS SHOW ID or REPORTS CLOSE ID " +

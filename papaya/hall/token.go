@@ -13,7 +13,7 @@ import (
 // one of these tokens.
 const EndTokens = "tokens"
 
-// tokenID is how many characters of Client.Token are its ID (account.TokenID).
+// tokenID is how many characters of a token's hash are its ID, as for account.TokenID.
 const tokenID = 12
 
 // TakeToken notes by which token a client has logged in; empty for none. It returns why it must
@@ -28,8 +28,8 @@ func (c *Client) TakeToken(token string) (why string) {
 	return ""
 }
 
-// TokenID is the ID of the token by which a client has logged in; empty if there is none.
-func (c *Client) TokenID() string { return c.Token[:min(len(c.Token), tokenID)] }
+// TokenID is the ID of the token with a hash; empty if there is none.
+func TokenID(hash string) string { return hash[:min(len(hash), tokenID)] }
 
 // endTokens obeys EndTokens. A connection ends as if it had been lost, so its End goes through the
 // log. Config.End is called for it.
@@ -37,7 +37,7 @@ func (h *Hall) endTokens(list, why string) {
 	ids := strings.Split(list, ",")
 	for _, n := range sorted(h.clients) {
 		c := h.clients[n]
-		if c.Token != "" && slices.Contains(ids, c.TokenID()) && h.config.End != nil {
+		if c.Token != "" && slices.Contains(ids, TokenID(c.Token)) && h.config.End != nil {
 			h.config.End(c, why)
 		}
 	}
@@ -49,10 +49,7 @@ const tokenWords = "LIST|ADD NAME PASSWORD|STAY NAME PASSWORD|DEL ID|HERE|OTHERS
 // ownToken lists the tokens of an account, makes one, or ends some. STAY is ADD for the device that
 // says it: its session then is one of the token.
 func (h *Hall) ownToken(c *Client, words []string) Entry {
-	verb, password := strings.ToUpper(words[0]), ""
-	if len(words) > 2 {
-		password = words[2]
-	}
+	verb, password := strings.ToUpper(words[0]), append(words, "", "")[2]
 	switch {
 	case verb == "LIST":
 		return h.ask(c, func(o Own) { o.Tokens(c) })

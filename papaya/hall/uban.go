@@ -173,7 +173,7 @@ func (h *Hall) meant(t bans.Target) (all []*user) {
 	has := func(u *user) bool {
 		switch t.Kind() {
 		case bans.Account:
-			return u.is(folded) || u.oper == folded
+			return u.uses(folded)
 		case bans.Mask:
 			return t.HasSource(u.source) || slices.ContainsFunc(u.sessions,
 				func(s *session) bool { return t.HasSource(s.source()) })

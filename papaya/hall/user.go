@@ -221,7 +221,7 @@ func (h *Hall) updateAway(u *user) {
 // the user is away if it stays.
 func (h *Hall) hangUp(s *session, why string) {
 	u := s.user
-	if len(u.sessions) == 1 && !(u.stays && u.lasting()) {
+	if u.endsWithOne() {
 		h.depart(u, why)
 		return
 	}
@@ -230,6 +230,12 @@ func (h *Hall) hangUp(s *session, why string) {
 		h.close(s.client, why)
 	}
 	h.updateAway(u)
+}
+
+// endsWithOne says whether others see the user leave when one session of it ends: it has no other
+// one, and does not stay without any.
+func (u *user) endsWithOne() bool {
+	return len(u.sessions) == 1 && !(u.stays && u.lasting())
 }
 
 // detach takes a session from its user.
@@ -249,11 +255,17 @@ func (h *Hall) detach(s *session) {
 
 // depart ends all sessions of a user, who stays an absent member of its rooms.
 func (h *Hall) depart(u *user, why string) {
-	h.vanish(u, why, true)
+	h.dismiss(u, why, true, func(c *Client) { h.close(c, why) })
+}
+
+// dismiss ends all sessions of a user, and disconnects their clients by end. The user may stay an
+// absent member of its rooms.
+func (h *Hall) dismiss(u *user, why string, stays bool, end func(*Client)) {
+	h.vanish(u, why, stays)
 	for _, s := range slices.Clone(u.sessions) {
 		h.detach(s)
 		if s.client != nil {
-			h.close(s.client, why)
+			end(s.client)
 		}
 	}
 	u.away = ""

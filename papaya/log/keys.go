@@ -97,19 +97,29 @@ func (j *JetStream) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-func (t *table) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+// begin waits for the turn of a request for a key, and returns the bucket. The caller calls done
+// afterwards.
+func (t *table) begin(ctx context.Context, doing, key string) (kv jetstream.KeyValue, done func(),
+	err error) {
 	if err := plainKey(key); err != nil {
+		return nil, nil, err
+	}
+	if done, err = t.j.turn(ctx); err != nil {
+		return nil, nil, t.failed(doing, key, err)
+	}
+	if kv, err = t.bucket(ctx); err != nil {
+		done()
+		return nil, nil, t.failed(doing, key, err)
+	}
+	return kv, done, nil
+}
+
+func (t *table) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+	kv, done, err := t.begin(ctx, "reading", key)
+	if err != nil {
 		return nil, 0, err
 	}
-	done, err := t.j.turn(ctx)
-	if err != nil {
-		return nil, 0, t.failed("reading", key, err)
-	}
 	defer done()
-	kv, err := t.bucket(ctx)
-	if err != nil {
-		return nil, 0, t.failed("reading", key, err)
-	}
 	entry, err := kv.Get(ctx, key)
 	if err != nil {
 		return nil, 0, t.failed("reading", key, err)
@@ -118,18 +128,11 @@ func (t *table) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 }
 
 func (t *table) Put(ctx context.Context, key string, value []byte, revision uint64) error {
-	if err := plainKey(key); err != nil {
+	kv, done, err := t.begin(ctx, "writing", key)
+	if err != nil {
 		return err
 	}
-	done, err := t.j.turn(ctx)
-	if err != nil {
-		return t.failed("writing", key, err)
-	}
 	defer done()
-	kv, err := t.bucket(ctx)
-	if err != nil {
-		return t.failed("writing", key, err)
-	}
 	if err := t.j.checkSpace(len(value)); err != nil { // the server would not answer
 		return t.failed("writing", key, err)
 	}
@@ -142,18 +145,11 @@ func (t *table) Put(ctx context.Context, key string, value []byte, revision uint
 }
 
 func (t *table) Delete(ctx context.Context, key string, revision uint64) error {
-	if err := plainKey(key); err != nil {
+	kv, done, err := t.begin(ctx, "deleting", key)
+	if err != nil {
 		return err
 	}
-	done, err := t.j.turn(ctx)
-	if err != nil {
-		return t.failed("deleting", key, err)
-	}
 	defer done()
-	kv, err := t.bucket(ctx)
-	if err != nil {
-		return t.failed("deleting", key, err)
-	}
 	return t.failed("deleting", key, kv.Delete(ctx, key, jetstream.LastRevision(revision)))
 }
 

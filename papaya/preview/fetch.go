@@ -181,7 +181,7 @@ func (s *Service) keepImage(ctx context.Context, p *Preview, body io.Reader) err
 		return err
 	}
 	if small.Width < minImage || small.Height < minImage {
-		return errNothing // it counts who looks
+		return errNothing // such an image only counts its readers
 	}
 	token, err := s.Images.Add(small.Data)
 	if err != nil {

@@ -56,7 +56,7 @@ func newTrial(t *testing.T, handler http.HandlerFunc) *trial {
 		handler(w, q)
 	}))
 	t.Cleanup(r.site.Close)
-	logger := slog.New(slog.DiscardHandler)
+	logger := discard()
 	images, err := OpenImages(t.TempDir(), func() int64 { return 1 << 20 }, logger)
 	if err != nil {
 		t.Fatal(err)

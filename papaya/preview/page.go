@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"net/url"
 	"slices"
@@ -13,8 +14,9 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxToken bounds one tag or text of a page, in bytes: a script is one, and pages have long ones
-// before their <meta>. maxValue bounds what is kept of a value, in bytes: more is shown of none.
+// maxToken bounds one tag or text of a page, in bytes. A script is one text, and pages have long
+// scripts before their <meta>. maxValue bounds what is kept of a value, in bytes; less than that is
+// shown.
 const (
 	maxToken = maxPage
 	maxValue = 4 << 10
@@ -34,10 +36,15 @@ type page map[string]string
 // titleName is that of the element; its value is no <meta>.
 const titleName = "<title>"
 
-// names are those that are read.
-var names = []string{"og:title", "twitter:title", "og:description", "twitter:description",
-	"description", "og:site_name", "application-name", "og:image:secure_url", "og:image:url",
-	"og:image", "twitter:image", "twitter:image:src"}
+// The names of <meta> that are read, for each part of a preview. The first that has a value counts.
+var (
+	siteNames  = []string{"og:site_name", "application-name"}
+	titleNames = []string{"og:title", "twitter:title"}
+	textNames  = []string{"og:description", "twitter:description", "description"}
+	imageNames = []string{"og:image:secure_url", "og:image:url", "og:image", "twitter:image",
+		"twitter:image:src"}
+	names = slices.Concat(siteNames, titleNames, textNames, imageNames)
+)
 
 // readPage reads the head of a page in HTML. A page that is cut off or wrong gives what was read
 // until then.
@@ -126,18 +133,17 @@ func (p page) first(most int, names ...string) string {
 	return ""
 }
 
-func (p page) site() string { return p.first(maxSite, "og:site_name", "application-name") }
+func (p page) site() string { return p.first(maxSite, siteNames...) }
 
-func (p page) title() string { return p.first(maxTitle, "og:title", "twitter:title", titleName) }
-
-func (p page) text() string {
-	return p.first(maxText, "og:description", "twitter:description", "description")
+func (p page) title() string {
+	return cmp.Or(p.first(maxTitle, titleNames...), p.first(maxTitle, titleName))
 }
+
+func (p page) text() string { return p.first(maxText, textNames...) }
 
 // image returns the link to the page's image, or nothing. base is the URL of the page.
 func (p page) image(base *url.URL) string {
-	for _, n := range []string{"og:image:secure_url", "og:image:url", "og:image", "twitter:image",
-		"twitter:image:src"} {
+	for _, n := range imageNames {
 		if link := absolute(base, p[n]); link != "" {
 			return link
 		}

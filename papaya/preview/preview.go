@@ -32,8 +32,8 @@ type Preview struct {
 	Site  string `json:"site,omitempty"`
 	Title string `json:"title,omitempty"`
 	Text  string `json:"text,omitempty"`  // the page's description
-	Image string `json:"image,omitempty"` // the token of its image, and the size in pixels
-	// Width and Height are those of the image.
+	Image string `json:"image,omitempty"` // the token of its image
+	// Width and Height are those of the image, in pixels.
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
 }
@@ -51,13 +51,13 @@ type Options struct {
 	Shrink func(ctx context.Context, image io.ReaderAt) (file.Thumbnail, error)
 	// Publish adds a preview to its message. It is not stored if the message is gone.
 	Publish func(ctx context.Context, l hall.Linked, preview string) (stored bool, err error)
-	// Count is told what has become of each link: one of Results.
+	// Count is told the result of each link, one of Results.
 	Count  func(result string)
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Results are what may become of a link.
+// The results of a link.
 const (
 	made    = "made"
 	empty   = "empty"   // the page has nothing to show
@@ -67,7 +67,7 @@ const (
 	failed  = "failed"  // the page could not be fetched, or the message was removed meanwhile
 )
 
-// Results are all of them.
+// Results are all results of a link, as Options.Count is told them.
 var Results = []string{made, empty, fenced, refused, limited, failed}
 
 // Bounds of what is fetched. A user may cause ten previews at once, and then one in 10 s. A host is

@@ -14,8 +14,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// bars are what other goroutines than the owner of the hall know of bans: the list, and the
-// requests of HTTP that a ban of their address ends.
+// bars has what other goroutines than the owner of the hall need about bans: the list, and the HTTP
+// requests that are being answered, so that a ban of their address can end them.
 type bars struct {
 	list    atomic.Pointer[bans.List] // nil before the state is read
 	changes uint64                    // of the hall's list; for the owner of the hall
@@ -60,7 +60,7 @@ func (s *server) noteBan(what string, b bans.Ban) {
 	}
 }
 
-// mayReport asks Config.Report for a client.
+// mayReport asks Config.Report whether a client may report something now.
 func (s *server) mayReport(c *hall.Client) bool {
 	o := s.conns[c.ID]
 	return o == nil || s.config.Report(o.net.RemoteAddr(), c.Account())
@@ -133,8 +133,8 @@ func (s *server) noteRequest(r *request) (end func()) {
 	}
 }
 
-// isSocket says whether a request is for the WebSocket. Its client is told of a ban as other
-// clients are: a browser shows nothing of an answer of HTTP.
+// isSocket says whether a request is for the WebSocket. Its client is told of a ban through that,
+// as clients of IRC are: a browser does not show its user the HTTP answer to a WebSocket.
 func isSocket(r *http.Request) bool {
 	return r.URL.Path == "/socket" || r.URL.Path == "/" && upgrades(r)
 }

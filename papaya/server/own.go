@@ -18,10 +18,7 @@ type Owner struct {
 }
 
 // ID is the ID of the owner's token; empty if there is none.
-func (o Owner) ID() string {
-	c := hall.Client{Token: o.Token}
-	return c.TokenID()
-}
+func (o Owner) ID() string { return hall.TokenID(o.Token) }
 
 // Own does what the owner of an account asks for itself. With a token, adding a certificate and
 // another name need the password, which is empty if the client has named none. Tokens need it
@@ -49,8 +46,9 @@ type Own interface {
 // owner does such requests beside the goroutine that owns the hall, and returns the answer to it.
 type owner server
 
-// Password changes the password, which ends all tokens. The session of one goes on: its user knows
-// the password. It is none of the token any more before the order that ends those comes.
+// Password changes the password, which ends all tokens. The client's own session goes on, since its
+// user knows the password: from now on it is not one of a token, so that the order that ends the
+// sessions of tokens does not end it.
 func (g *owner) Password(c *hall.Client, old, new string) {
 	token := c.Token
 	g.askThen(c, func(ctx context.Context, who Owner) ([]string, error) {

@@ -42,9 +42,10 @@ func (s *server) endToken(c *hall.Client, why string) {
 	}
 }
 
-// checkTokens asks, each Limits.Tokens, whether the tokens of open connections have ended: the
-// order that says so may have been lost with the server that has ended them, or has passed a login
-// on its way, and a token that is too old ends without one.
+// checkTokens asks, each Limits.Tokens, whether the tokens of open connections have ended. The
+// order that says so (hall.EndTokens) may have been lost with the server that has ended them, or
+// may have come before the login of a connection. A token that was not used for too long ends
+// without one.
 func (s *server) checkTokens(now time.Time) {
 	if s.config.Stay == nil || s.checking || now.Sub(s.checkedAt) < s.config.Limits.Tokens {
 		return

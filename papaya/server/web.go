@@ -38,13 +38,12 @@ func (s *server) serveWeb(l net.Listener) {
 // pages is the handler of all requests, below Config.Base.
 func (s *server) pages() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/socket", s.socket)
 	if s.config.Stay != nil {
 		mux.HandleFunc("/stay", s.stay)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path == "/" && upgrades(r):
+		case isSocket(r):
 			s.socket(w, r) // clients that are given a host only
 		case s.config.WebHandler != nil:
 			s.config.WebHandler.ServeHTTP(w, r)

@@ -43,10 +43,15 @@ type device struct {
 	mu      sync.Mutex
 	open    bool
 	changed chan struct{}            // closed at the next change of open
-	said    map[string]time.Time     // texts and PINGs that are not acknowledged, with their times
-	rooms   map[string]string        // of these texts
+	sent    map[string]sent          // texts and PINGs that are not acknowledged
 	stall   chan struct{}            // if there is one: nothing is read until it is closed
 	dialing func(*net.TCPConn) error // if there is one: changes the next connection
+}
+
+// sent is when a text or a PING was sent, and the room of the text; a PING has none.
+type sent struct {
+	at   time.Time
+	room string
 }
 
 func newDevice(r *rush, p *person, number int) *device {
@@ -249,7 +254,7 @@ func (d *device) batch(m irc.Message) {
 func (d *device) lose() {
 	d.mu.Lock()
 	was := d.open
-	d.said, d.rooms = nil, nil
+	d.sent = nil
 	d.mu.Unlock()
 	d.turn(false)
 	if s := d.rush.current(); s != nil && !was && d.in != s {
@@ -305,10 +310,10 @@ func (d *device) mark(text, room string) bool {
 	if !d.open {
 		return false
 	}
-	if d.said == nil {
-		d.said, d.rooms = map[string]time.Time{}, map[string]string{}
+	if d.sent == nil {
+		d.sent = map[string]sent{}
 	}
-	d.said[text], d.rooms[text] = time.Now(), room
+	d.sent[text] = sent{time.Now(), room}
 	return true
 }
 
@@ -319,28 +324,24 @@ func (d *device) acknowledge(m irc.Message) {
 	}
 	text := m.Last()
 	d.mu.Lock()
-	at, own := d.said[text]
-	room := d.rooms[text]
-	if own {
-		delete(d.said, text)
-		delete(d.rooms, text)
-	}
+	own, ok := d.sent[text]
+	delete(d.sent, text)
 	d.mu.Unlock()
-	if !own {
+	if !ok {
 		return
 	}
-	took := time.Since(at)
+	took := time.Since(own.at)
 	r := d.rush
 	r.mu.Lock()
-	if room == "" {
+	if own.room == "" {
 		r.pings = append(r.pings, took)
 	} else {
 		r.waits = append(r.waits, took)
-		r.acked[text] = room
+		r.acked[text] = own.room
 	}
 	s := r.storm
 	r.mu.Unlock()
-	if room != "" && d.in == s {
+	if own.room != "" && d.in == s {
 		s.serve()
 	}
 }

@@ -26,7 +26,9 @@ func TestBannedOnThePage(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	const told = `/^You are banned from this server until .* UTC: spam <i>here<\/i>$/.test(document.querySelector("#sign-in-error").textContent) && document.querySelector("#chat").hidden`
+	const told = `/^You are banned from this server until .* UTC: spam <i>here<\/i>$/.test(
+		document.querySelector("#sign-in-error").textContent) &&
+		document.querySelector("#chat").hidden`
 	eve.Until("eve is told why", told)
 	eve.Picture("banned")
 	eve.Do(setValue("#password", secretOf))

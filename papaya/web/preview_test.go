@@ -34,8 +34,10 @@ func newStranger(t *testing.T) *stranger {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, `<title>no</title><meta property="og:site_name" content="Tea Weekly">
-			<meta property="og:title" content="&lt;img src=x onerror=window.caught=1&gt; on brewing">
+		_, _ = io.WriteString(w, `<title>no</title>
+			<meta property="og:site_name" content="Tea Weekly">
+			<meta property="og:title"
+				content="&lt;img src=x onerror=window.caught=1&gt; on brewing">
 			<meta property="og:description" content="How long, how hot, &#8238;and in which pot: a
 				longer text that needs more than one line on any screen that there is today.">
 			<meta property="og:image" content="/pot.png">`)
@@ -56,7 +58,8 @@ func (p *papaya) images() int {
 
 const (
 	previewsShown = `document.querySelectorAll("#messages .preview").length`
-	previewWhole  = previewsShown + ` === 1 && document.querySelector("#messages .preview img")?.naturalWidth > 0`
+	previewWhole  = previewsShown + ` === 1 &&
+		document.querySelector("#messages .preview img")?.naturalWidth > 0`
 )
 
 // TestPreviews: a link gets a preview on all pages, with text and an image, and no page asks the
@@ -70,7 +73,8 @@ func TestPreviews(t *testing.T) {
 	ann.signIn(p.url(), "ann", "#tea")
 	bob.signIn(p.url(), "bob", "#tea")
 	ann.write("look: " + site.URL + "/brew")
-	const text = `document.querySelector("#messages .preview a").innerText.replace(/\s+/g, " ").trim()`
+	const text = `document.querySelector("#messages .preview a").innerText
+		.replace(/\s+/g, " ").trim()`
 	want := strings.TrimPrefix(site.URL, "http://") + " · Tea Weekly <img src=x onerror=" +
 		"window.caught=1> on brewing How long, how hot, and in which pot: a longer text that " +
 		"needs more than one line on any screen that there is today."
@@ -170,7 +174,8 @@ const notPreviews = `import("./preview.js").then(({ previewed, cap }) => {
 	hear([cap, '{"url":"https://x.example/"}']);
 	hear(["+draft/reply", "m"]);
 	if (s.previews.size > 0) return JSON.stringify([...s.previews]);
-	hear(["+draft/reply", "m"], [cap, '{"url":"https://x.example/","title":7,"text":"a\\u202eb","image":"../file/x","width":9,"height":9}']);
+	hear(["+draft/reply", "m"], [cap, '{"url":"https://x.example/","title":7,"text":"a\\u202eb",' +
+		'"image":"../file/x","width":9,"height":9}']);
 	const [p] = s.previews.get("m");
 	if (p.title !== "" || p.text !== "ab" || p.image !== "") return JSON.stringify(p);
 	for (let n = 0; n < 10; n++) hear(["+draft/reply", "m"], [cap, '{"url":"https://x.example/"}']);

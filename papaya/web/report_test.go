@@ -9,12 +9,6 @@ import (
 	"interleave/internal/browser"
 )
 
-// reportOf is the expression of the button that reports the message with a text.
-func reportOf(text string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll("#messages .line")].find((n) => n.querySelector(".text").textContent === %q)?.querySelector(".report")`,
-		text)
-}
-
 // TestReports: a user reports a message of another one and another user. An operator is told, sees
 // the message although it was deleted meanwhile, as text, and closes the report.
 func TestReports(t *testing.T) {
@@ -27,18 +21,19 @@ func TestReports(t *testing.T) {
 	olga.signInTo(p, "olga")
 	ann.signInTo(p, "ann")
 	const ad = "buy <b>my</b>\nkettles"
+	report := buttonOf(ad, ".report")
 	eve.write(ad)
 	ann.sees(ad)
 	eve.Until("it is echoed", `!document.querySelector(".pending")`)
-	if browser.Eval[bool](eve.Page, `Boolean(`+reportOf(ad)+`)`) {
+	if browser.Eval[bool](eve.Page, `Boolean(`+report+`)`) {
 		t.Error("a user can report what it has said itself")
 	}
-	ann.Until("it can be reported", `Boolean(`+reportOf(ad)+`)`)
-	browser.Eval[any](ann.Page, reportOf(ad)+".click()")
+	ann.Until("it can be reported", `Boolean(`+report+`)`)
+	browser.Eval[any](ann.Page, report+".click()")
 	ann.Until("the dialog is open", `document.querySelector("#report").open`)
 	ann.Picture("report-dialog")
 	ann.click("#report-not")
-	browser.Eval[any](ann.Page, reportOf(ad)+".click()")
+	browser.Eval[any](ann.Page, report+".click()")
 	ann.Do(chromedp.SendKeys(chromedp.CSS("#report-why"), "spam <i>here</i>\r"))
 	ann.notes("Your report 1 is sent to the operators")
 	olga.notes("A report has come: eve in #tea, reported by ann: spam <i>here</i>.")
@@ -58,7 +53,10 @@ func TestReports(t *testing.T) {
 	olga.Do(setValue("#report-list input", "talked to eve"))
 	olga.click("#report-list .details button")
 	olga.Until("it is closed",
-		`document.querySelector("#report-list .outcome")?.textContent === "Closed by olga: talked to eve" && document.querySelector("#reports-open").textContent === "0" && !document.querySelector("#report-list input")`)
+		`document.querySelector("#report-list .outcome")?.textContent ===
+			"Closed by olga: talked to eve" &&
+		document.querySelector("#reports-open").textContent === "0" &&
+		!document.querySelector("#report-list input")`)
 	olga.click("#reports-all")
 	olga.Until("closed ones can be listed",
 		`document.querySelectorAll("#report-list .closed").length === 1`)
@@ -82,6 +80,7 @@ func TestReports(t *testing.T) {
 	later := newPerson(t, 1280, 800)
 	later.signInTo(p, "olga")
 	later.Until("an operator who comes later is told",
-		`document.querySelector("#settings-button").getAttribute("aria-label") === "Settings, 1 open reports"`)
+		`document.querySelector("#settings-button").getAttribute("aria-label") ===
+			"Settings, 1 open reports"`)
 	later.Picture("report-waits")
 }

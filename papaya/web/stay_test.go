@@ -16,14 +16,18 @@ import (
 func (p *person) in() {
 	p.t.Helper()
 	p.Until("it is signed in",
-		`!document.querySelector("#chat").hidden && document.querySelector("#room-name").textContent === "#tea" && document.querySelector("#member-count").textContent !== "0"`)
+		`!document.querySelector("#chat").hidden &&
+		document.querySelector("#room-name").textContent === "#tea" &&
+		document.querySelector("#member-count").textContent !== "0"`)
 }
 
 // signedOut waits until the page asks for a password, and says a text.
 func (p *person) signedOut(text string) {
 	p.t.Helper()
 	p.Until("it is signed out", fmt.Sprintf(
-		`globalThis.papaya && !document.querySelector("#sign-in").hidden && document.querySelector("#sign-in-error").textContent.includes(%q) && !document.querySelector("#sign-in-form .primary").disabled`,
+		`globalThis.papaya && !document.querySelector("#sign-in").hidden &&
+		document.querySelector("#sign-in-error").textContent.includes(%q) &&
+		!document.querySelector("#sign-in-form .primary").disabled`,
 		text))
 }
 
@@ -86,11 +90,15 @@ func TestStaysSignedIn(t *testing.T) {
 	ann.Until("she is back", `document.querySelector("#state").hidden`)
 	ann.again()
 	ann.in()
-	if !browser.Eval[bool](ann.Page, fmt.Sprintf(`Promise.all([1, 2].map(() => new Promise((done) => {
-		const ws = new WebSocket("wss://%s/socket", ["text.ircv3.net"]);
-		ws.onopen = () => { for (const l of ["CAP REQ :sasl", "AUTHENTICATE EXTERNAL", "AUTHENTICATE +"]) ws.send(l); };
-		ws.onmessage = ({ data }) => { if (/ 90[34] /.test(data)) { ws.close(); done(/ 903 /.test(data)); } };
-	}))).then((all) => all.every(Boolean))`, p.web)) {
+	if !browser.Eval[bool](ann.Page, fmt.Sprintf(`Promise.all([1, 2].map(() =>
+		new Promise((done) => {
+			const ws = new WebSocket("wss://%s/socket", ["text.ircv3.net"]);
+			const hello = ["CAP REQ :sasl", "AUTHENTICATE EXTERNAL", "AUTHENTICATE +"];
+			ws.onopen = () => { for (const l of hello) ws.send(l); };
+			ws.onmessage = ({ data }) => {
+				if (/ 90[34] /.test(data)) { ws.close(); done(/ 903 /.test(data)); }
+			};
+		}))).then((all) => all.every(Boolean))`, p.web)) {
 		t.Error("two tabs that open at once are not both signed in")
 	}
 	ann.tokenForAProgram(p)
@@ -113,7 +121,8 @@ func (p *person) tokenForAProgram(server *papaya) {
 	p.t.Helper()
 	p.settings(1)
 	p.Until("it is this one",
-		`document.querySelector("#tokens li").textContent.includes("this one") && !document.querySelector("#tokens button")`)
+		`document.querySelector("#tokens li").textContent.includes("this one") &&
+		!document.querySelector("#tokens button")`)
 	p.Do(setValue("#token-name", `my "WeeChat" \`))
 	p.click("#make-token")
 	p.told("that needs the password, too")
@@ -132,8 +141,9 @@ func (p *person) tokenForAProgram(server *papaya) {
 	program.Expect(" 903 ")
 	program.Send("CAP END")
 	program.Expect(" 366 ann #tea ")
-	if got := browser.Eval[string](p.Page, `[...document.querySelectorAll("#tokens li")].find((n) => n.querySelector("button")).textContent`); !strings.HasPrefix(got,
-		`my "WeeChat" \, since `) {
+	got := browser.Eval[string](p.Page, `[...document.querySelectorAll("#tokens li")].find((n) =>
+		n.querySelector("button")).textContent`)
+	if !strings.HasPrefix(got, `my "WeeChat" \, since `) {
 		p.t.Errorf("it is listed as %q", got)
 	}
 	p.click("#tokens button")
@@ -144,7 +154,8 @@ func (p *person) tokenForAProgram(server *papaya) {
 	}
 	p.Do(chromedp.KeyEvent("\x1b"))
 	p.Until("the token is gone from the page",
-		`!document.querySelector("#settings").open && document.querySelector("#token-made").textContent === ""`)
+		`!document.querySelector("#settings").open &&
+		document.querySelector("#token-made").textContent === ""`)
 }
 
 // changesPassword: this ends the token, and the device gets another one.
@@ -163,7 +174,8 @@ func (p *person) changesPassword(server *papaya) {
 		after = server.admin("account", "tokens", "ann")
 	}
 	p.Until("it is connected again",
-		`document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
+		`document.querySelector("#state").hidden &&
+		document.querySelector("#member-count").textContent !== "0"`)
 	p.Do(chromedp.KeyEvent("\x1b"))
 	p.again()
 	p.in()
@@ -184,7 +196,8 @@ func signingOut(t *testing.T, p *papaya, ann *person) {
 			t.Errorf("the tokens are %q", list)
 		}
 		if away {
-			browser.Eval[any](ann.Page, `void (globalThis.fetch = () => Promise.reject(new Error("away")))`)
+			browser.Eval[any](ann.Page,
+				`void (globalThis.fetch = () => Promise.reject(new Error("away")))`)
 		}
 		ann.click("#sign-out")
 		ann.signedOut("")
@@ -238,11 +251,13 @@ func TestListsThatAreAskedForTwice(t *testing.T) {
 		const session = { settings: { account: "ann" }, support: {}, has: () => true,
 			send: (...words) => sent.push(words.join(" ")) };
 		const { heard, ponged } = account(() => session, () => {});
-		const rows = (id) => [...document.querySelectorAll("#" + id + " li span")].map((n) => n.textContent.split(",")[0]);
+		const rows = (id) => [...document.querySelectorAll("#" + id + " li span")]
+			.map((n) => n.textContent.split(",")[0]);
 		const pings = () => sent.filter((l) => l.startsWith("PING ")).map((l) => l.slice(5));
 		const answer = (ping, ...ids) => {
 			ponged(ping);
-			for (const id of ids) heard("session " + id + " from=host" + id + " since=x server=chat tls");
+			for (const id of ids)
+				heard("session " + id + " from=host" + id + " since=x server=chat tls");
 			heard("1 tokens."); heard("token 0a made=x used=x other phone");
 			heard("1 certificates."); heard("certificate 0a");
 			heard("1 devices."); heard("push 0a to=host since=x");

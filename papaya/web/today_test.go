@@ -54,17 +54,17 @@ func (p *person) has(what, js string) {
 		js))
 }
 
-// buttonOf is the expression of the button of the message with a text.
-func buttonOf(text string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll("#messages .line")].find((n) => n.querySelector(".text").textContent === %q)?.querySelector(".delete")`,
-		text)
+// buttonOf is the expression of a button of the message with a text: ".delete" or ".report".
+func buttonOf(text, button string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#messages .line")].find((n) =>
+		n.querySelector(".text").textContent === %q)?.querySelector(%q)`, text, button)
 }
 
 // deletes deletes the message with a text.
 func (p *person) deletes(text, why string) {
 	p.t.Helper()
-	p.Until("it can be deleted", `Boolean(`+buttonOf(text)+`)`)
-	browser.Eval[any](p.Page, buttonOf(text)+".click()")
+	p.Until("it can be deleted", `Boolean(`+buttonOf(text, ".delete")+`)`)
+	browser.Eval[any](p.Page, buttonOf(text, ".delete")+".click()")
 	p.Until("the dialog is open", `document.querySelector("#delete").open`)
 	if why != "" {
 		p.Do(chromedp.SendKeys(chromedp.CSS("#delete-why"), why))
@@ -82,7 +82,7 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 	bob.sees("a secret, of all people")
 	bob.write("ann: <b>rude</b> words")
 	ann.sees("ann: <b>rude</b> words")
-	if browser.Eval[bool](bob.Page, `Boolean(`+buttonOf("before")+`)`) {
+	if browser.Eval[bool](bob.Page, `Boolean(`+buttonOf("before", ".delete")+`)`) {
 		t.Error("a member can delete the messages of others")
 	}
 	ann.deletes("a secret, of all people", "<img src=x>\u202e wrong room")
@@ -99,7 +99,7 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 	bob.Until("it is echoed", `!document.querySelector(".pending")`)
 	bob.write("/delete by command")
 	bob.has("it is gone", `texts.includes("Message deleted by bob: by command")`)
-	browser.Eval[any](ann.Page, buttonOf("before")+".click()")
+	browser.Eval[any](ann.Page, buttonOf("before", ".delete")+".click()")
 	ann.click("#delete-not")
 	ann.sees("before")
 	ann.click("#messages .line:has(.delete)")

@@ -405,7 +405,7 @@ function spoken(s, line) {
       line.source.includes(".") ||
       s.state !== "ready");
   if (server && !s.isChannel(target)) {
-    // what answers the user is shown where the user looks
+    // the answer to REPORT is shown in the room on the screen
     const answer = /^Your report \d+ /.test(m.text);
     s.note(answer ? s.active : s.status, m.text, "notice");
     return;

@@ -65,9 +65,10 @@ export function draw(
       m.kind !== "message" ||
       before.kind !== "message" ||
       m.time - before.time > together;
-    const li = node(m, alone, mayDelete(m), filehost);
+    const deletable = mayDelete(m);
+    const li = node(m, alone, deletable, filehost);
     const gone = m.kind === "deleted" || !m.id;
-    showPreviews(li, gone ? undefined : previews?.get(m.id), mayDelete(m));
+    showPreviews(li, gone ? undefined : previews?.get(m.id), deletable);
     offerReport(li, m, mayReport(m));
     want.push(li);
     before = m;
