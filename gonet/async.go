@@ -8,9 +8,9 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// AsyncHandler is the user of connections that are not read and written, but whose events it is
-// called with: [Stack.ListenAsync], [Stack.DialAsync]. There is no goroutine and no channel for a
-// connection. One handler may serve many.
+// AsyncHandler has a method for each event of a connection, which the stack calls: nobody waits in
+// a Read, Write or Accept. [Stack.ListenAsync] and [Stack.DialAsync] make such connections, without
+// a goroutine or a channel for each. One handler may serve many.
 //
 // All calls of a stack come from one goroutine, its dealer, one after the other. So a handler needs
 // no lock for what only its calls use. While it runs, the stack processes nothing else: no
@@ -18,9 +18,9 @@ import (
 // other peers send meanwhile waits at the link, or is dropped there when the link is full.
 //
 // A handler may call all methods of all AsyncConns, and DialAsync. None of these blocks. It must
-// not wait for the stack itself: Dial, Listen, Ping, Shutdown and the like wait for the dealer, and
-// reads and writes of a Conn for a peer. It calls them in a goroutine. A panic in a handler ends
-// the program, as it does in each goroutine that does not recover.
+// not call what waits for the dealer (Dial, Listen, Ping, Shutdown and the like) or for a peer
+// (reads and writes of a Conn): it starts a goroutine for that. A panic in a handler ends the
+// program, as it does in each goroutine that does not recover.
 //
 // AsyncBase has all methods, for a handler that needs only some.
 type AsyncHandler interface {
@@ -83,7 +83,7 @@ type AsyncConn struct {
 	wantsRoom  bool // a Send had too little room
 	wantsFIN   bool // CloseWrite was called before the handshake had ended
 	wantsClose bool // Close was called while a call ran, or before the SYN was sent
-	wantsAbort bool // Abort was called, likewise
+	wantsAbort bool // Abort was called then
 
 	connected bool     // Connected was called
 	finished  bool     // Finished was called

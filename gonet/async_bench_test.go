@@ -144,18 +144,10 @@ func socketTransfers(b *testing.B, s *Stack, clients int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.Copy(io.Discard, c) // the client checks
-				_ = c.Close()                 // likewise
-			}()
-		}
-	}()
+	go acceptAll(l, func(c net.Conn) {
+		_, _ = io.Copy(io.Discard, c) // the client checks
+		_ = c.Close()                 // likewise
+	})
 	data := make([]byte, transferLen)
 	var done sync.WaitGroup
 	for i := range clients {

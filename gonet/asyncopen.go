@@ -16,7 +16,7 @@ type AsyncListener struct{ listener *Listener }
 // handlers are. It returns the handler of the connection, whose Connected is called next. If it
 // returns nil, the connection is reset.
 //
-// There is no bound on the connections that are open at once but that of accept.
+// The stack sets no bound on the connections that are open at once: accept may, by returning nil.
 func (s *Stack) ListenAsync(network, address string,
 	accept func(c *AsyncConn) AsyncHandler) (*AsyncListener, error) {
 	if accept == nil {
@@ -86,11 +86,10 @@ func (s *Stack) makeAsync(remote netip.AddrPort) (*AsyncConn, error) {
 	return a, nil
 }
 
-// dial gives a connection a port, and sends its SYN with the next update. Dealer only.
+// dial gives a connection a port, and sends its SYN with the next update. Dealer only; the caller
+// holds mu.
 func (a *AsyncConn) dial() {
 	c, s := &a.conn, a.conn.stack
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if a.grantWishes(s.now); a.failure != nil {
 		return
 	}

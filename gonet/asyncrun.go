@@ -9,10 +9,10 @@ import (
 )
 
 // How the dealer runs AsyncConns. Their machines, their place in the tables and the input of their
-// segments are those of all connections. Different is update, which runs after each batch: it calls
-// the handler with what has happened, and only then sends what is due, so that what the handler
-// sends and closes goes with the acknowledgement. The segments of the batch are then still in the
-// memory in which they were read, and the handler is given the bytes there.
+// segments are those of all connections. Only update is different, which runs after each batch: it
+// calls the handler with what has happened, and then sends what is due, so that what the handler
+// sends and closes goes with the acknowledgement. The segments of the batch are still in the memory
+// in which they were read, and the handler is given the bytes there.
 //
 // A call runs without the connection's mu, so it can use all methods. What they change is sent when
 // the call has returned. Other goroutines send at once, as those of a Conn do. Both leave to the
@@ -21,11 +21,11 @@ import (
 // asyncQueue has the connections that the dealer must look at: those that are to be dialed, and
 // those of which a handler must be told something that no segment has caused.
 type asyncQueue struct {
-	waits atomic.Bool // there are some
+	waits atomic.Bool // conns is not empty, or will not be in a moment
 	mu    sync.Mutex
 	conns []*AsyncConn
 	ended bool         // the stack has ended: nothing is queued any more
-	taken []*AsyncConn // dealer only: the memory of conns, in turn
+	taken []*AsyncConn // dealer only: the connections it has taken; conns gets the memory next
 }
 
 // addAsync queues a connection, and returns false if the stack has ended. Any goroutine.
@@ -63,11 +63,10 @@ func (s *Stack) takeAsync() {
 		q.taken[i] = nil
 		a.conn.mu.Lock()
 		a.queued = false
-		dialed := a.conn.machine == nil
-		a.conn.mu.Unlock()
-		if dialed {
+		if a.conn.machine == nil {
 			a.dial()
 		}
+		a.conn.mu.Unlock()
 		s.queueUpdate(&a.conn)
 	}
 }
@@ -284,8 +283,8 @@ func (a *AsyncConn) connect() {
 }
 
 // offer offers the handler the next bytes. It returns false if no more must be offered before the
-// next batch: the handler has not taken all, and another goroutine has called Resume meanwhile. If
-// the handler did so itself, that would have no end. The caller holds mu.
+// next batch: the handler has not taken all, but Resume was called meanwhile. A handler that always
+// does so would else keep the dealer here for ever. The caller holds mu.
 func (a *AsyncConn) offer(now tcp.Time) bool {
 	c := &a.conn
 	p := c.machine.Offer()

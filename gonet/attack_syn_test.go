@@ -24,19 +24,22 @@ func serveEcho(t *testing.T, s *Stack, address string) *Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.Copy(c, c) // the client checks
-				_ = c.Close()
-			}()
-		}
-	}()
+	go acceptAll(l, func(c net.Conn) {
+		_, _ = io.Copy(c, c) // the client checks
+		_ = c.Close()
+	})
 	return l
+}
+
+// acceptAll serves each connection in a goroutine, until the listener is closed.
+func acceptAll(l net.Listener, serve func(c net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go serve(c)
+	}
 }
 
 // expectEcho sends size bytes and checks that they come back.

@@ -46,7 +46,7 @@ type connFixed struct {
 	stack         *Stack
 	local, remote netip.AddrPort
 	listener      *Listener  // nil for a connection that was dialed or forwarded
-	async         *AsyncConn // what the connection belongs to, if its user is called: see async.go
+	async         *AsyncConn // the AsyncConn that this is a part of; nil if it is a Conn alone
 	flow          flow
 	pseudo        uint16 // the checksum of the pseudo header without the length
 	flowLabel     uint32 // of its IPv6 packets

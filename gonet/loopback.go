@@ -11,9 +11,8 @@ import (
 type loopback struct {
 	mu     sync.Mutex
 	frames []link.Frame
-	// awake: the dealer looks at the queue again without an Interrupt.
-	awake bool
-	kept  int // the memory of all frames in bytes, of those that were taken, too
+	awake  bool // the dealer will look at the queue again without an Interrupt
+	kept   int  // the memory of all frames in bytes, also of those that were taken
 	// Dealer only: the frames that it has taken, and how many of them are done. Their memory is
 	// used again.
 	taken []link.Frame

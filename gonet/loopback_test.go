@@ -41,15 +41,7 @@ func TestLoopbackDoesNotDelayTheLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, c) }() // the test ends it
-		}
-	}()
+	go acceptAll(l, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) // the test ends it
 	var over atomic.Bool
 	var wait sync.WaitGroup
 	for range 4 {

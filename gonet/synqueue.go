@@ -22,7 +22,8 @@ const evictInterval = time.Second
 // returned. Any goroutine.
 func (l *Listener) isFull() bool { return int(l.unaccepted.Load()) >= l.backlog }
 
-// queueIsFull tells whether the accept queue is. Without one connections do not wait.
+// queueIsFull tells whether the accept queue is full. A listener that calls a function with its
+// connections has no queue, so none waits.
 func (l *Listener) queueIsFull() bool {
 	return l.acceptQueue != nil && len(l.acceptQueue) == cap(l.acceptQueue)
 }

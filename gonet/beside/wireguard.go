@@ -105,7 +105,7 @@ var createTUN = map[string]func(addr netip.Addr) (tun.Device, host.Host, error){
 	},
 }
 
-// netstack is what both packages of that name have.
+// netstack has the methods that are used of the type Net of both netstack packages.
 type netstack[L net.Listener, C net.Conn] interface {
 	ListenTCPAddrPort(addr netip.AddrPort) (L, error)
 	DialContextTCPAddrPort(ctx context.Context, addr netip.AddrPort) (C, error)

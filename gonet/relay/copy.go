@@ -15,9 +15,9 @@ const (
 	smallLen  = 4 << 10
 )
 
-// largeBuffers is how many large buffers are in use at once, of all copies together. A buffer is
-// held while the other side takes no bytes. So those who never read hold 16 MiB of large ones, and
-// a small one each beyond.
+// largeBuffers is how many large buffers all copies together use at once. A copy holds its buffer
+// while the other side takes no bytes. So peers that never read make a program hold 16 MiB of large
+// buffers at most, and then a small one for each copy.
 const largeBuffers = 256
 
 // bufferPool has buffers of both sizes.

@@ -9,7 +9,7 @@ import (
 
 // The bounds on the bytes that wait in each direction of a connection: that of one, and what all
 // share. With 64 KiB at a time, windows of 4 MiB take a tenth less processor time than those of 512
-// KiB. 4096 connections have 8 KiB each, which is few, and more than none.
+// KiB. 4096 connections have 8 KiB each: little, but they go on.
 const (
 	maxBuffer    = 4 << 20
 	sharedBuffer = 32 << 20
@@ -20,7 +20,7 @@ const (
 type buffers struct {
 	mu    sync.Mutex
 	conns map[*gonet.Conn]struct{}
-	// most is a power of two: the share is that of so many connections. 0 stands for 1.
+	// most is for how many connections the shares are made: a power of two, or 0 at first.
 	most int
 }
 

@@ -13,7 +13,7 @@ import (
 	"interleave/gonet/beside/host"
 )
 
-// Between runs it between two hosts, which pair makes.
+// Between serves and gets a page between two hosts, which pair makes.
 func Between(pair func() (near, far host.Host, err error)) error {
 	near, far, err := pair()
 	if err != nil {

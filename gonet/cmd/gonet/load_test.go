@@ -28,9 +28,8 @@ type loaded struct {
 }
 
 // load is the program at both ends of what the benchmark measures. `load serve ADDRESS` serves TCP
-// and UDP at a port, connections that end at once at the next one, and at the one behind it those
-// on which it sends without end, and does not read. `load send KIND ADDRESS
-// FLOWS TIME PATIENCE` sends to one.
+// and UDP at a port. At the next port connections end at once, and at the one behind that it sends
+// without end, and does not read. `load send KIND ADDRESS FLOWS TIME PATIENCE` sends to one.
 func load() {
 	if os.Args[1] == "serve" {
 		serveLoad(netip.MustParseAddrPort(os.Args[2]))

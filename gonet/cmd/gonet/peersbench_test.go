@@ -327,23 +327,16 @@ func (g *peerGuest) measure(c peerCell, outside int, lasts time.Duration) (peerS
 		patience = testTimeout
 	}
 	words = append(words, strconv.Itoa(c.flows), lasts.String(), patience.String())
-	cmd := exec.Command(words[0], words[1:]...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
 	before, err := processorTime(g.pid)
 	if err != nil {
 		return peerSample{}, err
 	}
-	out, err := cmd.Output()
-	if err != nil {
-		return peerSample{}, fmt.Errorf("%w: %s", err, said.Bytes())
-	}
-	after, err := processorTime(g.pid)
+	l, err := runLoad(words)
 	if err != nil {
 		return peerSample{}, err
 	}
-	var l loaded
-	if err := json.Unmarshal(out, &l); err != nil {
+	after, err := processorTime(g.pid)
+	if err != nil {
 		return peerSample{}, err
 	}
 	s := peerSample{Cell: c.String(), Peer: g.program.name}
@@ -359,6 +352,18 @@ func (g *peerGuest) measure(c peerCell, outside int, lasts time.Duration) (peerS
 	return s, nil
 }
 
+// runLoad runs a program that sends, and returns what it has reached.
+func runLoad(words []string) (l loaded, err error) {
+	var said bytes.Buffer
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return l, fmt.Errorf("%w: %s", err, said.Bytes())
+	}
+	return l, json.Unmarshal(out, &l)
+}
+
 // stall opens connections that nobody reads, and returns what the program needs at most meanwhile.
 func (g *peerGuest) stall(connections int, lasts time.Duration) (float64, error) {
 	refs := fmt.Sprintf("/proc/%d/clear_refs", g.pid)
@@ -368,17 +373,10 @@ func (g *peerGuest) stall(connections int, lasts time.Duration) (float64, error)
 	words := append(inGuest(g.guest), "load", "send", "stall",
 		net.JoinHostPort(outsideServer, strconv.Itoa(outsidePort)), strconv.Itoa(connections),
 		lasts.String(), "0s")
-	var said bytes.Buffer
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	var l loaded
-	if err == nil {
-		err = json.Unmarshal(out, &l)
-	}
+	l, err := runLoad(words)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%w: %s", err, said.Bytes())
+		return 0, err
 	case l.Events == 0:
 		return 0, errors.New("there was none")
 	}
