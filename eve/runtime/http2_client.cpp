@@ -18,9 +18,7 @@ client_connection::client_connection(i64 streams, i64 most_fields, i64 most_byte
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<u32>(most_bytes)},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
-    // twice what all streams may hold: see server_connection
-    i64 space = streams < largest_window / (2 * window) ? 2 * streams * window : largest_window;
-    settle_in(ours, sizeof ours / sizeof *ours, space);
+    settle_in(ours, sizeof ours / sizeof *ours, streams, window);
 }
 
 // nghttp2 assumes 100 streams until the server has said how many it handles.

@@ -206,7 +206,11 @@ void connection::must(int code) {
     if (code == NGHTTP2_ERR_NOMEM) die_out_of_memory();
 }
 
-void connection::settle_in(const nghttp2_settings_entry* ours, usize number, i64 space) {
+// Streams that nobody reads do not stop the others: the connection has room for all, and as much
+// again, since nghttp2 announces what was taken only when that is half of the window.
+void connection::settle_in(const nghttp2_settings_entry* ours, usize number, i64 streams,
+                           i64 window) {
+    i64 space = streams < largest_window / (2 * window) ? 2 * streams * window : largest_window;
     must(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, ours, number));
     must(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
                                                static_cast<i32>(space)));

@@ -121,8 +121,9 @@ protected:
     virtual void came(i64) {}
     virtual void acknowledged() {}
 
-    // Announces our settings, and space for this many bytes of bodies that nobody has taken.
-    void settle_in(const nghttp2_settings_entry* ours, usize number, i64 space);
+    // Announces our settings, and space for the bodies of so many streams, each with such a window,
+    // that nobody has taken.
+    void settle_in(const nghttp2_settings_entry* ours, usize number, i64 streams, i64 window);
     void happens(const event& e) { events_.push(event(e)); }
     stream& add(i32 id);
     void forget(stream* s) noexcept;

@@ -10,8 +10,6 @@ char digit_of(i64 n) noexcept { return static_cast<char>('0' + n % 10); }
 
 } // namespace
 
-// Streams that nobody reads do not stop the others: the connection has room for all, and as much
-// again, since nghttp2 announces what was taken only when that is half of the window.
 server_connection::server_connection(i64 streams, i64 most_fields, i64 most_bytes)
     : connection(side::server, most_fields, most_bytes) {
     nghttp2_settings_entry ours[] = {
@@ -20,8 +18,7 @@ server_connection::server_connection(i64 streams, i64 most_fields, i64 most_byte
         // the priorities of RFC 7540, which RFC 9113 has given up
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
-    i64 space = streams < largest_window / (2 * window) ? 2 * streams * window : largest_window;
-    settle_in(ours, sizeof ours / sizeof *ours, space);
+    settle_in(ours, sizeof ours / sizeof *ours, streams, window);
 }
 
 // Behind the end of a reply nobody wants the rest of its request: section 8.1. Behind the first

@@ -2,13 +2,11 @@ package servers_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -18,7 +16,7 @@ import (
 func TestPageOfDownload(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
-	var open atomic.Int32
+	var seen connections
 	mux := http.NewServeMux()
 	mux.HandleFunc("/good.bin", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(size))
@@ -37,14 +35,7 @@ func TestPageOfDownload(t *testing.T) {
 		<-r.Context().Done()
 	})
 	s := httptest.NewUnstartedServer(mux)
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			open.Add(1)
-		case http.StateClosed:
-			open.Add(-1)
-		}
-	}
+	s.Config.ConnState = seen.count
 	s.Start()
 	t.Cleanup(s.Close)
 	exe := page(t, "download")
@@ -89,5 +80,5 @@ func TestPageOfDownload(t *testing.T) {
 	})
 	p.signal(syscall.SIGINT)
 	mustHave(p, to, -1, "cancelled")
-	p.eventually("no connection is left", func() bool { return open.Load() == 0 })
+	p.eventually("no connection is left", func() bool { return seen.open.Load() == 0 })
 }

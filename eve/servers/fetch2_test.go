@@ -6,7 +6,6 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -165,8 +164,9 @@ func (c course) mustRun(t *testing.T, workers int) {
 // A goServer is net/http's, which counts its connections, and the requests of one kind.
 type goServer struct {
 	*httptest.Server
-	connections, running, most atomic.Int32
-	cancelled                  chan struct{} // a request was
+	connections
+	running, most atomic.Int32
+	cancelled     chan struct{} // a request was
 }
 
 // atOnce is how many requests of one connection it handles at a time.
@@ -178,11 +178,7 @@ func startGo(t *testing.T, ca *authority, may bool) *goServer {
 	s := &goServer{cancelled: make(chan struct{}, 1)}
 	s.Server = httptest.NewUnstartedServer(s.routes())
 	s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: atOnce}
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			s.connections.Add(1)
-		}
-	}
+	s.Config.ConnState = s.count
 	if ca != nil {
 		s.EnableHTTP2 = may
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.good("go", "127.0.0.1")}}
@@ -203,10 +199,7 @@ func (s *goServer) routes() http.Handler {
 		body, _ := io.ReadAll(r.Body) // an error shows in what comes back
 		fmt.Fprintf(w, "%s?%s %s", r.URL.Path, r.URL.RawQuery, body)
 	})
-	mux.HandleFunc("/size", func(w http.ResponseWriter, r *http.Request) {
-		n, err := io.Copy(io.Discard, r.Body)
-		fmt.Fprint(w, n, " ", r.ContentLength, " ", err)
-	})
+	mux.HandleFunc("/size", sizeOfBody)
 	mux.HandleFunc("/bytes/{n}", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.PathValue("n"))
 		for part := strings.Repeat("x", 1000); n > 0; n -= len(part) {
@@ -245,9 +238,15 @@ func (s *goServer) routes() http.Handler {
 	return mux
 }
 
+// sizeOfBody answers with the bytes of a body, those that its head has announced, and an error.
+func sizeOfBody(w http.ResponseWriter, r *http.Request) {
+	n, err := io.Copy(io.Discard, r.Body)
+	fmt.Fprint(w, n, " ", r.ContentLength, " ", err)
+}
+
 func (s *goServer) mustHave(t *testing.T, connections int32) {
 	t.Helper()
-	if n := s.connections.Load(); n != connections {
+	if n := s.made.Load(); n != connections {
 		t.Errorf("%d connections were made, want %d", n, connections)
 	}
 }

@@ -68,7 +68,7 @@ func fetchedWithin(t *testing.T, limit time.Duration, workers int, words ...stri
 // Replies of net/http's server in all forms, redirects, and one connection for all.
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	var connections atomic.Int32
+	var seen connections
 	mux := http.NewServeMux()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "other %q", r.Header.Get("Authorization"))
@@ -105,11 +105,7 @@ func TestFetch(t *testing.T) {
 		http.Redirect(w, r, "https://127.0.0.1/", http.StatusFound)
 	})
 	s := httptest.NewUnstartedServer(mux)
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
+	s.Config.ConnState = seen.count
 	s.Start()
 	t.Cleanup(s.Close)
 	origin := strings.TrimPrefix(s.URL, "http://")
@@ -146,8 +142,22 @@ func TestFetch(t *testing.T) {
 	if !slices.Equal(got, lines) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
 	}
-	if n := connections.Load(); n != 1 {
+	if n := seen.made.Load(); n != 1 {
 		t.Errorf("%d connections were made, want 1 that is kept", n)
+	}
+}
+
+// connections are those of a server: how many were made, and how many are open.
+type connections struct{ made, open atomic.Int32 }
+
+// count is the server's ConnState.
+func (c *connections) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.made.Add(1)
+		c.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		c.open.Add(-1)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -275,9 +274,10 @@ func startParts(t *testing.T, workers, version int, limit time.Duration,
 // A command and what the program prints then. U is the server's URL, and H its host and port.
 type command struct{ words, want string }
 
-// mustObey runs the program with these commands, and compares what it prints.
-func mustObey(t *testing.T, workers, version int, limit time.Duration, url string,
-	all []command) {
+// obeying starts the program with these commands. What it returns compares what the program has
+// printed.
+func obeying(t *testing.T, workers, version int, limit time.Duration, url string,
+	all []command) (p *process, compare func()) {
 	t.Helper()
 	_, host, _ := strings.Cut(url, "//")
 	var words, want []string
@@ -285,12 +285,23 @@ func mustObey(t *testing.T, workers, version int, limit time.Duration, url strin
 		words = append(words, strings.Replace(c.words, " U/", " "+url+"/", 1))
 		want = append(want, strings.ReplaceAll(c.want, "H:", host+":"))
 	}
-	p := startParts(t, workers, version, limit, words...)
-	p.mustExit(0)
-	got := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	p = startParts(t, workers, version, limit, words...)
+	return p, func() {
+		t.Helper()
+		got := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
 	}
+}
+
+// mustObey runs the program with these commands, and compares what it prints.
+func mustObey(t *testing.T, workers, version int, limit time.Duration, url string,
+	all []command) {
+	t.Helper()
+	p, compare := obeying(t, workers, version, limit, url, all)
+	p.mustExit(0)
+	compare()
 	if said := p.err.String(); said != "" {
 		t.Errorf("the program says %q", said)
 	}
@@ -308,8 +319,9 @@ func pattern(from, n int) []byte {
 // A partsServer sends and takes long bodies, and counts.
 type partsServer struct {
 	*httptest.Server
-	made, open, held atomic.Int32 // connections, those that are there, requests under way
-	wrote            atomic.Int64 // bytes of bodies
+	connections
+	held  atomic.Int32 // requests under way
+	wrote atomic.Int64 // bytes of bodies
 }
 
 // startPartsServer starts one that speaks this version of HTTP.
@@ -317,15 +329,7 @@ func startPartsServer(t *testing.T, version int) *partsServer {
 	t.Helper()
 	s := &partsServer{}
 	s.Server = httptest.NewUnstartedServer(s.routes())
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			s.made.Add(1)
-			s.open.Add(1)
-		case http.StateClosed, http.StateHijacked:
-			s.open.Add(-1)
-		}
-	}
+	s.Config.ConnState = s.count
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP1(version == 1)
 	s.Config.Protocols.SetUnencryptedHTTP2(version == 2)
@@ -389,10 +393,7 @@ func (s *partsServer) routes() http.Handler {
 		}
 		s.held.Add(-1)
 	})
-	mux.HandleFunc("/size", func(w http.ResponseWriter, r *http.Request) {
-		n, err := io.Copy(io.Discard, r.Body)
-		fmt.Fprint(w, n, " ", r.ContentLength, " ", err)
-	})
+	mux.HandleFunc("/size", sizeOfBody)
 	mux.HandleFunc("/deaf", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden) // of a body that it does not read
 	})
