@@ -47,9 +47,6 @@ type listedTool struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// depths in the order in which they are listed.
-var depths = []string{"quick", "normal", "full"}
-
 func listCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -111,7 +108,7 @@ func list(tree *manifest.Tree) (*listing, error) {
 	for _, e := range tree.Experiments {
 		le := listedExperiment{Name: e.Name, Title: e.Title, Claims: len(e.Claims),
 			Minutes: map[string]float64{}}
-		for _, d := range depths {
+		for _, d := range manifest.Depths {
 			plan, err := run.Lay(tree, []*manifest.Experiment{e}, run.Choice{Depth: d})
 			if err != nil {
 				return nil, err

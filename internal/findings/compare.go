@@ -118,17 +118,28 @@ func claims(x, y *Claim, found bool) ClaimPair {
 		p.Told = Missing
 	case !sameClaim(x, y):
 		p.Told = Changed
-	case Decided(x.Word) && Decided(y.Word) && x.Word == y.Word:
-		p.Told = Agree
-	case Decided(x.Word) && Decided(y.Word):
-		p.Told = Differ
-	case Decided(x.Word) || Decided(y.Word):
-		p.Told = OneOnly
 	default:
-		p.Told = Neither
+		p.Told = toldWords(x.Word, y.Word)
 	}
 	return p
 }
+
+// told is how two machines stand to each other that decide a question or do not, and if both do,
+// alike or not.
+func told(a, b, alike bool) Told {
+	switch {
+	case a && b && alike:
+		return Agree
+	case a && b:
+		return Differ
+	case a || b:
+		return OneOnly
+	}
+	return Neither
+}
+
+// toldWords compares the verdicts on one claim.
+func toldWords(a, b stats.Word) Told { return told(Decided(a), Decided(b), a == b) }
 
 // sameClaim says whether two machines were asked the same.
 func sameClaim(x, y *Claim) bool {
@@ -183,15 +194,8 @@ func (t *Table) ratios() int {
 
 // toldOf compares the sides of 1 on which two intervals lie.
 func toldOf(a, b Span) Told {
-	switch x, y := a.side(), b.side(); {
-	case x == 0 && y == 0:
-		return Neither
-	case x == 0 || y == 0:
-		return OneOnly
-	case x == y:
-		return Agree
-	}
-	return Differ
+	x, y := a.side(), b.side()
+	return told(x != 0, y != 0, x == y)
 }
 
 func apart(a, b Span) bool {

@@ -131,12 +131,11 @@ func (w *writer) replications() {
 	w.line("## What other machines say")
 	w.line("")
 	w.prose("", "Of %d claims %d are decided: %d by two machines or more, which agree on %d and "+
-		"disagree on %d; %d by one alone, of which %s not by the first; and %d about lines of "+
-		"code and builds, which no machine has a part in, so that they are no replications. To "+
-		"agree is to have the same verdict, and not the same size: [what a second machine "+
-		"says](%s/docs/method.md#a-second-machine).", all.claims, all.decided, all.both,
-		all.agree, all.differ, all.decided-all.both-all.machineless, being(all.alone),
-		all.machineless, w.base)
+		"disagree on %d; %d by one machine alone, of which %s not by the first; and %d about "+
+		"lines of code and builds, which are the same on every machine, so that no second one "+
+		"confirms them. To agree is to have the same verdict, and not the same size: [what a "+
+		"second machine says](%s/docs/method.md#a-second-machine).", all.claims, all.decided,
+		all.both, all.agree, all.differ, all.single(), being(all.alone), all.machineless, w.base)
 	w.line("")
 	w.line("| machine | name | begun | measuring | cells | claims that it decides, without lines " +
 		"and builds |")
@@ -168,13 +167,12 @@ func being(n int) string {
 func (w *writer) agreements() {
 	w.line("")
 	w.line("| source | claims | decided | by two machines | they agree | they disagree | by one " +
-		"alone | of these not by the first | no machine at stake |")
+		"alone | of these not by the first | the same on every machine |")
 	w.line("|---|%s", strings.Repeat("--:|", 8))
 	for _, s := range w.Sources {
 		a := w.agreement(w.of(s.Name))
 		w.line("| [%s](%s.md) | %d | %d | %d | %d | %d | %d | %d | %d |", title(s.Name), s.Name,
-			a.claims, a.decided, a.both, a.agree, a.differ, a.decided-a.both-a.machineless,
-			a.alone, a.machineless)
+			a.claims, a.decided, a.both, a.agree, a.differ, a.single(), a.alone, a.machineless)
 	}
 }
 

@@ -77,15 +77,15 @@ func (s *Set) outcome(c Claim) outcome {
 // speak gives a claim that the first machine does not decide the verdict of the next one that does,
 // and one that it has not measured at least the open one of a machine that has.
 func (o *outcome) speak() {
-	for _, asked := range []func(stats.Word) bool{Decided, func(w stats.Word) bool {
-		return w == stats.Inconclusive && silent(o.word)
-	}} {
-		for i := range o.voices {
-			if v := &o.voices[i]; v.heard() && asked(v.claim.Word) {
-				o.word, o.claim, o.by = v.claim.Word, v.claim, v
-				return
-			}
-		}
+	i := slices.IndexFunc(o.voices, func(v voice) bool {
+		return v.heard() && Decided(v.claim.Word)
+	})
+	if i < 0 && silent(o.word) {
+		i = slices.IndexFunc(o.voices, func(v voice) bool { return v.heard() })
+	}
+	if i >= 0 {
+		o.by = &o.voices[i]
+		o.word, o.claim = o.by.claim.Word, o.by.claim
 	}
 }
 
@@ -98,14 +98,8 @@ func (o Other) voice(c Claim) voice {
 		v.told = Missing
 	case c.Experiment != y.Experiment || !sameClaim(&c, &y):
 		v.told = Changed
-	case Decided(c.Word) && Decided(y.Word) && c.Word == y.Word:
-		v.told = Agree
-	case Decided(c.Word) && Decided(y.Word):
-		v.told = Differ
-	case Decided(c.Word) || Decided(y.Word):
-		v.told = OneOnly
 	default:
-		v.told = Neither
+		v.told = toldWords(c.Word, y.Word)
 	}
 	return v
 }
@@ -131,6 +125,9 @@ type agreement struct {
 	alone               int // decided by one machine, and not by the first
 	machineless         int // decided, and the same on every machine
 }
+
+// single counts the claims that one machine alone decides, the first one or another.
+func (a agreement) single() int { return a.decided - a.both - a.machineless }
 
 func (s *Set) agreement(claims []Claim) agreement {
 	a := agreement{claims: len(claims)}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/freeport"
 	"interleave/internal/manifest"
 )
 
@@ -36,14 +37,16 @@ func serveGenerate(wrong int64) func(*net.TCPConn) {
 	}
 }
 
-// twoPorts listens at a port and at the next, as servers of transfers do.
+// twoPorts listens at a port and at the next, as servers of transfers do. It does not bind to port
+// 0: the kernel then gives an odd port, and the even ones to clients. Nobody can listen at a
+// client's port while it is in TIME-WAIT, as nearly all of them are after many connections.
 func twoPorts() (a, b net.Listener, err error) {
 	for range 100 {
-		if a, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
-			return nil, nil, err
+		second := freeport.Any()
+		if a, err = freeport.Listen(second - 1); err != nil {
+			continue
 		}
-		if b, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d",
-			a.Addr().(*net.TCPAddr).Port+1)); err == nil {
+		if b, err = freeport.Listen(second); err == nil {
 			return a, b, nil
 		}
 		a.Close()

@@ -16,6 +16,12 @@ const (
 	leastIntervals = 4
 )
 
+// Depths are those of each experiment, the shortest first.
+var Depths = []string{"quick", "normal", "full"}
+
+// DepthsFrom are a depth and all longer ones.
+func DepthsFrom(name string) []string { return Depths[max(0, slices.Index(Depths, name)):] }
+
 // readDepths reads [depth.quick], [depth.normal] and [depth.full].
 func (r *experimentReader) readDepths() {
 	t := r.top.table("depth")
@@ -28,7 +34,7 @@ func (r *experimentReader) readDepths() {
 	before := len(r.d.errs)
 	defer func() { r.depthsSure = len(r.d.errs) == before }()
 	for i, into := range []*Depth{&r.Quick, &r.Normal, &r.Full} {
-		name := depths[i]
+		name := Depths[i]
 		inner := t.table(name)
 		if inner == nil {
 			if !t.has(name) {

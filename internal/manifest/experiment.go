@@ -221,7 +221,7 @@ func (e *Experiment) Depth(name string) (Depth, error) {
 	case "full":
 		return e.Full, nil
 	}
-	return Depth{}, fmt.Errorf("depth %q is not known: %s", name, suggest(name, depths))
+	return Depth{}, fmt.Errorf("depth %q is not known: %s", name, suggest(name, Depths))
 }
 
 // Has says whether a point is measured at this depth.

@@ -21,7 +21,6 @@ var (
 	shapes     = shapeWords()
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
-	depths     = []string{"quick", "normal", "full"}
 	axes       = axisWords()
 	kinds      = []string{"direction", "magnitude", "equality", "non-inferiority", "shape",
 		"crossover", "absolute", "bound"}

@@ -45,7 +45,6 @@ type runner struct {
 	building map[bool]bool
 	running  int
 	cancel   map[*job]context.CancelCauseFunc // of the jobs that run
-	alone    bool                             // the job that was started last must run alone
 	last     *job                             // that was started last
 	started  time.Time                        // when it was started; zero if it has ended
 	failed   int                              // the order of the first ring in which a test failed
@@ -149,7 +148,6 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 		case r.programs[j.race] != nil && j.alone && r.running > 0:
 			return jobs // those that run end first
 		case r.programs[j.race] != nil:
-			r.alone = j.alone
 			jobs = slices.Delete(jobs, n, n+1)
 			r.begin(ctx, j, ends)
 			n = 0
@@ -169,7 +167,7 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 // are idle. How busy the last one keeps them is seen only after a while.
 func (r *runner) room() bool {
 	switch {
-	case r.alone && r.running > 0:
+	case r.running > 0 && r.last != nil && r.last.alone:
 		return false
 	case r.running < min(runtime.NumCPU(), r.AtOnce):
 		return true

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"interleave/internal/manifest"
@@ -81,8 +80,7 @@ func depths(h *Header) []string {
 	if len(h.Budgets) == 0 {
 		return []string{h.Depth}
 	}
-	all := []string{"quick", "normal", "full"}
-	return all[max(0, slices.Index(all, h.Depth)):]
+	return manifest.DepthsFrom(h.Depth)
 }
 
 // A server is a model of a service.

@@ -23,8 +23,7 @@ const leastGrowth = 20 * time.Second
 // budget names. If that depth cannot end the point's load, or show what alone is asked of it, it is
 // the next deeper one that can.
 func paceAt(e *manifest.Experiment, word string, p manifest.Point) (manifest.Depth, bool) {
-	order := []string{"quick", "normal", "full"}
-	for _, name := range order[max(0, slices.Index(order, word)):] {
+	for _, name := range manifest.DepthsFrom(word) {
 		if d, err := e.Depth(name); err == nil && ends(d, p.Load) && lasts(d, e, p) {
 			d.Models = nil
 			return d, true
