@@ -66,7 +66,7 @@ rest: ready ## the three other rings in one run, which keeps both cores busy
 	$(RUNTESTS) $(RINGS)
 
 check:    RINGS = core whole race sanitize
-check: ready ## all rings in one run: a failure in the first stops the others
+check: ready ## all rings in one run; a failure stops the rings after its own
 	$(RUNTESTS) $(RINGS)
 
 flakes: ready ## run RINGS N times BESIDE nothing, busy loops, io or stops, and count the failures
@@ -135,13 +135,18 @@ benchstat: $(OUT)/bin/benchstat ## compare the benchmarks BENCH of PKG at commit
 portability: toolchains $(BIN) ## c-process of the chat and of the sink on other systems: reports which builds pass
 	$(BIN) run chat-portability sink-portability --full && $(BIN) report last
 
+# The file of versions keeps the lines of tools that another target needs and this one does not: the
+# results that prove remembers hold as long as the versions are the same.
 toolchains: ## install the tools that the models need; SKIP unavailable ones, with a reason
 	@mkdir -p $(OUT)/tools
 	@set -o pipefail; ./toolchains.sh $(TOOLS) | tee $(OUT)/tools/said
-	@sed 's/^installed /ok /' $(OUT)/tools/said > $(OUT)/tools/versions
+	@touch $(OUT)/tools/versions
+	@sed 's/^installed /ok /' $(OUT)/tools/said | awk '{ name = $$2; sub(/:$$/, "", name) } \
+	  FILENAME == "-" { said[name] } FILENAME == "-" || !(name in said)' - $(OUT)/tools/versions \
+	  > $(OUT)/tools/versions.new && mv $(OUT)/tools/versions.new $(OUT)/tools/versions
 
-# Tools are fetched while our own programs are compiled. With READY=1 they have been, and the tests
-# that are built first need not wait for the others.
+# Tools are fetched while the test programs are compiled. With READY=1 the tools are there, and prove
+# compiles the test programs itself: the first tests run while those with the race detector are made.
 ready:
 	@command -v $(GO) >/dev/null || { echo 'go is missing: install Go 1.26 or newer' >&2; exit 1; }
 	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" \

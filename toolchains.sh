@@ -260,7 +260,7 @@ settle() {
 		if [ "${versions[i]}" ]; then words[i]=ok; else words[i]=installed missing+=("$i"); fi
 	done
 	[ ${#missing[@]} = 0 ] ||
-		echo "missing tools: ${#missing[@]}; out/tools/log shows how they come" >&2
+		echo "installing missing tools: ${#missing[@]}; out/tools/log shows the progress" >&2
 	bring "${missing[@]}" >>"$log" 2>&1 </dev/null
 	ask "${missing[@]}"
 	for i in "${!names[@]}"; do
