@@ -34,6 +34,12 @@ func openBook(keys account.Store, c *config.Config) *account.Book {
 	return book
 }
 
+// barred says whether a name is banned from the whole server, also if its account was removed.
+func (d *daemon) barred(name string) bool {
+	_, banned := d.admin.Banned(name)
+	return banned
+}
+
 // A keyStore makes an account.Store of a table of the log. It translates the errors.
 type keyStore struct{ keys log.Keys }
 

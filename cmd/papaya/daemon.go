@@ -75,6 +75,7 @@ type daemon struct {
 	ready    chan struct{} // closed when clients are accepted
 	reloaded chan struct{} // holds one if retention must run again
 	keeping  sync.Mutex    // a backup and the removal of old messages must not overlap
+	erasing  sync.RWMutex  // held while messages are removed from the text, and read by previews
 }
 
 // merge puts the command line's flags into the settings.
@@ -161,7 +162,7 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	}
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
 	d.book.TokenLimits = func() account.TokenLimits { return tokenLimits(d.settings.Load()) }
-	d.book.Ended = d.tokensEnded
+	d.book.Ended, d.book.Barred = d.tokensEnded, d.barred
 	if d.cloak, err = openCloak(ctx, keys, c); err != nil {
 		return err
 	}
@@ -536,7 +537,7 @@ func (d *daemon) measure() server.Metrics {
 	f.Gauge("papaya_reports", "Reports of users that no operator has closed.",
 		func() float64 { return float64(d.admin.ReportCount()) })
 	banned := f.Counter("papaya_banned_total",
-		"Connections and requests that a ban of their address has refused or ended.")
+		"Connections and requests that a ban has refused or ended.")
 	d.measureFiles()
 	d.measurePreviews()
 	d.measureIndex()

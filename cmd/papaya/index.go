@@ -49,6 +49,8 @@ func (d *daemon) retainRooms(ctx context.Context, ages map[string]time.Duration,
 // the index.
 func (d *daemon) removeLines(ctx context.Context,
 	remove func(before func(keep.Line) error) (int, error)) (lines int, err error) {
+	d.erasing.Lock()
+	defer d.erasing.Unlock()
 	change := d.index.Change()
 	defer func() { change.Done(err) }()
 	erase := d.eraseFilesOf(ctx)

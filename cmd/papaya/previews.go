@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -46,10 +47,19 @@ func (d *daemon) openPreviews(c *config.Config) (err error) {
 		Ports: numbers(c.PreviewPorts), Base: base,
 		Agent:   "PapayaLinkPreview/" + version.String() + " (bot; +" + base + "/)",
 		Private: func() bool { return d.settings.Load().PreviewPrivate },
-		Images:  d.images, Shrink: d.files.Shrink, Publish: d.admin.AddPreview,
+		Images:  d.images, Shrink: d.files.Shrink, Publish: d.addPreview,
 		Count:  func(result string) { d.links.Of(result).Add(1) },
 		Logger: d.logger, Now: time.Now})
 	return nil
+}
+
+// addPreview adds a preview to its message, unless that was removed while the page was fetched. It
+// waits while messages are being removed, since the message may be one of them.
+func (d *daemon) addPreview(ctx context.Context, l hall.Linked, preview string) (stored bool,
+	err error) {
+	d.erasing.RLock()
+	defer d.erasing.RUnlock()
+	return d.admin.AddPreview(ctx, l, preview)
 }
 
 // portsOf returns the ports of listeners.

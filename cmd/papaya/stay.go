@@ -55,24 +55,38 @@ func (noToken) Is(target error) bool { return target == server.ErrNoToken }
 // Begin implements server.Stay, as the methods below do.
 func (k keeper) Begin(ctx context.Context, name, password, device, former string,
 	from net.Addr) (string, error) {
-	secret, err := k.newToken(ctx, name, device, func() error {
-		_, err := authenticator(k).answer(k.book.Login(ctx, addrOf(from), name,
-			account.NewSecret(password)))
-		if err == nil && former != "" {
-			err = k.End(ctx, former, from)
+	last, counted := account.NewSecret(former), false
+	secret, err := k.newToken(ctx, name, device, last, func() error {
+		a, err := k.book.Login(ctx, addrOf(from), name, account.NewSecret(password))
+		if err != nil || !counted { // it is proved twice if the first time has renewed the hash
+			_, err = authenticator(k).answer(a, err)
+			counted = true
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		if why, banned := k.admin.Banned(name); banned {
+			return noToken{errors.New(why)}
+		}
+		return nil
 	})
 	if mistake, ok := errors.AsType[account.Mistake](err); ok {
 		err = noToken{mistake}
 	}
-	return secret.Reveal(), err
+	if err != nil {
+		return "", err
+	}
+	// That of another account is left. The new one counts, also if this fails.
+	if err := k.book.EndFormer(ctx, last); err != nil {
+		k.logger.Warn("the former token of a device goes on", "account", name, "reason", err)
+	}
+	return secret.Reveal(), nil
 }
 
-// newToken makes a token.
-func (d *daemon) newToken(ctx context.Context, name, device string,
+// newToken makes a token, in the place of a former one of the account unless that is empty.
+func (d *daemon) newToken(ctx context.Context, name, device string, former account.Secret,
 	prove func() error) (account.Secret, error) {
-	secret, t, err := d.book.NewToken(ctx, name, device, prove)
+	secret, t, err := d.book.NewToken(ctx, name, device, former, prove)
 	if err == nil {
 		d.logger.Info("a token was made", "account", name, "token", t.ID, "name", t.Name)
 	}
@@ -150,7 +164,7 @@ func (d authenticator) Tokens(ctx context.Context, who server.Owner) ([]string, 
 // AddToken implements server.Own.
 func (d authenticator) AddToken(ctx context.Context, who server.Owner,
 	device, password string) (secret, hash string, err error) {
-	made, err := d.newToken(ctx, who.Account, device, func() error {
+	made, err := d.newToken(ctx, who.Account, device, account.Secret{}, func() error {
 		return d.proves(ctx, who, password)
 	})
 	return made.Reveal(), account.HashOf(made), told(err)

@@ -52,6 +52,9 @@ type Book struct {
 	// use.
 	TokenLimits func() TokenLimits
 	Ended       func(account string, ids []string)
+	// Barred says whether a name is banned, so that no account gets it. nil: none is. It may be set
+	// before first use.
+	Barred func(name string) bool
 
 	store   Store
 	now     func() time.Time
@@ -229,6 +232,9 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	if _, err := ParseRole(string(r.Role)); err != nil {
 		return err
 	}
+	if err := b.notBarred(r.Name); err != nil {
+		return err
+	}
 	if _, _, err := b.store.Get(ctx, key("renamed", r.Name)); err == nil {
 		return fmt.Errorf("account %s: %w", r.Name, ErrRenaming)
 	} else if !errors.Is(err, ErrAbsent) {
@@ -239,6 +245,14 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 		return b.put(ctx, r)
 	}
 	return b.setPassword(ctx, r, password)
+}
+
+// notBarred returns an error if no account may get a name.
+func (b *Book) notBarred(name string) error {
+	if b.Barred != nil && b.Barred(name) {
+		return mistakef("account %s: the name is banned; an operator can end that", name)
+	}
+	return nil
 }
 
 // Remove removes an account with its certificates and tokens. Removed lists its name until

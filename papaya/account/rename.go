@@ -48,6 +48,11 @@ func (b *Book) Rename(ctx context.Context, old, name string) error {
 	if r.Name == name {
 		return nil
 	}
+	if fold(old) != fold(name) {
+		if err := b.notBarred(name); err != nil {
+			return err
+		}
+	}
 	if err := b.free(ctx, name); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func token(t *testing.T, b *Book, name, device string) (Secret, Token) {
 
 // newToken makes a token for somebody who knows the password.
 func newToken(ctx context.Context, b *Book, name, device string) (Secret, Token, error) {
-	return b.NewToken(ctx, name, device, func() error { return nil })
+	return b.NewToken(ctx, name, device, Secret{}, func() error { return nil })
 }
 
 // enters says whose account a token opens alone; "" if none.
@@ -294,12 +294,12 @@ func TestTokenByAnOldPassword(t *testing.T) {
 		return err
 	}
 	b.hashes.cost.Passes++
-	secret, _, err := b.NewToken(ctx, "ann", "laptop", login)
+	secret, _, err := b.NewToken(ctx, "ann", "laptop", Secret{}, login)
 	if err != nil || enters(t, b, secret) != "Ann" {
 		t.Errorf("with a new hash: %v", err)
 	}
 	changed := false
-	_, _, err = b.NewToken(ctx, "ann", "phone", func() error {
+	_, _, err = b.NewToken(ctx, "ann", "phone", Secret{}, func() error {
 		err := login()
 		if !changed {
 			changed = true
@@ -310,9 +310,88 @@ func TestTokenByAnOldPassword(t *testing.T) {
 	if keys, _ := m.Keys(ctx, "signin."); !errors.Is(err, ErrWrong) || len(keys) != 0 {
 		t.Errorf("by the old password: %v, and there are %v", err, keys)
 	}
-	if _, _, err := b.NewToken(ctx, "nobody", "x", func() error { return nil }); !errors.Is(err,
-		ErrNone) {
+	if _, _, err := b.NewToken(ctx, "nobody", "x", Secret{}, func() error {
+		return nil
+	}); !errors.Is(err, ErrNone) {
 		t.Errorf("nobody's: %v", err)
+	}
+}
+
+// TestTokenInThePlaceOfAnother: a device that has a token and gets another one never has two or
+// none, whatever fails or is killed, and needs no room for a second one.
+func TestTokenInThePlaceOfAnother(t *testing.T) {
+	prove := func() error { return nil }
+	for n := range 10 {
+		b, _, m := newBook(t)
+		ctx := t.Context()
+		most := func() TokenLimits { return TokenLimits{Most: 2} }
+		b.TokenLimits = most
+		former, _ := token(t, b, "ann", "laptop")
+		phone, _ := token(t, b, "ann", "phone")
+		if _, _, err := b.NewToken(ctx, "ann", "laptop", former, func() error {
+			return ErrWrong
+		}); !errors.Is(err, ErrWrong) || enters(t, b, former) != "Ann" {
+			t.Errorf("with a wrong password: %v, and the former token has ended", err)
+		}
+		dying := open(&failing{m, n}, cheap, b.now)
+		dying.TokenLimits = most
+		fresh, _, err := dying.NewToken(ctx, "ann", "laptop", former, prove)
+		there := err == nil && enters(t, b, fresh) == "Ann"
+		if there == (enters(t, b, former) == "Ann") || enters(t, b, phone) != "Ann" {
+			t.Errorf("killed at %d (%v): the new token is there: %v; so is the former one", n, err,
+				there)
+		}
+		if list, err := b.TokensOf(ctx, "ann"); err != nil || len(list) != 2 {
+			t.Errorf("killed at %d: there are %+v, %v", n, list, err)
+		}
+		if n < 9 {
+			continue
+		}
+		if err != nil {
+			t.Fatal("it does not end")
+		}
+		for range addressBurst + 1 { // one that has ended already is no failed login
+			if err := b.EndFormer(ctx, former); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.EndFormer(ctx, phone); err != nil || enters(t, b, phone) != "" {
+			t.Errorf("the token of another device goes on: %v", err)
+		}
+	}
+}
+
+// TestBannedNames: no account gets one. The account that has it may be written in other letters.
+func TestBannedNames(t *testing.T) {
+	b, _, _ := newBook(t)
+	b.address = unlimited()
+	ctx := t.Context()
+	b.Barred = func(name string) bool { return fold(name) == "eve" || fold(name) == "ann" }
+	invitation, _, err := b.Invite(ctx, "Ann", Member, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, try := range map[string]func() error{
+		"added": func() error { return b.Add(ctx, "Eve", Member, right) },
+		"registered": func() error {
+			_, err := b.Register(ctx, here, "eve", right)
+			return err
+		},
+		"invited": func() error {
+			_, err := b.Redeem(ctx, here, invitation, "eve", right)
+			return err
+		},
+		"renamed": func() error { return b.RenameOwn(ctx, here, "ann", "eve") },
+	} {
+		if _, mistake := errors.AsType[Mistake](try()); !mistake {
+			t.Errorf("an account with a banned name was %s", what)
+		}
+	}
+	if err := b.Rename(ctx, "Ann", "ANN"); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Redeem(ctx, here, invitation, "bob", right); err != nil {
+		t.Errorf("the invitation is lost: %v", err)
 	}
 }
 

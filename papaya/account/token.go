@@ -196,9 +196,11 @@ func tokenKey(hash string) string { return key("signin", hash) }
 var errOther = fmt.Errorf("the password was changed: %w", ErrChanged)
 
 // NewToken makes a token of an account for a device. prove checks the password. If that is changed
-// meanwhile, which ends all tokens, it is checked again: nobody gets a token by an old one.
-func (b *Book) NewToken(ctx context.Context, name, device string, prove func() error) (Secret,
-	Token, error) {
+// meanwhile, which ends all tokens, it is checked again: nobody gets a token by an old one. former
+// is the token that the device had before, or is empty. If it is one of the account, it ends in the
+// same write, so that the device never has two or none.
+func (b *Book) NewToken(ctx context.Context, name, device string, former Secret,
+	prove func() error) (Secret, Token, error) {
 	for try := 1; ; try++ {
 		before, err := b.get(ctx, name)
 		if err != nil && !errors.Is(err, ErrNone) {
@@ -208,15 +210,16 @@ func (b *Book) NewToken(ctx context.Context, name, device string, prove func() e
 			return Secret{}, Token{}, err
 		}
 		// prove may have renewed the hash, which is the reason for a second try.
-		secret, t, err := b.addToken(ctx, name, device, before.Hash)
+		secret, t, err := b.addToken(ctx, name, device, before.Hash, former)
 		if try == 2 || !errors.Is(err, errOther) {
 			return secret, t, err
 		}
 	}
 }
 
-// addToken makes a token if the account has a password of this hash.
-func (b *Book) addToken(ctx context.Context, name, device, hash string) (Secret, Token, error) {
+// addToken makes a token in the place of a former one, if the account has a password of this hash.
+func (b *Book) addToken(ctx context.Context, name, device, hash string, former Secret) (Secret,
+	Token, error) {
 	limits := b.TokenLimits()
 	if limits.Most == 0 {
 		return Secret{}, Token{}, mistakef("this server keeps nobody signed in")
@@ -225,12 +228,14 @@ func (b *Book) addToken(ctx context.Context, name, device, hash string) (Secret,
 	now := b.now().UTC().Truncate(time.Second)
 	t := storedToken{Token{Name: DeviceName(device), Made: now, Used: now}, HashOf(secret)}
 	t.ID = TokenID(t.Hash)
-	stored := false
+	stored, formerID := false, TokenID(HashOf(former))
 	gone, err := b.changeTokens(ctx, name, func(r *record) ([]storedToken, error) {
 		if r.Hash != hash {
 			return nil, errOther
 		}
-		left, old := part(r.Tokens, func(t Token) bool { return b.ended(t, limits) })
+		left, old := part(r.Tokens, func(t Token) bool {
+			return b.ended(t, limits) || t.ID == formerID
+		})
 		if len(left) >= limits.Most {
 			return nil, mistakef("account %s: has %d tokens, which is the limit: end some", r.Name,
 				len(left))
@@ -305,17 +310,36 @@ func (b *Book) EndSecret(ctx context.Context, from netip.Addr, secret Secret) er
 	if err != nil {
 		return err
 	}
-	r, i, err := b.byToken(ctx, HashOf(secret))
+	there, err := b.endSecret(ctx, secret)
+	if err == nil && !there {
+		done(ErrWrong)
+	}
 	done(err)
-	if errors.Is(err, ErrWrong) {
+	return err
+}
+
+// EndFormer ends the token with a secret, if there is one. It counts nothing: the user has proved
+// to be somebody, and the device may have a token that has ended already.
+func (b *Book) EndFormer(ctx context.Context, secret Secret) error {
+	if !IsToken(secret) {
 		return nil
 	}
+	_, err := b.endSecret(ctx, secret)
+	return err
+}
+
+// endSecret ends the token with a secret, and says whether there was one.
+func (b *Book) endSecret(ctx context.Context, secret Secret) (there bool, err error) {
+	r, i, err := b.byToken(ctx, HashOf(secret))
+	if errors.Is(err, ErrWrong) {
+		return false, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	id := r.Tokens[i].ID
 	_, err = b.EndTokens(ctx, r.Name, func(t Token) bool { return t.ID == id })
-	return err
+	return true, err
 }
 
 // part parts tokens into those that are left and those that are chosen.

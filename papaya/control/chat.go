@@ -14,15 +14,21 @@ import (
 // orderTime bounds the wait for an order. A guess.
 const orderTime = 20 * time.Second
 
+// erase is the verb that removes the messages of a room.
+const erase = "erase"
+
 // chat handles requests about sessions and rooms.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	q, ok := parse(w, r)
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), orderTime)
-	defer cancel()
-	verb := r.PathValue("verb")
+	ctx, verb := r.Context(), r.PathValue("verb")
+	if verb != erase { // which takes as long as the text is
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, orderTime)
+		defer cancel()
+	}
 	a, err := s.order(ctx, verb, append(q.Words, "", "", "")[:3])
 	if err != nil {
 		a.Error = err.Error()
@@ -48,7 +54,7 @@ func (s *Server) order(ctx context.Context, verb string, words []string) (a answ
 		err = s.someone(ctx, verb, words[0])
 	case hall.KickMember, hall.RemoveRoom:
 		err = s.somewhere(ctx, words[0])
-	case "erase":
+	case erase:
 		if s.Erase == nil {
 			return a, errors.New("this server stores no messages")
 		}

@@ -214,7 +214,10 @@ func TestChat(t *testing.T) {
 	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there,
 		Logger: slog.New(slog.DiscardHandler),
 		Settle: func(context.Context) error { removed++; return nil },
-		Erase: func(_ context.Context, room string) (int, error) {
+		Erase: func(ctx context.Context, room string) (int, error) {
+			if _, bounded := ctx.Deadline(); bounded {
+				t.Error("a large text is not read to its end")
+			}
 			erased = room
 			return 7, nil
 		}})

@@ -73,6 +73,9 @@ func (h *Hall) turnAway(c *Client, b bans.Ban) {
 	if c == nil || c.closed {
 		return
 	}
+	if h.config.TurnedAway != nil {
+		h.config.TurnedAway()
+	}
 	c.captured = nil
 	h.num(c, irc.ERR_YOUREBANNEDCREEP, ":"+b.Text())
 	h.close(c, b.Text())
@@ -148,20 +151,15 @@ func (h *Hall) renameBan(from, name string) {
 	}
 }
 
-// forgetBan removes the ban of a removed account: a later one of that name is another.
-func (h *Hall) forgetBan(account string) {
-	t, err := bans.Parse(account)
-	if err == nil && t.Account() != "" {
-		h.removeBan(t)
-	}
-}
+// errMaxBans reports that there are too many bans for another one.
+var errMaxBans = fmt.Errorf("there are %d bans already", maxBans)
 
 // addBan adds a ban, and ends the sessions that it is for. It says what was done.
-func (h *Hall) addBan(target, length, by, why string) string {
+func (h *Hall) addBan(target, length, by, why string) (done string, err error) {
 	t, err := bans.Parse(target)
 	ms, failed := strconv.ParseInt(length, 10, 64)
 	if err != nil || failed != nil || ms < 0 {
-		return "Not done: " + middle(target) + " is not understood"
+		return "", fmt.Errorf("%s is not understood", middle(target))
 	}
 	b := bans.Ban{Target: t, By: by, Why: truncate(why, maxBanWhy), Set: h.now}
 	if ms > 0 {
@@ -169,7 +167,7 @@ func (h *Hall) addBan(target, length, by, why string) string {
 	}
 	list := h.bans.list.With(b)
 	if len(list) > maxBans {
-		return fmt.Sprintf("Not done: there are %d bans already", maxBans)
+		return "", errMaxBans
 	}
 	h.setBans(list)
 	h.tellBan("added", b)
@@ -177,7 +175,8 @@ func (h *Hall) addBan(target, length, by, why string) string {
 	if b.Until != 0 {
 		until = "until " + b.End()
 	}
-	return fmt.Sprintf("%s is banned %s. Connections that were ended: %d", t, until, h.expel(b))
+	return fmt.Sprintf("%s is banned %s. Connections that were ended: %d", t, until,
+		h.expel(b)), nil
 }
 
 // removeBan removes a ban. It returns false if there is none.
@@ -298,7 +297,11 @@ func (h *Hall) applyBan(s *session, data []byte) {
 		return
 	}
 	if word[0] == "+" {
-		h.inform(c, h.addBan(word[1], word[2], u.operator(), word[3]))
+		done, err := h.addBan(word[1], word[2], u.operator(), word[3])
+		if err != nil {
+			done = "Not done: " + err.Error()
+		}
+		h.inform(c, done)
 		return
 	}
 	if t, err := bans.Parse(word[1]); err == nil && h.removeBan(t) {

@@ -9,26 +9,39 @@ import (
 	"interleave/papaya/bans"
 )
 
-// TestBansAreBounded: there are not more than maxBans, but one of them may be changed.
+// TestBansAreBounded: there are not more than maxBans, but one of them may be changed. An order
+// that was possible when it was given is refused.
 func TestBansAreBounded(t *testing.T) {
-	h := New(Config{}, 0)
+	var refused []string
+	h := New(Config{Server: "a", Ordered: func(number uint64, why error) {
+		refused = append(refused, fmt.Sprintf("%d: %v", number, why))
+	}}, 0)
 	h.now = 1000
 	for n := range maxBans {
-		if said := h.addBan(fmt.Sprintf("n%d", n), "0", "root", ""); !strings.Contains(said,
-			"is banned for ever") {
-			t.Fatalf("ban %d: %s", n, said)
+		if said, err := h.addBan(fmt.Sprintf("n%d", n), "0", "root", ""); err != nil ||
+			!strings.Contains(said, "is banned for ever") {
+			t.Fatalf("ban %d: %s, %v", n, said, err)
 		}
 	}
 	next, _ := bans.Parse("one")
-	if said := h.addBan("one", "0", "root", ""); !strings.Contains(said, "Not done") {
+	if said, err := h.addBan("one", "0", "root", ""); err == nil || said != "" {
 		t.Errorf("one more: %s", said)
 	}
 	if err := h.CheckBan(next); err == nil {
 		t.Error("one more is no error")
 	}
-	if said := h.addBan("N7", "1000", "olga", strings.Repeat("é", maxBanWhy)); !strings.Contains(
-		said, "is banned until") {
-		t.Errorf("one again: %s", said)
+	h.Begin(Batch{Server: "a", Run: 1, Number: 1, Time: 1000})
+	for n, words := range [][]string{{"one", "0", "root", ""}, {"*", "0", "root", ""},
+		{"n8", "0", "root", ""}} {
+		h.Apply(NewOrder(uint64(n), AddBan, words...), nil, "")
+	}
+	if got, want := strings.Join(refused, ", "), "0: there are 1000 bans already, "+
+		"1: * is not understood, 2: <nil>"; got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+	if said, err := h.addBan("N7", "1000", "olga", strings.Repeat("é", maxBanWhy)); err != nil ||
+		!strings.Contains(said, "is banned until") {
+		t.Errorf("one again: %s, %v", said, err)
 	}
 	b, banned := h.bans.list.Account("n7", h.now)
 	if list, _ := h.Bans(); len(list) != maxBans || !banned || b.Until != 2000 || b.By != "olga" ||

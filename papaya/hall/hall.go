@@ -62,7 +62,9 @@ type Config struct {
 	Own      Own                   // nil: accounts do not look after themselves
 	Push     Push                  // nil: devices are not notified
 	Preview  func(Linked)          // told of messages with links; nil: there are no previews
-	Ordered  func(number uint64)   // called when an order of this server was obeyed; may be nil
+	// Ordered is told that an order of this server was obeyed, or why it was refused: it may have
+	// been possible only when it was given. nil: nobody wants to know.
+	Ordered func(number uint64, refused error)
 	// End ends a connection whose token has ended, by Hall.Ended. nil: there are no tokens.
 	End func(c *Client, why string)
 	// FileHost returns the URL to which clients post files; empty if there is none. nil: none.
@@ -73,6 +75,9 @@ type Config struct {
 	// Banned is told when a ban of the whole server was added or removed, or has ended. nil: nobody
 	// wants to know.
 	Banned func(what string, b bans.Ban)
+	// TurnedAway is called for each client of this server that a ban keeps out or ends. nil: nobody
+	// wants to know.
+	TurnedAway func()
 	// Reporting says whether a client may report something to the operators now, and counts that.
 	// nil: it may.
 	Reporting func(*Client) bool

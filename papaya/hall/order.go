@@ -14,7 +14,7 @@ const (
 	EndNick    = "end"    // NICK WHY: ends the sessions of the user
 	EndAccount = "logout" // ACCOUNT WHY: ends all sessions of the account
 	// Forget ACCOUNT WHY ends all sessions of the account and removes its rights in rooms. A later
-	// account of that name is another.
+	// account of that name is another. A ban of the name stays.
 	Forget     = "forget"
 	GiveRole   = "role"   // ACCOUNT LETTER: gives its sessions another role
 	KickMember = "kick"   // ROOM NICK WHY: removes a member
@@ -35,7 +35,8 @@ const (
 	maxOrderWhy = 200       // in bytes
 )
 
-// NewOrder makes the entry of an order. Config.Ordered gets the number when the order was obeyed.
+// NewOrder makes the entry of an order. Config.Ordered gets the number when the order was obeyed or
+// refused.
 func NewOrder(number uint64, verb string, words ...string) Entry {
 	all := []string{verb}
 	for _, w := range words {
@@ -55,6 +56,7 @@ func (h *Hall) order(e Entry) {
 	why := truncate(words[len(words)-1], maxOrderWhy)
 	words = append(words, "", "", "", "")
 	name := irc.Lower(words[1])
+	var refused error
 	if why == "" {
 		why = noLongerIn
 	}
@@ -79,7 +81,7 @@ func (h *Hall) order(e Entry) {
 	case EndTokens:
 		h.endTokens(words[2], why)
 	case AddBan:
-		h.addBan(words[1], words[2], words[3], words[4])
+		_, refused = h.addBan(words[1], words[2], words[3], words[4])
 	case RemoveBan:
 		if t, err := bans.Parse(words[1]); err == nil {
 			h.removeBan(t)
@@ -105,7 +107,7 @@ func (h *Hall) order(e Entry) {
 		}
 	}
 	if h.from.server == h.config.Server && h.config.Ordered != nil {
-		h.config.Ordered(e.Client)
+		h.config.Ordered(e.Client, refused)
 	}
 }
 
@@ -124,7 +126,6 @@ func (h *Hall) forgetAccount(account string) {
 	if account == "" {
 		return
 	}
-	h.forgetBan(account)
 	if u := h.accounts[account]; u != nil {
 		for _, t := range u.names {
 			if h.held[t.nick] == u {

@@ -142,7 +142,7 @@ func (h *Hall) mayBan(c *Client, o banOrder) error {
 // too many bans.
 func (h *Hall) CheckBan(t bans.Target) error {
 	if rest, _, _ := h.bans.list.Without(t); len(rest) >= maxBans {
-		return fmt.Errorf("there are %d bans already", maxBans)
+		return errMaxBans
 	}
 	if n := t.Network(); n.IsValid() && h.config.Spared != nil && h.config.Spared(n) {
 		return fmt.Errorf("%s is a reverse proxy of this server (listen.trusted), which stands "+

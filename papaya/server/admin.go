@@ -159,9 +159,17 @@ func (a *Admin) Post(ctx context.Context, room, from string, lines []string) err
 }
 
 // AddPreview gives a message a preview of a link in it. stored is false if the message was removed
-// meanwhile, or if the preview comes too late.
+// meanwhile, also from the text alone, or if the preview comes too late. The caller removes nothing
+// from the text until AddPreview returns.
 func (a *Admin) AddPreview(ctx context.Context, l hall.Linked, preview string) (stored bool,
 	err error) {
+	there := false
+	if err := a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) {
+		_, there = h.SpanAt(l.At)
+		return hall.Entry{}, false
+	}); err != nil || !there {
+		return false, err
+	}
 	if err := a.Order(ctx, hall.AddPreview, l.Order(preview)...); err != nil {
 		return false, err
 	}
@@ -173,7 +181,8 @@ func (a *Admin) AddPreview(ctx context.Context, l hall.Linked, preview string) (
 }
 
 // Order logs an order (hall.EndNick and the others), and returns when this server has obeyed it.
-// The error is log.ErrRefused if the log cannot be written: the order is not obeyed then.
+// The error is log.ErrRefused if the log cannot be written: the order is not obeyed then. It is not
+// obeyed either if the hall refuses it, whose reason is the error.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	done := make(chan error, 1)
 	a.mu.Lock()
@@ -183,7 +192,7 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 		a.waiting[number] = done
 	}
 	a.mu.Unlock()
-	defer a.obeyed(number)
+	defer a.answer(number, nil)
 	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry, bool) {
 		return hall.NewOrder(number, verb, words...), true
 	}); err != nil {
@@ -200,10 +209,7 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	return fmt.Errorf("the log has not taken the order yet: %w", err)
 }
 
-// obeyed takes note that an order was obeyed.
-func (a *Admin) obeyed(number uint64) { a.answer(number, nil) }
-
-// answer ends the wait for an order.
+// answer ends the wait for an order that was obeyed, or tells why it was not.
 func (a *Admin) answer(number uint64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -73,6 +73,7 @@ func (s *server) noteReport(id uint64) {
 	}
 }
 
+// countBanned counts what a ban has refused or ended. Any goroutine may call it.
 func (s *server) countBanned() {
 	if f := s.config.Metrics.Banned; f != nil {
 		f()
@@ -87,7 +88,6 @@ func (s *server) followBans() {
 		if c != nil {
 			c.ending = true
 		}
-		s.countBanned()
 		s.push(item{conn: c, entry: e})
 	}
 	list, changes := s.hall.Bans()
@@ -154,14 +154,15 @@ func (s *server) guard(next http.Handler) http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		connection := http.NewResponseController(w)
+		count := sync.OnceFunc(s.countBanned) // a ban may come between the two
 		defer s.noteRequest(&request{from, func() {
 			cancel()
-			s.countBanned()
+			count()
 			_ = connection.SetReadDeadline(time.Unix(1, 0)) // tests have writers without it
 			_ = connection.SetWriteDeadline(time.Unix(1, 0))
 		}})()
 		if b, banned := s.bannedFrom(from); banned {
-			s.countBanned()
+			count()
 			http.Error(w, b.Text(), http.StatusForbidden)
 			return
 		}

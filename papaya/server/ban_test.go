@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,6 +214,52 @@ func TestProxiesAndThisMachineAreNotBanned(t *testing.T) {
 	}
 	if list, err := admin.Bans(t.Context()); err != nil || len(list) != 3 || admin.BanCount() != 3 {
 		t.Errorf("the bans are %v, %v", list, err)
+	}
+}
+
+// TestBansAreCounted: each connection that a ban has refused or ended is counted once, whatever the
+// ban is for.
+func TestBansAreCounted(t *testing.T) {
+	var counted atomic.Int64
+	admin := &Admin{}
+	srv := proxied(t, t.TempDir(), func(c *Config) {
+		c.Accounts, c.Admin = staff{}, admin
+		c.Metrics.Banned = func() { counted.Add(1) }
+	})
+	ann := login(srv.from("127.0.0.1"), "ann", "ann")
+	gil, eve := srv.from("127.0.0.1").Register("gil"), srv.from("192.0.2.7").Register("eve")
+	half := srv.from("192.0.2.8")
+	half.Send("CAP LS 302")
+	half.Expect(" CAP * LS ") // it has come, and will not register
+	enter := func(nick string) *irctest.Client {
+		c := srv.from("127.0.0.1")
+		c.Send("NICK %s\r\nUSER %s 0 * :%s", nick, nick, nick)
+		return c
+	}
+	for _, test := range []struct {
+		target string
+		ends   func() []*irctest.Client
+	}{
+		{"ann", func() []*irctest.Client { return []*irctest.Client{ann} }},
+		{"g?l!*@*", func() []*irctest.Client { return []*irctest.Client{gil, enter("gul")} }},
+		{"192.0.2.0/24", func() []*irctest.Client {
+			return []*irctest.Client{eve, half, srv.from("192.0.2.9")}
+		}},
+	} {
+		before := counted.Load()
+		if err := admin.Ban(t.Context(), target(t, test.target), 0, "test", ""); err != nil {
+			t.Fatal(err)
+		}
+		all := test.ends()
+		for _, c := range all {
+			c.ExpectEnd()
+		}
+		if got := counted.Load() - before; got != int64(len(all)) {
+			t.Errorf("%s: %d are counted, want %d", test.target, got, len(all))
+		}
+	}
+	if err := admin.Order(t.Context(), hall.AddBan, "*", "0", "test", ""); err == nil {
+		t.Error("a ban that the hall has refused is told as done")
 	}
 }
 

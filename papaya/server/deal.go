@@ -168,7 +168,6 @@ func (s *server) arrive(c *conn) {
 	}
 	if s.hall.TurnsAway(&c.Client, s.config.Now().UnixMilli()) {
 		c.ending = true
-		s.countBanned()
 		return
 	}
 	if n := s.config.Limits.Clients; n > 0 && len(s.conns) > n {

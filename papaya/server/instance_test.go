@@ -26,6 +26,7 @@ var patient = Limits{Register: patience, Answer: patience}
 type instance struct {
 	t       testing.TB
 	said    lockedBuffer // its log
+	text    *log.Text
 	mu      sync.Mutex
 	at      []string // addresses: plain, TLS, web
 	stopped chan error
@@ -91,7 +92,7 @@ func open(t testing.TB, folder string, change func(*Config)) *instance {
 		text.Close()
 		t.Fatal(err)
 	}
-	srv := &instance{t: t, stopped: make(chan error, 1)}
+	srv := &instance{t: t, text: text, stopped: make(chan error, 1)}
 	ready := make(chan struct{})
 	config := Config{
 		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store, Limits: patient,

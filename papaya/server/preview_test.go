@@ -69,5 +69,18 @@ func TestPreviews(t *testing.T) {
 	if stored, err := admin.AddPreview(t.Context(), two, preview); err != nil || stored {
 		t.Errorf("a removed message has a preview: %v, %v", stored, err)
 	}
+
+	// An administrator removes messages from the text only.
+	ann.Send("PRIVMSG #tea :three https://x.example/\r\nPING three")
+	ann.Expect("PONG chat :three")
+	three := <-linked
+	if n, err := srv.text.Blank(func(_ []byte, at uint64) bool {
+		return at == three.At
+	}); n != 1 || err != nil {
+		t.Fatalf("%d lines are removed, %v", n, err)
+	}
+	if stored, err := admin.AddPreview(t.Context(), three, preview); err != nil || stored {
+		t.Errorf("a message that is not in the text has a preview: %v, %v", stored, err)
+	}
 	srv.end()
 }

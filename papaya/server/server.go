@@ -238,13 +238,13 @@ func (s *server) hallConfig() hall.Config {
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
 	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
 	config.FileHost, config.STS = s.config.FileHost, s.config.STS
-	config.Spared, config.Banned = s.spared, s.noteBan
+	config.Spared, config.Banned, config.TurnedAway = s.spared, s.noteBan, s.countBanned
 	config.Reported = s.noteReport
 	if s.config.Report != nil {
 		config.Reporting = s.mayReport
 	}
 	if s.config.Admin != nil {
-		config.Ordered = s.config.Admin.obeyed
+		config.Ordered = s.config.Admin.answer
 	}
 	config.End = s.endToken
 	if s.config.Accounts != nil {
