@@ -10,13 +10,9 @@ import (
 
 // message makes a message for a room from a line. It returns false if the line is not for people.
 func (s *Session) message(l line) (target string, m *Message, ok bool) {
-	target, text := l.Param(0), l.Param(1)
-	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) &&
-		s.IsChannel(target[1:]) {
-		target = target[1:] // for the operators of a room, for example
-	}
+	target, text := s.target(l), l.Param(1)
 	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(),
-		label: l.Tags["label"]}
+		reply: l.about(), label: l.Tags["label"]}
 	if l.Command == "NOTICE" {
 		m.Kind = Notice
 	}
@@ -31,6 +27,17 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	m.Text, m.Own = text, s.IsMe(m.Nick)
 	m.Mention = !m.Own && s.mentions(text)
 	return target, m, true
+}
+
+// target is the room or nick that a line is for, without the prefix of those in the room whom it is
+// for, such as its operators.
+func (s *Session) target(l line) string {
+	target := l.Param(0)
+	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) &&
+		s.IsChannel(target[1:]) {
+		target = target[1:]
+	}
+	return target
 }
 
 // mentions says whether the text contains our nick as a word.
@@ -206,8 +213,14 @@ func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Mess
 			}
 			page = append(page, m)
 		}
+		if l.Command == "TAGMSG" {
+			s.onTags(l)
+		}
 		id := l.Param(1)
 		if l.Command != "REDACT" || id == "" {
+			if said[i] == nil && l.Tags["msgid"] != "" {
+				page = append(page, unseen(l))
+			}
 			continue
 		}
 		switch {
@@ -223,6 +236,12 @@ func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Mess
 		r.redact(l)
 	}
 	return fresh, last
+}
+
+// unseen is what a room keeps of a line of a page that it does not show. A page may have nothing
+// else, and the next one is asked for before or after it.
+func unseen(l line) *Message {
+	return &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Kind: Unseen}
 }
 
 // spoken returns the message of each line of a page, or nil if it is none.

@@ -74,6 +74,7 @@ func init() {
 		"NOTICE":                 (*Session).onSpoken,
 		"MARKREAD":               (*Session).onMarker,
 		"REDACT":                 (*Session).onRedact,
+		"TAGMSG":                 (*Session).onTags,
 		"JOIN":                   (*Session).onJoin,
 		"PART": func(s *Session, l line) {
 			s.leave(l.Param(0), l.nick(), "left"+because(l.Param(1)), l.time)

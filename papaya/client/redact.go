@@ -33,7 +33,7 @@ func (s *Session) onRedact(l line) {
 	if !s.IsChannel(target) && !s.IsMe(nick) {
 		name = nick
 	}
-	if r := s.Find(name); r != nil {
+	if r := s.Find(name); r != nil && !r.withdrawReaction(l.Param(1)) {
 		r.redact(l)
 		if r.past != nil && r.past.find(l.Param(1)) != nil {
 			r.past.redact(l)
@@ -70,7 +70,7 @@ func noteOf(l line) *Message {
 
 // delete makes a message the note that it was deleted.
 func (m *Message) delete(note *Message) {
-	m.Kind, m.Nick, m.Text = Deleted, note.Nick, note.Text
+	m.Kind, m.Nick, m.Text, m.reply = Deleted, note.Nick, note.Text, ""
 	m.Own, m.Mention, m.Pending, m.Failed = false, false, false, false
 }
 

@@ -29,6 +29,7 @@ const (
 	Answer
 	Wrong
 	Deleted // Nick has deleted it, and Text is the reason
+	Unseen  // a line of the history that is not shown, such as a reaction
 )
 
 // A Message is one line in a room.
@@ -42,9 +43,10 @@ type Message struct {
 	Text    string
 	Own     bool
 	Mention bool
-	Pending bool // its echo has not come yet
-	Failed  bool // it may not have arrived
-	Hit     *Hit // the answer is a message that a search has found
+	Pending bool   // its echo has not come yet
+	Failed  bool   // it may not have arrived
+	Hit     *Hit   // the answer is a message that a search has found
+	reply   string // the msgid of the message that it answers
 	label   string
 	of      string // the msgid of the message that this note stands for
 }
@@ -105,11 +107,13 @@ type Room struct {
 	behind *Message // the message here that they follow, until all have come
 	pages  int
 	naming map[string]Member // members of an unfinished answer to NAMES
+
+	reactions reactions // to the messages
 }
 
 func newRoom(name string, channel bool) *Room {
 	return &Room{Name: name, Channel: channel, Members: map[string]Member{},
-		known: map[string]bool{}, gone: map[string]*Message{}}
+		known: map[string]bool{}, gone: map[string]*Message{}, reactions: reactions{}}
 }
 
 // confirmOwn removes our message whose echo has come.

@@ -20,7 +20,10 @@ const (
 
 // Say sends a text to a room and shows it at once: as one message of several lines, or as several
 // messages if it is long or the server knows no such messages.
-func (s *Session) Say(r *Room, kind Kind, text string) Outcome {
+func (s *Session) Say(r *Room, kind Kind, text string) Outcome { return s.say(r, kind, text, "") }
+
+// say is Say, and the first message answers that with a msgid, unless it is empty.
+func (s *Session) say(r *Room, kind Kind, text, reply string) Outcome {
 	if s.state != ready || r == s.Status || r.Channel && !r.Joined {
 		return Unheard
 	}
@@ -44,15 +47,16 @@ func (s *Session) Say(r *Room, kind Kind, text string) Outcome {
 		return TooLong
 	}
 	for _, parts := range messages {
-		s.sayOne(r, kind, parts)
+		s.sayOne(r, kind, parts, reply)
+		reply = ""
 	}
 	return Sent
 }
 
 // sayOne sends one message and shows it at once.
-func (s *Session) sayOne(r *Room, kind Kind, parts []part) {
+func (s *Session) sayOne(r *Room, kind Kind, parts []part, reply string) {
 	m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: joined(parts), Own: true,
-		Pending: s.caps["echo-message"]}
+		Pending: s.caps["echo-message"], reply: reply}
 	if last := r.newest(); last != nil && last.Time.After(m.Time) {
 		m.Time = last.Time // the server's clock is ahead of ours
 	}
@@ -68,10 +72,17 @@ func (s *Session) sayOne(r *Room, kind Kind, parts []part) {
 	default:
 		s.send(command, r.Name, m.Text)
 	}
+	tags := map[string]string{}
 	if s.caps["labeled-response"] {
 		s.labels++
 		m.label = fmt.Sprintf("m%d", s.labels)
-		s.out[first].Tags = map[string]string{"label": m.label}
+		tags["label"] = m.label
+	}
+	if reply != "" {
+		tags[replyTag] = reply
+	}
+	if len(tags) > 0 {
+		s.out[first].Tags = tags
 	}
 	r.add(m)
 }

@@ -55,7 +55,9 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	format      = 6 // 4 has no RENAME, and 5 no bans, reports and previews: read as 6 is
+	// 4 has no RENAME, and 5 no bans, reports, previews and reactions that are kept: else they are
+	// read as 6 is.
+	format = 6
 )
 
 // The errors of ReadBatch.

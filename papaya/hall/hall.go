@@ -121,6 +121,7 @@ type Hall struct {
 	old     bool   // the batch is of a version in which each connection was a user: see apart.go
 	bare    bool   // the batch is of a version that wrote no tags into the text
 	few     bool   // the batch is of a version that had fewer modes: see style.go
+	passing bool   // the batch is of a version that passed reactions on, and kept none
 	removed []Span // what the batch has removed from the text
 	// removals counts what was removed from the text since the start.
 	removals uint64
@@ -266,6 +267,7 @@ func (h *Hall) Begin(b Batch) bool {
 	h.old = b.Format == apartFormat
 	h.bare = h.old || b.Format == bareFormat
 	h.few = h.bare || b.Format == fewFormat
+	h.passing = b.Format != 0
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need

@@ -240,13 +240,25 @@ func ownTags(tags map[string]string) string {
 	return irc.FormatTags(own)
 }
 
-// persistTag is of a TAGMSG that its client wants to last: a reaction.
+// persistTag is of a TAGMSG that its client wants to last.
 const persistTag = "+draft/persist"
+
+// lasts says whether a TAGMSG is kept: its client wants that, or it is a reaction to a message, or
+// takes one back (draft/react of IRCv3). Clients do not ask for that, and those who were away miss
+// it otherwise.
+func (h *Hall) lasts(tags map[string]string) bool {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return tags[name] != "" })
+	}
+	_, persists := tags[persistTag]
+	return persists && !h.few || !h.passing && has("+draft/reply", "+reply") &&
+		has("+draft/react", "+react", "+draft/unreact", "+unreact")
+}
 
 // keepTags writes a TAGMSG into the text if it is to last, with an empty text. Any other gets a
 // msgid of its own.
 func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
-	if !lasts || h.few {
+	if !lasts {
 		o.id = h.tagID()
 		return
 	}
@@ -258,7 +270,7 @@ func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
 // tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message.
 func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	tags, u := ownTags(m.Tags), s.user
-	_, lasts := m.Tags[persistTag]
+	lasts := h.lasts(m.Tags)
 	if tags == "" {
 		return
 	}

@@ -55,6 +55,41 @@ func TestBatchesOfFormat3(t *testing.T) {
 	}
 }
 
+// TestReactionsOfFormat5: servers of that format kept no reaction without +draft/persist, so that
+// the text becomes the same. Today one that names a message is kept.
+func TestReactionsOfFormat5(t *testing.T) {
+	var text memory
+	h := New(Config{Server: "a", Name: "chat", Founder: true, Text: &text,
+		Password: func() (string, bool) { return "", false }}, 0)
+	for number, test := range []struct {
+		format byte
+		tags   string
+		kept   bool
+	}{
+		{5, "+draft/react=x;+draft/reply=1", false}, {0, "+draft/react=x;+draft/reply=1", true},
+		{0, "+react=x;+reply=1", true}, {0, "+draft/unreact=x;+draft/reply=1", true},
+		{0, "+draft/react=x", false}, {0, "+draft/react;+draft/reply=1", false},
+		{0, "+draft/reply=1", false}, {0, "+typing=active;+draft/reply=1", false},
+		{5, "+typing=active;+draft/persist", true}, {fewFormat, "+x;+draft/persist", false},
+	} {
+		h.Begin(Batch{Server: "a", Run: 1, Number: uint64(number) + 1, Time: 1,
+			Format: test.format})
+		apply := func(kind byte, data string) {
+			h.Apply(Entry{Client: 1, Kind: kind, Data: []byte(data)}, nil, "")
+		}
+		if number == 0 {
+			apply(Enter, "eve\neve\nhost\nEve\n\n-")
+			apply(Said, "JOIN #tea")
+		}
+		apply(Said, "@"+test.tags+" TAGMSG #tea")
+		_, lines := h.Lines()
+		text.lines = append(text.lines, lines...)
+		if kept := len(lines) > 0; kept != test.kept {
+			t.Errorf("in format %d, %s is kept: %v", test.format, test.tags, kept)
+		}
+	}
+}
+
 // TestUsersWhoAreInvisible: with Config.Invisible, a user is invisible when it comes. An account
 // that is here has the mode that it has set. The sessions of other versions know nothing of it.
 func TestUsersWhoAreInvisible(t *testing.T) {

@@ -52,7 +52,9 @@ func init() {
 		{"quit", "[why]", "leave",
 			func(m *Model, w []string) string { m.leave(strings.Join(w, " ")); return "" }},
 		{"raw", "line", "send a line of IRC as it is", raw},
+		{"react", "emoji", "react to the chosen message, or the last one of somebody else", react},
 		{"rename", "#name [why]", "give the room another name", rename},
+		{"reply", "text", "answer the chosen message, or the last one of somebody else", reply},
 		{"search", "words", "find what was said in the room", search},
 		{"searchall", "words", "find what was said in all rooms", searchAll},
 		{"send", "file", "send a file to the room", send},
@@ -303,8 +305,8 @@ var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
 	"Shift-Enter, Alt-Enter or Ctrl-J begin a new line of the message",
-	"Ctrl-Up and Ctrl-Down choose a message, for /delete; Enter shows a long one whole, or goes " +
-		"to one that was found",
+	"Ctrl-Up and Ctrl-Down choose a message, for /reply, /react and /delete; Enter shows a long " +
+		"one whole, or goes to one that was found",
 	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
 		"something new",
 	"Ctrl-C leaves",

@@ -97,3 +97,57 @@ func remove(m *Model, words []string) string {
 	m.picked = nil
 	return ""
 }
+
+// answerable returns the message that a command is about: the chosen one, or the last one of
+// somebody else.
+func (m *Model) answerable() *client.Message {
+	if m.picked != nil {
+		return m.picked
+	}
+	room := m.session.Active()
+	for _, x := range slices.Backward(room.Messages) {
+		if !x.Own && m.session.MayAnswer(room, x) {
+			return x
+		}
+	}
+	return nil
+}
+
+// noAnswer says why a message cannot be answered.
+func (m *Model) noAnswer() string {
+	if !m.session.Online() {
+		return "not connected"
+	}
+	return "there is no message here that can be answered"
+}
+
+// reply answers a message.
+func reply(m *Model, words []string) string {
+	room, x := m.session.Active(), m.answerable()
+	text := strings.Join(words, " ")
+	switch {
+	case text == "":
+		return errUsage
+	case x == nil || !m.session.MayAnswer(room, x):
+		return m.noAnswer()
+	case m.session.Answer(room, x, text) == client.TooLong:
+		return "the text is too long to be sent at once"
+	}
+	m.picked = nil
+	return ""
+}
+
+// react reacts to a message, or takes that back.
+func react(m *Model, words []string) string {
+	room, x := m.session.Active(), m.answerable()
+	switch {
+	case len(words) == 0:
+		return errUsage
+	case x == nil || !m.session.MayAnswer(room, x):
+		return m.noAnswer()
+	case !m.session.React(room, x, strings.Join(words, " ")):
+		return "a reaction is an emoji or a word"
+	}
+	m.picked = nil
+	return ""
+}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -61,5 +62,39 @@ func TestDelete(t *testing.T) {
 	talk := u.m.session.Find("bob")
 	if talk.Messages[0].Kind != client.Deleted || talk.Unread != 0 {
 		t.Errorf("in a conversation: got %v, %d unread", talk.Messages[0], talk.Unread)
+	}
+}
+
+// TestAnswersAndReactions: an answer quotes its message, and reactions stand below one. Both are of
+// the chosen message, or of the last one of somebody else.
+func TestAnswersAndReactions(t *testing.T) {
+	u := newUser(t, 80, 16)
+	u.connectsWith("draft/message-redaction")
+	u.hears("@msgid=2;time=2026-11-22T12:01:00.000Z :bob!b@h PRIVMSG #tea :who brings\u202e cake?",
+		"@msgid=3;time=2026-11-22T12:02:00.000Z;+draft/reply=2 :cat!c@h PRIVMSG #tea :not me",
+		"@msgid=4;time=2026-11-22T12:03:00.000Z;+draft/reply=gone :bob!b@h PRIVMSG #tea :oh",
+		"@msgid=5;time=2026-11-22T12:04:00.000Z :ann!ann@host PRIVMSG #tea :hm")
+	for i, l := range []string{"+draft/react=👍;+draft/reply=3 :bob!b@h",
+		"+react=👍;+reply=3 :dan!d@h", "+draft/react=no\x1b[2J;+draft/reply=3 :bob!b@h",
+		"+draft/react=👎;+draft/reply=3 :cat!c@h",
+		"+draft/unreact=👎;+draft/reply=3 :cat!c@h", "+draft/react=x :cat!c@h",
+		"+draft/react=far-too-long-for-one;+draft/reply=3 :cat!c@h"} {
+		u.hears(fmt.Sprintf("@time=2026-11-22T12:05:0%d.000Z;msgid=r%d;%s TAGMSG #tea", i, i, l))
+	}
+	u.golden("answers")
+	u.sent = nil
+	u.presses("/reply I do", "enter", "/react 🎉", "enter", "ctrl+up", "ctrl+up", "ctrl+up",
+		"/react 👍", "enter", "/reply", "enter")
+	if want := []string{"@+draft/reply=4;label=m1 PRIVMSG #tea :I do",
+		"@+draft/react=🎉;+draft/reply=4 TAGMSG #tea",
+		"@+draft/react=👍;+draft/reply=4 TAGMSG #tea"}; strings.Join(u.sent, "\n") !=
+		strings.Join(want, "\n") || u.m.told != "how to use it: /reply text" {
+		t.Errorf("sent %q, want %q; told %q", u.sent, want, u.m.told)
+	}
+	u.take(Key("ctrl+u"))
+	u.hears("@msgid=6 :bob!b@h REDACT #tea r0", "@msgid=7 :bob!b@h REDACT #tea 2")
+	if got := u.screen(); !strings.Contains(got, "┌ message deleted by bob") ||
+		!strings.Contains(got, "👍 1") || strings.Contains(got, "cake") {
+		t.Errorf("after the deletions:\n%s", got)
 	}
 }

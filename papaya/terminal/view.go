@@ -132,7 +132,7 @@ func (m *Model) status(l layout) string {
 	case m.picked != nil && m.picked.Hit != nil:
 		return out + "  chosen: Enter goes to it, Esc leaves it"
 	case m.picked != nil:
-		return out + "  chosen: Enter shows it whole, /delete deletes it, Esc leaves it"
+		return out + "  chosen: Enter shows it whole, /reply, /react, /delete, Esc leaves it"
 	case m.bottom != nil || m.session.Active().Past() != nil:
 		out += "  scrolled back: Esc goes to the newest"
 	}
@@ -212,8 +212,13 @@ type drawn struct {
 	width         int
 	pending, fail bool
 	kind          client.Kind
+	about         about
 	lines         []string
 }
+
+// An about is what stands above and below a message: a quote of the one that it answers, and the
+// reactions.
+type about struct{ quote, reactions string }
 
 // A row is a line of the messages' part, with its message. A line between messages belongs to the
 // one below.
@@ -235,6 +240,9 @@ func (m *Model) drawAll(l layout) []row {
 	var day time.Time
 	mark, due := m.marks[r]
 	for _, x := range r.Shown() {
+		if x.Kind == client.Unseen {
+			continue
+		}
 		if t := x.Time.In(m.zone); !sameDay(t, day) {
 			day = t
 			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)),
@@ -263,12 +271,52 @@ func rule(text string, width int) string {
 
 func (m *Model) draw(x *client.Message, width int) []string {
 	d, ok := m.rows[x]
-	if ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed && d.kind == x.Kind {
+	about := m.about(x)
+	if ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed &&
+		d.kind == x.Kind && d.about == about {
 		return d.lines
 	}
-	d = drawn{width, x.Pending, x.Failed, x.Kind, m.lines(x, width)}
+	d = drawn{width, x.Pending, x.Failed, x.Kind, about, m.lines(x, width)}
+	indent := stampWidth
+	if m.width >= nicksFrom {
+		indent += nickWidth + 1
+	}
+	beside := func(text string) string {
+		return strings.Repeat(" ", indent) + faint.Render(ansi.Truncate(text, width-indent, "…"))
+	}
+	if about.quote != "" {
+		d.lines = append([]string{beside(about.quote)}, d.lines...)
+	}
+	if about.reactions != "" {
+		d.lines = append(d.lines, beside(about.reactions))
+	}
 	m.rows[x] = d
 	return d.lines
+}
+
+// about returns what stands above and below a message.
+func (m *Model) about(x *client.Message) (a about) {
+	if original, answers := m.session.Active().Answered(x); answers {
+		a.quote = "┌ " + quote(original)
+	}
+	for _, r := range m.session.Active().Reactions(x) {
+		if a.reactions != "" {
+			a.reactions += "  "
+		}
+		a.reactions += fmt.Sprintf("%s %d", clean(r.Text), len(r.Nicks))
+	}
+	return a
+}
+
+// quote returns a message in one line; nil is one that is not here.
+func quote(x *client.Message) string {
+	switch {
+	case x == nil:
+		return "an earlier message"
+	case x.Kind == client.Deleted:
+		return "message deleted by " + clean(x.Nick)
+	}
+	return clean(x.Nick) + ": " + clean(x.Text)
 }
 
 // lines draws a message: the time, the nick, and the text beside them.
