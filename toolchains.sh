@@ -114,6 +114,7 @@ lacks() { # Prints the packages that a function below needs and this machine lac
 	tapip) command -v git >&2 || echo git ;;
 	lwip) command -v xz >&2 || echo xz-utils ;;
 	vscode) { command -v npm && command -v zip; } >&2 || echo npm zip ;;
+	axe) command -v npm >&2 || echo npm ;;
 	treesitter) command -v cargo >&2 || echo cargo-web rustc-web ;;
 	jdk) command -v mvn >&2 || echo maven ;;&
 	*) python3 -m pip --version >&2 || echo python3-pip ;;
@@ -124,6 +125,11 @@ wheels() { # Puts wheels of PyPI into out/tools/NAME, which is whole or absent.
 	local to=$tools/$1
 	rm -rf "$to.new" && timeout --foreground 240 python3 -m pip install --no-compile --retries 1 \
 		--timeout 20 --target "$to.new" "${@:2}" && rm -rf "$to" && mv "$to.new" "$to"
+}
+axe() { # Puts axe-core of npm into out/tools/axe, which is whole or absent.
+	rm -rf "$tools/axe.new" && timeout --foreground 240 npm install --no-audit --no-fund \
+		--ignore-scripts --prefix "$tools/axe.new" axe-core@4.14.1 && rm -rf "$tools/axe" &&
+		mv "$tools/axe.new" "$tools/axe"
 }
 vscode() { timeout --foreground 240 eve/editors/vscode/pack.sh; }
 schemathesis() { wheels schemathesis schemathesis==4.32.5; }
@@ -366,6 +372,8 @@ if [ "$rest" ]; then
 	want schemathesis "the tests of images' and Papaya's openapi.yaml" schemathesis \
 		least 4 env PYTHONPATH=out/tools/schemathesis \
 		python3 out/tools/schemathesis/bin/st --version
+	want axe "the test of the accessibility of Papaya's page" axe \
+		least 4 grep '"version"' out/tools/axe/node_modules/axe-core/package.json
 	want podman 'the tests of gonet slirp with podman' 'apt podman' least 4 podman --version
 	want crun 'the tests of gonet slirp with podman' 'apt crun' least 1 crun --version
 	want busybox 'the tests of gonet slirp with podman' 'apt busybox-static' present busybox

@@ -22,10 +22,14 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	ann.signInTo(p, "ann")
 	bob.signInTo(p, "bob")
 	deletion(t, p, ann, bob)
+	answers(t, p, ann, bob)
 	severalLines(t, ann, bob)
+	code(t, ann, bob)
+	writing(ann, bob)
 	twoDevices(t, p, ann, bob)
 	searching(t, ann, bob)
 	renaming(t, p, ann, bob)
+	leaving(ann)
 	hostile(t, ann)
 }
 
@@ -104,7 +108,7 @@ func deletion(t *testing.T, p *papaya, ann, bob *person) {
 	ann.sees("before")
 	ann.click("#messages .line:has(.delete)")
 	ann.Until("the button is there for those who have no mouse",
-		`getComputedStyle(document.querySelector("[data-picked] .delete")).opacity === "1"`)
+		`getComputedStyle(document.querySelector("[data-picked] .tools")).opacity === "1"`)
 	ann.Picture("delete-button")
 	bob.Picture("deleted-phone")
 	ann.Picture("deleted")

@@ -2,6 +2,7 @@
 // stores what must survive a reload.
 
 import { account } from "./account.js";
+import { answering } from "./answer.js";
 import { Connection } from "./connection.js";
 import { composer } from "./composer.js";
 import { deletion } from "./delete.js";
@@ -12,6 +13,7 @@ import { markersWait, sendMarkers } from "./marker.js";
 import { moderation } from "./moderate.js";
 import { closing } from "./preview.js";
 import { pushes } from "./push.js";
+import { keepPage, keepSeen, recall } from "./seen.js";
 import { sender } from "./send.js";
 import { Session } from "./session.js";
 import { load, save, settings } from "./settings.js";
@@ -93,7 +95,17 @@ function keep() {
 globalThis.addEventListener("pagehide", () => {
   mark();
   keep();
+  note();
 });
+
+// A device that stays signed in keeps what was read, so that it can be read without a connection.
+let noting = null;
+function note() {
+  clearTimeout(noting);
+  noting = null;
+  if (session?.registered && staying() === session.settings.account)
+    keepSeen(session);
+}
 
 function state(text) {
   $("state").textContent = text;
@@ -112,6 +124,14 @@ function refused(why) {
   $("sign-in-error").hidden = false;
   if (again) $("nick").value = again.nick;
   $("nick").focus();
+}
+
+/** show shows the chat. */
+function show() {
+  $("sign-in").hidden = true;
+  if (!$("chat").hidden) return;
+  $("chat").hidden = false;
+  $("compose").focus();
 }
 
 /** leave goes back to signing in. */
@@ -171,7 +191,10 @@ function start(given) {
   moderator.begin();
   session = new Session(given, {
     send: (line) => connection?.send(line),
-    changed: () => view.draw(),
+    changed: () => {
+      view.draw();
+      if (given.stays && session?.registered) noting ??= setTimeout(note, 5000);
+    },
     message: announce,
     deleted: silence,
     readElsewhere: (room) => {
@@ -213,11 +236,8 @@ function start(given) {
     ready: () => {
       connection.steady();
       state("");
-      $("sign-in").hidden = true;
-      if ($("chat").hidden) {
-        $("chat").hidden = false;
-        $("compose").focus();
-      }
+      show();
+      if (given.stays) keepPage();
       for (const id of ["password", "invitation", "pass"]) $(id).value = "";
       if (given.told) $("told").textContent = given.told;
       given.told = "";
@@ -234,6 +254,7 @@ function start(given) {
       setTimeout(leave, 200); // the QUIT must be sent before the connection is closed
     },
   });
+  const recalled = given.stays && recall(session);
   view.session = session;
   view.room = null;
   connection = new Connection(socketURL(), {
@@ -242,10 +263,11 @@ function start(given) {
     lost: (seconds) => {
       const why = session.why ? ` (${session.why})` : "";
       session.why = "";
-      if (!session.registered) {
+      if (!session.registered && !recalled) {
         refused(`The server cannot be reached${why}.`);
         return;
       }
+      if (!session.registered) show();
       session.lost();
       state(`Connection lost${why}. Trying again in ${seconds} s.`);
     },
@@ -314,6 +336,7 @@ composer(
   () => leave(),
 );
 deletion(() => session);
+answering(() => session);
 closing($("messages"), () => session);
 sender(() => session);
 const find = finder(() => session);

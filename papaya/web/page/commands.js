@@ -2,7 +2,9 @@
 // screen and the words.
 
 import { cap as previewCap } from "./preview.js";
+import { allowed, react } from "./react.js";
 import { askToDelete, deletable } from "./redact.js";
+import { answerable } from "./reply.js";
 import { reportUser } from "./reports.js";
 
 export const commands = {
@@ -145,6 +147,29 @@ export const commands = {
       return "";
     },
   ],
+  reply: [
+    "text",
+    "answer the last message of somebody else",
+    (s, room, words) => {
+      if (words.length === 0) return usage;
+      const m = lastOfOthers(s, room);
+      if (!m) return nothing;
+      room.reply = m;
+      return outcome(s, room, s.say(room, words.join(" ")));
+    },
+  ],
+  react: [
+    "emoji",
+    "react to the last message of somebody else, or take that back",
+    (s, room, words) => {
+      const text = words.join(" ");
+      if (!allowed(text)) return usage;
+      const m = lastOfOthers(s, room);
+      if (!m) return nothing;
+      react(s, room, m, text);
+      return "";
+    },
+  ],
   report: [
     "nick why",
     "tell the operators of the server of somebody",
@@ -215,6 +240,14 @@ export const commands = {
 };
 
 const usage = Symbol("usage");
+
+const nothing = "There is no message here that can be answered.";
+
+/** lastOfOthers is the last message of somebody else that can be answered. */
+function lastOfOthers(s, room) {
+  const may = answerable(s, room);
+  return room.messages.findLast((m) => !m.own && may(m));
+}
 
 /** outcome is what to tell of a text that was to be said, or ''. */
 function outcome(s, room, what) {

@@ -2,6 +2,9 @@
 
 import { commands, obey } from "./commands.js";
 import { complete, put } from "./complete.js";
+import { leaving } from "./leave.js";
+import { settings } from "./settings.js";
+import { typed } from "./typing.js";
 import { $ } from "./view.js";
 
 const remembered = 100; // typed lines that are kept for the arrow keys
@@ -34,6 +37,7 @@ export function composer(current, view, signedOut) {
     $("told").textContent = told;
     if (told) return; // the command has failed: the text stays
     room.draft = "";
+    room.typedAt = 0; // the message says that we are not writing any more
     if (room === session.active) fill("");
     written.unshift(text);
     written.length = Math.min(written.length, remembered);
@@ -126,9 +130,13 @@ export function composer(current, view, signedOut) {
     event.preventDefault();
     send();
   });
-  box.addEventListener("input", () => {
+  box.addEventListener("input", (event) => {
     offers = null;
     grow();
+    const session = current();
+    // not for a draft that is shown again, which no user has typed
+    if (session && event.isTrusted && settings.typing)
+      typed(session, session.active, box.value);
   });
   $("compose-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -157,6 +165,7 @@ export function composer(current, view, signedOut) {
   }
   $("shade").addEventListener("click", shut);
 
+  const leave = leaving(current);
   const go = (room) => {
     current().look(room);
     shut();
@@ -168,7 +177,7 @@ export function composer(current, view, signedOut) {
     const button = event.target.closest("button");
     const room = button && roomOf(button.parentElement.dataset.key);
     if (!room) return;
-    if (button.classList.contains("shut")) current().close(room);
+    if (button.classList.contains("shut")) leave(room);
     else go(room);
   });
   $("members").addEventListener("click", (event) => {

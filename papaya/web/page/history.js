@@ -3,6 +3,7 @@
 import { message } from "./message.js";
 import { askAround, isPast, notThere, pastPage } from "./past.js";
 import { previewed, withdrawnPreview } from "./preview.js";
+import { reacted } from "./react.js";
 import { isOfPreview, noteOf, redact, spoken } from "./redact.js";
 import { maxPages } from "./room.js";
 import { found } from "./search.js";
@@ -70,11 +71,12 @@ function putPage(s, room, batch, behind) {
   for (const { line, m } of lines) {
     if (m) page.push(m);
     if (m?.own && !room.has(m)) room.settle(m);
-    if (line.command === "TAGMSG") previewed(s, line);
+    if (line.command === "TAGMSG" && !reacted(s, line)) previewed(s, line);
     if (line.command === "REDACT" && isOfPreview(line)) {
       withdrawnPreview(s, line.params[1]);
       continue;
     }
+    if (!m && line.command !== "REDACT") page.push(...unseen(line));
     const id = line.command === "REDACT" && line.params[1];
     if (!id) continue;
     if (named.has(id) || room.known.has(id)) removals.push(line);
@@ -84,6 +86,16 @@ function putPage(s, room, batch, behind) {
   const put = room.merge(page, behind);
   for (const line of removals) redact(s, room, line);
   return put;
+}
+
+/**
+ * unseen is what a room keeps of a line of a page that it does not show, such as a reaction. A page
+ * may have nothing else, and the next one is asked for before or after it.
+ */
+function unseen({ tags, time, timed }) {
+  const id = tags.get("msgid") ?? "";
+  if (!id) return [];
+  return [{ id, time, timed, told: true, nick: "", kind: "unseen", text: "" }];
 }
 
 /** turnPage asks for the next page of missed messages, if the last one was full. */

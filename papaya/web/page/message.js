@@ -1,19 +1,15 @@
 // A message as rooms keep it.
 
 import { nickOf } from "./irc.js";
+import { about } from "./reply.js";
 
 /**
  * message makes a message for a room from a line, and says which room it is for. It returns null
  * for a line that is not for people.
  */
 export function message(s, { tags, source, command, params, time, timed }) {
-  let [target = "", text = ""] = params;
-  while (
-    target.length > 1 &&
-    s.support.prefixes.includes(target[0]) &&
-    s.isChannel(target.slice(1))
-  )
-    target = target.slice(1);
+  let [, text = ""] = params;
+  const target = targetOf(s, params[0]);
   const nick = nickOf(source);
   let kind = command === "NOTICE" ? "notice" : "message";
   if (text.startsWith("\x01")) {
@@ -35,10 +31,25 @@ export function message(s, { tags, source, command, params, time, timed }) {
       kind,
       text,
       own,
+      reply: about(tags),
       label: tags.get("label") ?? "",
       mention: !own && mentions(s, text),
     },
   };
+}
+
+/** targetOf is the room or nick of a target, without the prefix of those whom it is for. */
+function targetOf(s, target = "") {
+  let at = 0;
+  while (s.support.prefixes.includes(target[at] ?? " ")) at++;
+  return s.isChannel(target.slice(at)) ? target.slice(at) : target;
+}
+
+/** roomOf is the room or conversation of a line; undefined if we have none. */
+export function roomOf(s, { source, params }) {
+  const target = targetOf(s, params[0]);
+  const nick = nickOf(source);
+  return s.find(s.isChannel(target) || s.isMe(nick) ? target : nick);
 }
 
 function mentions(s, text) {

@@ -93,9 +93,9 @@ export const joined = (parts) =>
     .map(({ text, same }, i) => (i === 0 || same ? "" : "\n") + text)
     .join("");
 
-/** wireOf is the lines on the wire of a message, as tags and words. */
-export function wireOf(command, target, parts, ref, label) {
-  const head = label ? { label } : null;
+/** wireOf is the lines on the wire of a message with tags, as tags and words. */
+export function wireOf(command, target, parts, ref, tags) {
+  const head = Object.keys(tags).length > 0 ? tags : null;
   if (parts.length === 1) return [[head, command, target, parts[0].text]];
   return [
     [head, "BATCH", `+${ref}`, multiline, target],

@@ -60,11 +60,15 @@ async function remember(now) {
     .join("");
 }
 
-/** subscription returns that of this device with the server's key, or makes it if asked to. */
-async function subscription(key, make) {
-  await navigator.serviceWorker.register(
+/** registerWorker registers the service worker. */
+export const registerWorker = () =>
+  navigator.serviceWorker.register(
     policy ? policy.createScriptURL("") : script,
   );
+
+/** subscription returns that of this device with the server's key, or makes it if asked to. */
+async function subscription(key, make) {
+  await registerWorker();
   const { pushManager } = await navigator.serviceWorker.ready;
   const wanted = keyBytes(key);
   const there = await pushManager.getSubscription();

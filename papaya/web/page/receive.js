@@ -6,10 +6,12 @@ import { askMarker, marker, markerRefused } from "./marker.js";
 import { message } from "./message.js";
 import { assemble, multiline } from "./multiline.js";
 import { previewed } from "./preview.js";
+import { reacted } from "./react.js";
 import { redacted } from "./redact.js";
 import { follow, renamed, unwant } from "./rename.js";
 import { maxBatch } from "./room.js";
 import { found, remarked } from "./search.js";
+import { spoke, typing } from "./typing.js";
 
 export const handlers = {
   PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
@@ -91,7 +93,10 @@ export const handlers = {
   PRIVMSG: spoken,
   NOTICE: spoken,
   REDACT: redacted,
-  TAGMSG: previewed,
+  TAGMSG: (s, line) => {
+    if (!reacted(s, line)) previewed(s, line);
+    typing(s, line);
+  },
   RENAME: renamed,
   MARKREAD: marker,
   WEBPUSH: (s, { params }) => s.hooks.pushed?.(params[0], params[1], ""),
@@ -414,6 +419,7 @@ function spoken(s, line) {
     ? s.find(target)
     : s.open(m.own ? target : m.nick);
   if (!room) return;
+  spoke(s, room, m.nick);
   const waited = m.own && room.settle(m);
   if (!room.add(m)) return;
   if (!room.asked) room.trim();

@@ -4,6 +4,7 @@
 
 import { nickOf } from "./irc.js";
 import { cap as previewCap, withdrawnPreview } from "./preview.js";
+import { withdrawnReaction } from "./react.js";
 import { withdrawn } from "./search.js";
 
 const cap = "draft/message-redaction";
@@ -50,6 +51,8 @@ export function redact(s, room, line) {
   const id = line.params[1];
   if (!id) return;
   s.previews?.delete(id);
+  room.reactions.delete(id);
+  if (withdrawnReaction(room, id)) return;
   if (room.known.has(id)) {
     const m = room.messages.find((x) => x.id === id && spoken(x));
     if (!m) return; // it is a note already
@@ -81,6 +84,6 @@ function textOf({ source, params }) {
 
 /** makeNote makes a message the note that it was deleted. */
 export function makeNote(m, text) {
-  Object.assign(m, { kind: "deleted", nick: "", text, own: false });
+  Object.assign(m, { kind: "deleted", nick: "", text, own: false, reply: "" });
   m.mention = m.pending = m.failed = false;
 }

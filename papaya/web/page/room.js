@@ -38,6 +38,10 @@ export class Room {
     this.seek = null; // the message that it is requested for
     this.from = null; // missed messages are requested after this one
     this.behind = null; // the message here that they follow, until all have come
+    this.reply = null; // the message that the user answers
+    this.reactions = new Map(); // msgid -> the reactions to the message
+    this.typing = new Map(); // folded nick -> {nick, until}: who is writing
+    this.typedAt = 0; // when the room was told that the user is writing
   }
 
   /**

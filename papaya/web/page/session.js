@@ -15,6 +15,7 @@ import {
 } from "./multiline.js";
 import { cap as previewCap } from "./preview.js";
 import { handlers, numeric } from "./receive.js";
+import { tag as replyTag, take } from "./reply.js";
 import { maxBatch, Room } from "./room.js";
 import { abandoned } from "./search.js";
 
@@ -27,6 +28,7 @@ const wanted = [
   "labeled-response",
   "draft/chathistory",
   "chathistory",
+  "draft/event-playback",
   "draft/message-redaction",
   "draft/channel-rename",
   multiline,
@@ -129,6 +131,7 @@ export class Session {
       room.asked = "";
       room.seek = null;
       room.members.clear();
+      room.typing.clear();
     }
     abandoned(this);
     this.reset();
@@ -363,13 +366,15 @@ export class Session {
       ? compose(text, size, parseLimits(this.offered.get(multiline)))
       : pieces(text, size).map((piece) => [{ text: piece }]);
     if (messages.length > (several ? maxAtOnce : maxLinesAtOnce)) return "long";
-    for (const parts of messages) this.sayOne(room, parts, kind);
+    const reply = take(this, room);
+    for (const [i, parts] of messages.entries())
+      this.sayOne(room, parts, kind, i === 0 ? reply : "");
     this.hooks.changed();
     return "sent";
   }
 
-  /** sayOne sends one message and shows it at once. */
-  sayOne(room, parts, kind) {
+  /** sayOne sends one message and shows it at once. reply is the msgid that it answers, or "". */
+  sayOne(room, parts, kind, reply) {
     const label = this.has("labeled-response") ? `m${++this.labels}` : "";
     const text = joined(parts);
     room.add({
@@ -379,13 +384,16 @@ export class Session {
       text,
       own: true,
       pending: this.has("echo-message"),
+      reply,
       label,
     });
+    const tags = label ? { label } : {};
+    if (reply) tags[replyTag] = reply;
     const body =
       kind === "action" ? [{ text: `\x01ACTION ${text}\x01` }] : parts;
     const command = kind === "notice" ? "NOTICE" : "PRIVMSG";
     const ref = `l${++this.sent}`;
-    for (const words of wireOf(command, room.name, body, ref, label))
+    for (const words of wireOf(command, room.name, body, ref, tags))
       this.hooks.send(format(...words));
   }
 

@@ -1,5 +1,5 @@
 // The settings of the user in this browser: colours, notifications, whether JOIN and QUIT, and
-// previews of links, are shown.
+// previews of links, are shown, and whether others see that the user is writing.
 
 import { $ } from "./view.js";
 
@@ -25,6 +25,7 @@ export const settings = {
   notify: false,
   quiet: false,
   previews: true,
+  typing: true,
   ...load("settings"),
 };
 
@@ -67,6 +68,11 @@ $("quiet").addEventListener("change", () => {
 $("previews").checked = settings.previews;
 $("previews").addEventListener("change", () => {
   settings.previews = $("previews").checked;
+  apply();
+});
+$("show-typing").checked = settings.typing;
+$("show-typing").addEventListener("change", () => {
+  settings.typing = $("show-typing").checked;
   apply();
 });
 $("settings-button").addEventListener("click", () => $("settings").showModal());

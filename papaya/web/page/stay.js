@@ -1,6 +1,7 @@
 // Staying signed in on this device. The server keeps a token in a cookie that no script can read.
 // The page notes in the browser only whose it is, and logs in by SASL EXTERNAL.
 
+import { forgetSeen } from "./seen.js";
 import { load, save } from "./settings.js";
 
 /** over is what the server says of a token that has ended. */
@@ -19,7 +20,10 @@ export function staying() {
 }
 
 /** stays notes the account that this device is signed in to; "" is none. */
-export const stays = (account) => save("stay", account ? { account } : {});
+export function stays(account) {
+  save("stay", account ? { account } : {});
+  if (!account) forgetSeen();
+}
 
 let ending = Promise.resolve(); // a sign-out that is under way
 
@@ -56,6 +60,7 @@ export async function begin(account, password) {
  */
 async function end() {
   save("stay", { ending: true });
+  forgetSeen();
   try {
     const answer = await fetch("stay", { method: "DELETE", keepalive: true });
     if (answer.ok) stays("");

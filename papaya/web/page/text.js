@@ -91,8 +91,41 @@ function good(url) {
   }
 }
 
+// fences find code as in Markdown: a block between ```, and words of one line between `.
+const fences =
+  /```(?:[\w+-]*\n)?([^]*?)\n?```\n?|(?<![`\w])`(?![\s`])([^`\n]*[^\s`])`(?![`\w])/gu;
+
+/** codes divides a text into what is code ("block" or "inline") and what is not. */
+export function codes(text) {
+  const out = [];
+  let from = 0;
+  for (const { 0: whole, 1: block, 2: words, index } of text.matchAll(fences)) {
+    const inner = visible(block ?? words);
+    if (!inner.trim()) continue;
+    const before = text.slice(from, index);
+    const kind = block === undefined ? "inline" : "block";
+    // a block stands in lines of its own
+    const plain = kind === "block" ? before.replace(/\n$/, "") : before;
+    if (plain) out.push({ text: plain });
+    out.push({ text: inner, kind });
+    from = index + whole.length;
+  }
+  if (from < text.length) out.push({ text: text.slice(from) });
+  return out;
+}
+
 /** nodes makes the nodes of one message. */
-export function nodes(text) {
+export const nodes = (text) =>
+  codes(text).flatMap(({ text: part, kind }) => {
+    if (!kind) return said(part);
+    const node = document.createElement("code");
+    node.className = kind;
+    node.textContent = part;
+    return [node];
+  });
+
+/** said makes the nodes of what is no code. */
+function said(text) {
   return runs(text).flatMap(({ text: part, on }) =>
     links(part).map(({ text: words, href }) => {
       let node = document.createTextNode(words);

@@ -3,7 +3,9 @@
 
 import { attach } from "./files.js";
 import { showPreviews } from "./preview.js";
+import { showReactions } from "./react.js";
 import { spoken } from "./redact.js";
+import { showQuote } from "./reply.js";
 import { clean, nodes } from "./text.js";
 
 const foldFrom = 14; // lines: a message with more is folded
@@ -31,19 +33,22 @@ const day = new Intl.DateTimeFormat(undefined, {
 /**
  * draw makes the list show the messages; unreadFrom is the time after which they are new, filehost
  * the URL to which files are posted, if the server takes some, and previews those of messages, by
- * msgid, if they are to be shown.
+ * msgid, if they are to be shown. So are reactions; mine says whether a nick is the user's.
  */
-export function draw(
-  list,
-  messages,
-  { unreadFrom, quiet, mayDelete, mayReport, filehost, previews },
-) {
+export function draw(list, messages, how) {
+  const { unreadFrom, quiet, mayDelete, mayReport, mayAnswer } = how;
+  const { filehost, previews, reactions, mine } = how;
+  let byID; // msgid -> message
+  const original = (id) => {
+    byID ??= new Map(messages.map((m) => [m.id, m]));
+    return byID.get(id);
+  };
   const want = [];
   const days = new Map(); // key -> how often it was there
   let before = null;
   let marked = unreadFrom <= 0;
   for (const m of messages) {
-    if (quiet && m.kind === "event") continue;
+    if ((quiet && m.kind === "event") || m.kind === "unseen") continue;
     const newDay = !before || dayOf(before.time) !== dayOf(m.time);
     if (newDay) {
       // a day comes twice if the server's clock was set back
@@ -66,10 +71,17 @@ export function draw(
       before.kind !== "message" ||
       m.time - before.time > together;
     const deletable = mayDelete(m);
-    const li = node(m, alone, deletable, filehost);
+    const answers = mayAnswer(m);
+    const li = node(m, alone, filehost);
     const gone = m.kind === "deleted" || !m.id;
+    showQuote(li, m, m.reply ? original(m.reply) : undefined);
     showPreviews(li, gone ? undefined : previews?.get(m.id), deletable);
-    offerReport(li, m, mayReport(m));
+    showReactions(li, gone ? undefined : reactions.get(m.id), mine, answers);
+    offer(li, m, [
+      ...(answers ? ["reply", "react"] : []),
+      ...(mayReport(m) ? ["report"] : []),
+      ...(deletable ? ["delete"] : []),
+    ]);
     want.push(li);
     before = m;
   }
@@ -108,17 +120,10 @@ export const nodeOf = (m) => made.get(m);
 /** messageOf is the message of a node; undefined if it has none. */
 export const messageOf = (li) => li?.message;
 
-function node(m, alone, deletable, filehost) {
+function node(m, alone, filehost) {
   let li = made.get(m);
   const deleted = m.kind === "deleted" && !li?.classList.contains("deleted");
   if (!li || deleted) made.set(m, (li = make(m, filehost)));
-  if (deletable !== Boolean(li.remover)) {
-    if (deletable) li.append((li.remover = deleteButton(m)));
-    else {
-      li.remover.remove();
-      li.remover = null;
-    }
-  }
   const classes = [
     "line",
     m.kind,
@@ -165,24 +170,35 @@ function fill(text, m, filehost) {
   attach(text, m, filehost);
 }
 
-const deleteButton = (m) => lineButton(m, "delete", "Delete");
+/** tools are the names of the buttons of a message, and what they do to it. */
+const tools = {
+  reply: ["Reply", "Reply to"],
+  react: ["React", "React to"],
+  report: ["Report", "Report"],
+  delete: ["Delete", "Delete"],
+};
 
-/** offerReport gives a message the button that reports it, or takes the button away. */
-function offerReport(li, m, wanted) {
-  if (wanted === Boolean(li.reporter)) return;
-  if (wanted) li.append((li.reporter = lineButton(m, "report", "Report")));
-  else {
-    li.reporter.remove();
-    li.reporter = null;
-  }
+/** offer gives a message the buttons of these names, and takes all others away. */
+function offer(li, m, names) {
+  const key = names.join(" ");
+  if ((li.tools?.dataset.key ?? "") === key) return;
+  li.tools?.remove();
+  li.tools = null;
+  if (!key) return;
+  li.tools = document.createElement("div");
+  li.tools.className = "tools";
+  li.tools.dataset.key = key;
+  for (const name of names) li.tools.append(lineButton(m, name));
+  li.append(li.tools);
 }
 
 /** lineButton is a button of a message. */
-function lineButton(m, className, what) {
+function lineButton(m, name) {
+  const [word, what] = tools[name];
   const button = document.createElement("button");
   button.type = "button";
-  button.className = className;
-  button.textContent = what;
+  button.className = name;
+  button.textContent = word;
   button.setAttribute(
     "aria-label",
     `${what} the message of ${clean(m.nick)}, ${clock.format(m.time)}`,

@@ -3,9 +3,11 @@
 
 import { newer } from "./past.js";
 import { deletable } from "./redact.js";
+import { answerable, quote } from "./reply.js";
 import { reportable } from "./reports.js";
 import { clean } from "./text.js";
 import { draw as drawTimeline, hue, nodeOf } from "./timeline.js";
+import { writers } from "./typing.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -66,10 +68,15 @@ export class View {
       quiet: this.quiet,
       mayDelete: deletable(session, room),
       mayReport: reportable(session),
+      mayAnswer: answerable(session, room),
+      reactions: room.reactions,
+      mine: (nick) => session.isMe(nick),
       filehost: session.support.filehost,
       previews: this.previews ? session.previews : undefined,
     });
     this.head(session, room);
+    this.reply(room);
+    this.typing(session, room);
     this.rooms(session);
     this.members(session, room);
     if (this.target) this.reveal();
@@ -168,6 +175,20 @@ export class View {
     document.title = `${mentions ? `(${count(mentions)}) ` : unread ? "• " : ""}${title} · Papaya`;
   }
 
+  /** typing shows who is writing, until that ends. */
+  typing(session, room) {
+    set($("typing"), writers(room, session.now()));
+    clearTimeout(this.ends);
+    if (room.typing.size > 0) this.ends = setTimeout(() => this.draw(), 1000);
+  }
+
+  /** reply shows which message the user answers. */
+  reply(room) {
+    if (room.reply?.kind === "deleted") room.reply = null;
+    $("replying").hidden = !room.reply;
+    set($("replying-to"), room.reply ? `Reply to ${quote(room.reply)}` : "");
+  }
+
   rooms(session) {
     const all = [...session.rooms.values()].sort(
       (a, b) => b.isChannel - a.isChannel || a.name.localeCompare(b.name),
@@ -181,9 +202,12 @@ export class View {
           const open = document.createElement("button");
           open.type = "button";
           open.className = "room";
+          const words = document.createElement("span");
+          words.className = "unseen";
           open.append(
             document.createElement("span"),
             document.createElement("span"),
+            words,
           );
           const shut = document.createElement("button");
           shut.type = "button";
@@ -202,9 +226,8 @@ export class View {
         open.children[1].className =
           room.mentions > 0 && unread > 0 ? "badge hot" : "badge";
         set(open.children[1], unread > 0 ? count(unread) : "");
-        const news = unread ? `, ${unread} unread` : "";
-        const hot = unread && room.mentions ? ", for you" : "";
-        open.setAttribute("aria-label", `${name}${news}${hot}`);
+        const hot = room.mentions ? ", for you" : "";
+        set(open.children[2], unread > 0 ? ` unread${hot}` : "");
         shut.hidden = room === session.status;
         shut.setAttribute(
           "aria-label",

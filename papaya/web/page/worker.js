@@ -1,5 +1,6 @@
 // The service worker: it shows what the server pushes while nobody looks at the page, and leads to
-// the room. A push is one line of IRC (draft/webpush of IRCv3), which the browser has decrypted.
+// the room. A push is one line of IRC (draft/webpush of IRCv3), which the browser has decrypted. It
+// also keeps the files of the page, and shows them while the server cannot be reached.
 
 const longest = 300; // characters that are shown
 
@@ -58,6 +59,44 @@ async function go(where) {
   return self.clients.openWindow(where ? start : "./");
 }
 
+const cacheName = "page";
+
+/** fileOf is the address of a file of the page, or "" for anything else. */
+function fileOf(address) {
+  const { scope } = self.registration;
+  const [plain] = address.split(/[?#]/);
+  const name = plain.startsWith(scope) ? plain.slice(scope.length) : "/";
+  return /^([a-z]+\.(js|css|svg|webmanifest))?$/.test(name) ? plain : "";
+}
+
+/** keep keeps the files of a page that works, all of them or none. */
+async function keep(addresses) {
+  const cache = await caches.open(cacheName);
+  const files = addresses.map((a) => fileOf(String(a))).filter(Boolean);
+  await cache.addAll([...new Set(files)]);
+}
+
+/** serve asks the server first, so the page is never older than that. */
+async function serve(request) {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    const cache = await caches.open(cacheName);
+    const kept = await cache.match(fileOf(request.url));
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method === "GET" && fileOf(request.url))
+    event.respondWith(serve(request));
+});
+self.addEventListener("message", (event) => {
+  const wanted = event.data?.keep;
+  if (Array.isArray(wanted)) event.waitUntil(keep(wanted));
+});
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) =>
   event.waitUntil(self.clients.claim()),
