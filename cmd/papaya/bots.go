@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	_ "embed" // for the example
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -108,12 +110,25 @@ func botCommand() *cobra.Command {
 	add.Flags().BoolVar(&readOnly, "read-only", false, "it says nothing")
 	add.Flags().BoolVar(&sendOnly, "send-only", false, "it reads nothing")
 	add.MarkFlagsMutuallyExclusive("read-only", "send-only")
-	c := &cobra.Command{Use: "bot", Short: "Tokens for the API: add, list, remove",
+	c := &cobra.Command{Use: "bot", Short: "Tokens for the API: add, list, remove; example",
 		Long: `A program with a token reads its rooms and talks in them, at /api of the server's page.`,
 		Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	p.flags(c)
-	c.AddCommand(add, listTokens(&p, bot.Bot), removeToken(&p))
+	c.AddCommand(add, listTokens(&p, bot.Bot), removeToken(&p), exampleBot())
 	return c
+}
+
+//go:embed example.py
+var example string
+
+// exampleBot prints a bot to start from.
+func exampleBot() *cobra.Command {
+	return &cobra.Command{Use: "example", Short: "Print a bot in Python to start from",
+		Example: "  papaya bot example >timebot.py", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), example)
+			return err
+		}}
 }
 
 // webAddress returns the URL of the page. ok is false if the server has none.

@@ -18,8 +18,8 @@ import (
 	"interleave/internal/irctest"
 )
 
-// TestBotOfTheDocumentation runs the bot of docs/papaya/bots.md: it answers what is said after its
-// start.
+// TestBotOfTheDocumentation runs the bot of docs/papaya/bots.md, which `papaya bot example` prints:
+// it answers what is said after its start.
 func TestBotOfTheDocumentation(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -36,6 +36,10 @@ func TestBotOfTheDocumentation(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := link(t, dir)
+	if out, err := exec.Command(program, "bot", "example").Output(); err != nil ||
+		string(out) != code {
+		t.Errorf("papaya bot example prints another bot than the page has: %v\n%s", err, out)
+	}
 	plain, web := freeport.For(t), freeport.For(t)
 	// A proxy ends TLS, though not here: the bot's Python need not trust a certificate.
 	for name, text := range map[string]string{"bot.py": code, "papaya.toml": fmt.Sprintf(

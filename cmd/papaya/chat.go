@@ -289,12 +289,13 @@ func onRecord(what, said string) (string, error) {
 	return filepath.Join(dir, "papaya", what), nil
 }
 
-// trust asks the user about a certificate. Every answer but yes is no.
+// trust asks the user about a certificate. Every answer but yes or y is no.
 func trust(in io.Reader, out io.Writer, addr, fingerprint string) bool {
 	fmt.Fprintf(out, `The certificate of %s is not signed by anybody this machine knows. Its SHA-256 is
   %s
 Compare it with what the server's owner says. It is kept, and from then on it must be the same.
 Is it the right one? [yes/no] `, addr, fingerprint)
 	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no
-	return strings.EqualFold(strings.TrimSpace(answer), "yes")
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "yes" || answer == "y"
 }

@@ -75,7 +75,7 @@ func TestSecretIsTheFirstLine(t *testing.T) {
 
 func TestTrustNeedsAYes(t *testing.T) {
 	for answer, want := range map[string]bool{"yes\n": true, "YES\n": true, " yes \n": true,
-		"y\n": false, "no\n": false, "\n": false, "": false} {
+		"y\n": true, "Y\n": true, "no\n": false, "yess\n": false, "\n": false, "": false} {
 		var out bytes.Buffer
 		if got := trust(strings.NewReader(answer), &out, "host:1", "00ff"); got != want ||
 			!strings.Contains(out.String(), "00ff") {
