@@ -40,6 +40,10 @@ const (
 // maxAtOnce bounds concurrent hashes, and so their memory: 19 MiB each.
 const maxAtOnce = 4
 
+// hashesAtOnce leaves one of the cores to those who have logged in: Go takes a core from a hash
+// only after 10 ms, and a message needs one several times until it is acknowledged.
+func hashesAtOnce(cores int) int { return max(1, min(cores-1, maxAtOnce)) }
+
 // A Book has the accounts of a Store. Any goroutine may use it.
 type Book struct {
 	// MinPassword is the least length of a new password in bytes. It may be set before first use.
@@ -60,6 +64,7 @@ type Book struct {
 	now     func() time.Time
 	hashes  *hasher
 	checks  checks
+	right   rightPasswords
 	address *limit.Rate // for failures
 	name    *limit.Rate
 	// addresses and names are the logins that count as failures because they are not done yet.
@@ -79,7 +84,7 @@ func open(s Store, cost Cost, now func() time.Time) *Book {
 		TokenLimits: func() TokenLimits { return TokenLimits{Most: defaultTokens} },
 		store:       s,
 		now:         now,
-		hashes:      newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
+		hashes:      newHasher(cost, hashesAtOnce(runtime.GOMAXPROCS(0))),
 		address:     limit.NewRate(addressBurst, addressEvery, now),
 		name:        limit.NewRate(nameBurst, nameEvery, now),
 		dummy:       hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
@@ -111,14 +116,15 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 			return Account{}, fmt.Errorf("account %s: %w", r.Name, err)
 		}
 	}
-	ok, computed, err := b.verify(ctx, name, password, kept)
+	renew := kept.cost != b.hashes.cost || b.wantsScram(password) != (r.Scram != "")
+	ok, computed, err := b.verify(ctx, name, password, kept, renew)
 	if err != nil {
 		return Account{}, err
 	}
 	if !ok || r.Hash == "" {
 		return Account{}, ErrWrong
 	}
-	if computed && (kept.cost != b.hashes.cost || b.wantsScram(password) != (r.Scram != "")) {
+	if computed && renew {
 		// after an error the old hash stays until the next login
 		_ = b.setPassword(ctx, r, password)
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // The devices of an account log in at the same moment when the server has been restarted. Their
-// passwords are one, so one hash answers all of them.
+// passwords are one, so one hash answers all of them: those that wait for it, and by remember.go
+// those that come later.
 
 // checks are the comparisons of a password with a hash that are under way.
 type checks struct {
@@ -27,14 +28,21 @@ type check struct {
 }
 
 // verify compares the password of a name with its hash, or waits for a login that does the same.
-// computed says whether this login has computed the hash.
-func (b *Book) verify(ctx context.Context, name string, password Secret, kept hash) (same,
-	computed bool, err error) {
+// fresh says that the hash must be computed, even if the password was right a short time ago.
+// computed says whether this login has computed it.
+func (b *Book) verify(ctx context.Context, name string, password Secret, kept hash,
+	fresh bool) (same, computed bool, err error) {
 	key := checkKey{fold(name), password.text, kept.String()}
 	for {
+		if !fresh && b.right.has(key) {
+			return true, false, nil
+		}
 		c, first := b.checks.begin(key)
 		if first {
 			c.same, c.err = b.hashes.verify(ctx, password, kept)
+			if c.same && c.err == nil {
+				b.right.add(key)
+			}
 			b.checks.end(key, c)
 			return c.same, true, c.err
 		}

@@ -126,8 +126,8 @@ type hasher struct {
 	waiting chan struct{} // holds those that compute or wait
 }
 
-// maxWaiting is how many logins may wait. With 25 ms for a hash and 2 at once, the last waits for
-// 13 s. WeeChat gives up a login after 15 s.
+// maxWaiting is how many logins may wait. With 25 ms for a hash and 2 at once, the last would wait
+// for 13 s. WeeChat gives up a login after 15 s.
 const maxWaiting = 1024
 
 // ErrBusy reports that too many logins are waiting, or that one has waited for as long as it may.
