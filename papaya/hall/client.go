@@ -12,7 +12,9 @@ import (
 // A Sink queues lines for one client and sends them later. It never blocks. End closes the
 // connection after the queued lines.
 type Sink interface {
-	Write(line []byte)            // the caller may reuse line afterwards
+	Write(line []byte) // the caller may reuse line afterwards
+	// WriteLater is Write for a line that may wait a little for others. It stays in its order.
+	WriteLater(line []byte)
 	Share(run *Run, from, to int) // one line that several clients get
 	Waiting() int                 // bytes that are not sent yet
 	End()
@@ -173,6 +175,15 @@ func (c *Client) write(line []byte) {
 	default:
 		c.sink.Write(line)
 	}
+}
+
+// writeLater is write for a line that may wait a little for others.
+func (c *Client) writeLater(line []byte) {
+	if c == nil || c.closed || c.captured != nil {
+		c.write(line)
+		return
+	}
+	c.sink.WriteLater(line)
 }
 
 // num sends a numeric. rest is everything after the client's nick.

@@ -137,6 +137,7 @@ func (p *person) Write(l []byte) {
 	}
 }
 
+func (p *person) WriteLater(l []byte)        { p.Write(l) }
 func (p *person) Share(r *Run, from, to int) { p.Write(r.Part(from, to)) }
 
 func (p *person) Waiting() int { return p.waiting }

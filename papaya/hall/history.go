@@ -110,12 +110,21 @@ func (h *Hall) begin(c *Client, k *backlog) {
 	}
 }
 
-// Step sends some more missed messages to the clients that have read the last ones. It returns how
-// many clients are not done.
+// maxSteps is how many clients get missed messages in one Step: each may cost a millisecond, and
+// all others wait meanwhile. A guess.
+const maxSteps = 64
+
+// Step sends some more missed messages to the clients that have read the last ones: to maxSteps of
+// them, which a map chooses by chance. It returns how many clients are not done.
 func (h *Hall) Step() int {
+	steps := 0
 	for c := range h.behind {
-		if c.sink.Waiting() < maxCatchUp {
-			h.step(c)
+		if c.sink.Waiting() >= maxCatchUp {
+			continue
+		}
+		h.step(c)
+		if steps++; steps == maxSteps {
+			break
 		}
 	}
 	return len(h.behind)

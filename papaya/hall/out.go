@@ -65,6 +65,13 @@ func (o *out) to(c *Client) {
 	c.write(o.in(o.look(c)))
 }
 
+// later is to for a line that may wait a little for others.
+func (o *out) later(c *Client) {
+	if c != nil {
+		c.writeLater(o.in(o.look(c)))
+	}
+}
+
 // apart sends the line as no reply: it gets no label.
 func (o *out) apart(c *Client) {
 	replies := c.captured

@@ -63,6 +63,13 @@ func (h *Hall) tellRefused(c *Client, m *irc.Message, why string) {
 	}
 }
 
+// Says says whether an order only adds something to what is said, so that it ends no session, and
+// changes nobody's rights.
+func Says(e Entry) bool {
+	verb, _, _ := strings.Cut(string(e.Data), orderWords)
+	return e.Kind == Order && (verb == PostTo || verb == AddPreview)
+}
+
 // Passes says whether an order goes on while the log cannot be written: one that ends sessions. All
 // sessions end with the server, so a restart does not bring them back.
 func Passes(e Entry) bool {

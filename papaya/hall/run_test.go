@@ -20,9 +20,10 @@ type part struct {
 	from, to int
 }
 
-func (l *bufferSink) Write([]byte) {}
-func (l *bufferSink) Waiting() int { return 0 }
-func (l *bufferSink) End()         {}
+func (l *bufferSink) Write([]byte)      {}
+func (l *bufferSink) WriteLater([]byte) {}
+func (l *bufferSink) Waiting() int      { return 0 }
+func (l *bufferSink) End()              {}
 
 func (l *bufferSink) Share(run *Run, from, to int) {
 	if n := len(l.parts) - 1; n >= 0 && l.parts[n].run == run && l.parts[n].to == from {

@@ -214,7 +214,7 @@ func (h *Hall) updateAway(u *user) {
 	if away != "" {
 		rest += " :" + away
 	}
-	h.eachObserver(u, awayNotify, h.newOut(u, rest).to)
+	h.eachObserver(u, awayNotify, h.newOut(u, rest).later)
 }
 
 // hangUp ends a session. Others see it only if it was the last one of its user, and then only that

@@ -59,9 +59,27 @@ func (p *pipeListener) Accept() (net.Conn, error) {
 func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// inBubble runs a server with a slowLog.
+// inBubble runs a server with a slowLog. dial has a client join a room.
 func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 	test func(dial func(nick, room string) visitor)) {
+	t.Helper()
+	inOpenBubble(t, took, limits, metrics, func(t *testing.T, connect func() visitor) {
+		test(func(nick, room string) visitor {
+			v := connect()
+			go func() {
+				_ = v.say("NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN " + room + "\r\nPING in")
+			}()
+			if err := v.until("PONG"); err != nil {
+				t.Fatalf("%s does not come in: %v", nick, err)
+			}
+			return v
+		})
+	})
+}
+
+// inOpenBubble is inBubble for clients that are only connected.
+func inOpenBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
+	test func(t *testing.T, connect func() visitor)) {
 	t.Helper()
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,18 +98,11 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 				Ready:  func() { close(ready) }})
 		}()
 		<-ready
-		test(func(nick, room string) visitor {
+		test(t, func() visitor {
 			mine, theirs := net.Pipe()
 			p.come <- theirs
 			open = append(open, mine)
-			v := visitor{irctest.NewConn(mine)}
-			go func() {
-				_ = v.say("NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN " + room + "\r\nPING in")
-			}()
-			if err := v.until("PONG"); err != nil {
-				t.Fatalf("%s does not come in: %v", nick, err)
-			}
-			return v
+			return visitor{irctest.NewConn(mine)}
 		})
 		for _, c := range open {
 			c.Close()

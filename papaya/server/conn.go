@@ -40,10 +40,13 @@ type conn struct {
 	slowAt  time.Duration
 	waited  time.Duration // the time that others have waited for this client since it last kept up
 	dirty   bool
-	pending int // its lines in the outbox
+	waits   bool // lines that are staged wait for the next tick: see rush.go
+	pending int  // its lines in the outbox
 	began   time.Time
 	queued  int // those of them that are for the log and not in flight yet
-	heard   time.Time
+	// newcomer says that one of those registers the client: see newcomer.go.
+	newcomer bool
+	heard    time.Time
 	// askedAt is when it was sent a PING after a silence, since the server's start; 0: it was not.
 	// The time to answer begins there: while the server stood still, it has asked nobody.
 	askedAt time.Duration

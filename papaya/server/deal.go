@@ -57,6 +57,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			s.stored(r)
 		case now := <-ticker.C:
 			s.log.ticks++
+			s.tickRush()
 			s.checkClients(now)
 			s.checkTokens(now)
 			s.saveSome(now)

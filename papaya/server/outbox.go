@@ -42,9 +42,11 @@ type outbox struct {
 	failed   time.Time
 	delay    time.Duration // how long the next batch still waits for more lines
 	// One of the waiting lines comes from a client that waits for an answer.
-	awaited bool
-	doneAt  time.Duration // when the last batch was done
-	retryAt time.Duration // when lines that wait for slow clients are tried again
+	awaited   bool
+	doneAt    time.Duration // when the last batch was done
+	retryAt   time.Duration // when lines that wait for slow clients are tried again
+	newcomers int           // see newcomer.go
+	late      []item        // empty: memory for newcomersLast
 }
 
 // An item is a line. If it has an entry it is for the log, otherwise it is obeyed in its turn.
@@ -72,6 +74,7 @@ func (s *server) push(i item) {
 			i.conn.queued++
 		}
 	}
+	s.noteNewcomer(&i)
 	i.came = s.now
 	s.log.awaited = s.log.awaited || i.conn == nil || i.entry.Kind != hall.Said ||
 		s.hall.Awaited(&i.conn.Client, &i.message)
@@ -100,6 +103,7 @@ func (s *server) sendBatch() {
 		s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
+	s.newcomersLast()
 	if s.log.delay = s.batchDelay(); s.log.delay > 0 {
 		return
 	}
@@ -155,19 +159,24 @@ func (s *server) sendItems(n, size int) {
 		Time: s.config.Now().UnixMilli()}
 	// as large as the last batch, and a quarter more
 	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch)
-	oldest := s.now
+	oldest, logins := s.now, 0
 	for k := range n {
-		if len(data) >= size {
+		i := &s.log.queue[k]
+		if i.entry.Kind == hall.Enter {
+			logins++
+		}
+		if len(data) >= size || logins > loginsAtOnce {
 			n = k
 			break
 		}
-		if i := &s.log.queue[k]; i.entry.Kind != 0 {
+		if i.entry.Kind != 0 {
 			data = hall.AppendEntry(data, i.entry)
 			oldest = min(oldest, i.came)
 			if i.conn != nil {
 				i.conn.queued--
 			}
 		}
+		s.admitNewcomer(i)
 	}
 	if s.log.spare == nil {
 		s.log.spare = make([]item, 0, n)
@@ -369,6 +378,9 @@ func (s *server) apply(sequence uint64) {
 		default:
 			if fresh {
 				s.hall.Apply(i.entry, said(i), i.label())
+			}
+			if i.entry.Kind == hall.Enter {
+				s.rush.now++
 			}
 			s.unpend(i.conn)
 		}

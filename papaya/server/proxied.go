@@ -31,8 +31,8 @@ func (s *server) introduce(c net.Conn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	if client.TLS() && s.config.TLSConfig != nil {
-		s.handshake(tls.Server(client, s.config.TLSConfig))
+	if client.TLS() && s.secure != nil {
+		s.handshake(tls.Server(s.turns.Wrap(client), s.secure))
 		return
 	}
 	s.take(client, client.Secure(), "")

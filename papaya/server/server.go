@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/handshake"
 )
 
 // server is the state of one Run. The goroutine of deal owns everything but the channels.
@@ -43,6 +44,9 @@ type server struct {
 	written chan struct{} // from the deliver goroutines, when they have nothing left to write
 	// bound what reads the text at the same time
 	searches, histories chan struct{}
+	turns               *handshake.Turns
+	secure              *tls.Config  // of all listeners, whose handshakes take turns; nil: no TLS
+	loggingIn           atomic.Int32 // logins that are being checked
 	savedAt             time.Time
 	readers             sync.WaitGroup
 	writers             sync.WaitGroup
@@ -64,6 +68,7 @@ type server struct {
 	start     time.Time     // the zero of the times that are kept as durations
 	now       time.Duration // the time of the event that deal works on
 	log       outbox
+	rush      rush
 	bars      bars // see ban.go
 }
 
@@ -96,6 +101,10 @@ func Run(ctx context.Context, config Config) error {
 		states: make(chan unsavedState, 1), others: make(chan struct{}, 1),
 		searches: make(chan struct{}, searchesAtOnce), written: make(chan struct{}, 1),
 		histories: make(chan struct{}, historiesAtOnce), ready: make(chan *conn, eventQueue),
+	}
+	s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), besideTime, s.crowded)
+	if config.TLSConfig != nil {
+		s.secure = s.turns.Config(config.TLSConfig)
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
@@ -294,8 +303,8 @@ func (s *server) listen() ([]listener, error) {
 			if err != nil {
 				return err
 			}
-			if secure && s.config.TLSConfig != nil {
-				l = tls.NewListener(l, s.config.TLSConfig)
+			if secure && s.secure != nil {
+				l = tls.NewListener(s.turns.Listener(l), s.secure)
 			}
 			listeners = append(listeners, listener{l, accept})
 		}

@@ -14,6 +14,14 @@ import (
 // clients give up (WeeChat: 15 s), so that the server does not work for clients that have gone.
 const besideTime = 10 * time.Second
 
+// crowd is how many logins may be checked at the same time before handshakes are slowed down. Those
+// clients would wait for their logins otherwise, and too many of them in vain: each costs another
+// handshake when it comes again. A guess: 64 hashes take about a second.
+const crowd = 64
+
+// crowded says whether too many logins wait for their checks.
+func (s *server) crowded() bool { return s.loggingIn.Load() > crowd }
+
 // signer checks logins beside the goroutine that owns the hall, and returns the answer to it.
 type signer server
 
@@ -45,7 +53,9 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 	*conn) (Person, error)) {
 	o := g.conns[c.ID]
 	(*server)(g).beside(o, func(ctx context.Context) func() (hall.Entry, bool) {
+		g.loggingIn.Add(1)
 		who, err := question(ctx, o)
+		g.loggingIn.Add(-1)
 		why := (*server)(g).why(err, registering)
 		return func() (hall.Entry, bool) {
 			if !registering && (*server)(g).turnAway(o, err) {
