@@ -122,7 +122,7 @@ func forecast(w io.Writer, s *run.Session) error {
 	}
 	fmt.Fprintf(w, "\n%s without measuring, %s%d measured, of %d\n",
 		quantity.Many(f.Free, "claim"), before, claims, f.All)
-	return tellOpen(w, f.Undecided, "")
+	return tellOpen(w, f.Undecided)
 }
 
 // whyNot is the reason for which a model cannot be measured here, as far as that is known before it
@@ -160,18 +160,21 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%d h %02d min", s/3600, s%3600/60)
 }
 
-// tellUndecided prints the claims that a finished budget did not decide.
-func tellUndecided(w io.Writer, dir string) error {
-	r, err := record.Read(dir)
-	if err != nil || len(r.Header.Undecided) == 0 {
-		return err
+// tellMore prints how a run is given more time, if that would decide more of its claims.
+func tellMore(w io.Writer, h *record.Header) error {
+	for _, u := range h.Undecided {
+		if u.Takes > 0 {
+			_, err := fmt.Fprintf(w, "\n`interleave run --resume=%s --for 1h` spends an hour more "+
+				"on these\n", h.ID)
+			return err
+		}
 	}
-	return tellOpen(w, r.Header.Undecided, r.Header.ID)
+	return nil
 }
 
 // tellOpen prints undecided claims: first those that time does not help, by their reason, then the
 // others with what each would take.
-func tellOpen(w io.Writer, list []record.Undecided, id string) error {
+func tellOpen(w io.Writer, list []record.Undecided) error {
 	var open []record.Undecided
 	var reasons []string
 	why := map[string][]string{}
@@ -183,7 +186,7 @@ func tellOpen(w io.Writer, list []record.Undecided, id string) error {
 			reasons = append(reasons, u.Reason)
 			fallthrough
 		default:
-			why[u.Reason] = append(why[u.Reason], u.Claim)
+			why[u.Reason] = append(why[u.Reason], name(u, list))
 		}
 	}
 	for _, r := range reasons {
@@ -198,15 +201,21 @@ func tellOpen(w io.Writer, list []record.Undecided, id string) error {
 	})
 	var words []string
 	for _, u := range open {
-		words = append(words, fmt.Sprintf("%s (%s)", u.Claim, roughly(u.Takes)))
+		words = append(words, fmt.Sprintf("%s (%s)", name(u, list), roughly(u.Takes)))
 	}
-	fmt.Fprintf(w, "not enough time for %s; each alone would take about:\n  %s\n",
+	_, err := fmt.Fprintf(w, "not enough time for %s; each alone would take about:\n  %s\n",
 		quantity.Many(len(open), "claim"), strings.Join(wrap(words, 96), "\n  "))
-	if id == "" {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "`interleave run --resume=%s --for 1h` gives them an hour\n", id)
 	return err
+}
+
+// name is a claim's, with its experiment if another one of the list has the same.
+func name(u record.Undecided, list []record.Undecided) string {
+	if slices.ContainsFunc(list, func(o record.Undecided) bool {
+		return o.Claim == u.Claim && o.Experiment != u.Experiment
+	}) {
+		return u.Claim + " of " + u.Experiment
+	}
+	return u.Claim
 }
 
 // roughly is a rough duration: "25 min".

@@ -62,11 +62,28 @@ func TestUndecidedClaimsAreToldByReason(t *testing.T) {
 		{Claim: "N1c", Reason: "tapip is not here"}, {Claim: "E1a", Reason: "left out",
 			Takes: 10 * time.Second}, {Claim: "N1d", Reason: "tapip is not here"},
 		{Claim: "G4", Reason: "its windows are too short"},
-	}, "20260101T000000Z")
+		{Claim: "H4", Experiment: "go-c10k", Reason: "left out", Takes: time.Hour},
+		{Claim: "H4", Experiment: "threads-fibers", Reason: "it lies at its edge"},
+	})
 	want := "N1c, N1d: tapip is not here\nG4: its windows are too short\n" +
-		"not enough time for 2 claims; each alone would take about:\n  E1a (1 min) E2c (25 min)\n" +
-		"`interleave run --resume=20260101T000000Z --for 1h` gives them an hour\n"
+		"H4 of threads-fibers: it lies at its edge\n" +
+		"not enough time for 3 claims; each alone would take about:\n" +
+		"  E1a (1 min) E2c (25 min) H4 of go-c10k (60 min)\n"
 	if got := out.String(); err != nil || got != want {
 		t.Errorf("%v: got\n%swant\n%s", err, got, want)
+	}
+}
+
+func TestMoreTimeIsOffered(t *testing.T) {
+	for want, list := range map[string][]record.Undecided{
+		"": {{Claim: "N1c", Reason: "tapip is not here"}},
+		"\n`interleave run --resume=20260101T000000Z --for 1h` spends an hour more on these\n": {
+			{Claim: "N1c", Reason: "tapip is not here"}, {Claim: "E2c", Takes: time.Minute}},
+	} {
+		var out strings.Builder
+		h := record.Header{ID: "20260101T000000Z", Undecided: list}
+		if err := tellMore(&out, &h); err != nil || out.String() != want {
+			t.Errorf("%+v: got %q, %v, want %q", list, out.String(), err, want)
+		}
 	}
 }

@@ -285,8 +285,9 @@ func known(list []*manifest.Experiment, models []string) error {
 	return nil
 }
 
-// knownClaims refuses a claim that no chosen experiment has.
+// knownClaims refuses a claim that no chosen experiment has, and claims of which none takes time.
 func knownClaims(list []*manifest.Experiment, claims []string) error {
+	counted := len(claims) > 0
 	for _, id := range claims {
 		if !slices.ContainsFunc(list, func(e *manifest.Experiment) bool {
 			return slices.ContainsFunc(e.Claims, func(c manifest.Claim) bool { return c.ID == id })
@@ -294,6 +295,15 @@ func knownClaims(list []*manifest.Experiment, claims []string) error {
 			return usage("--claims: no claim %q in %s", id,
 				names(list, func(e *manifest.Experiment) string { return e.Name }))
 		}
+		counted = counted && !slices.ContainsFunc(list, func(e *manifest.Experiment) bool {
+			return slices.ContainsFunc(e.Claims, func(c manifest.Claim) bool {
+				return c.ID == id && c.Metric != manifest.Lines && len(e.Builds) == 0
+			})
+		})
+	}
+	if counted {
+		return usage("--claims=%s: nothing of that takes time; every run of its experiment "+
+			"judges it", strings.Join(claims, ","))
 	}
 	return nil
 }
@@ -361,12 +371,14 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "not finished: `interleave run --resume=%s` goes on\n",
 			filepath.Base(dir))
 	}
-	path, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
+	path, h, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
 	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "what was measured is recorded, and not reported yet: "+
+			"`interleave report %s` does that\n", filepath.Base(dir))
 		return interrupted(ctx, errors.Join(runErr, err))
 	}
 	if !asJSON {
-		if err := tellUndecided(cmd.OutOrStdout(), dir); err != nil {
+		if err := tellMore(cmd.OutOrStdout(), h); err != nil {
 			return interrupted(ctx, errors.Join(runErr, err))
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "\ntables: interleave report %s\nreport: %s\n",
@@ -384,15 +396,15 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // writeReport writes the HTML beside the record, prints the terminal's form, and returns the path
-// of the page, relative to here if that is shorter.
-func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
+// of the page, relative to here if that is shorter, and the header of the run.
+func writeReport(w io.Writer, dir string, asJSON bool) (string, *record.Header, error) {
 	r, err := openRun(dir)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	path := filepath.Join(dir, "report.html")
 	if err := toFile(path, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if here, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(rel, "..") {
@@ -400,10 +412,10 @@ func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
 		}
 	}
 	if asJSON {
-		return path, report.JSON(w, r)
+		return path, &r.Header, report.JSON(w, r)
 	}
 	width, _ := terminal(w)
-	return path, report.Summary(w, r, width, colour(w))
+	return path, &r.Header, report.Summary(w, r, width, colour(w))
 }
 
 // toFile writes a file whole or not at all.

@@ -5,9 +5,7 @@ package findings
 import (
 	"cmp"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"interleave/internal/manifest"
 	"interleave/internal/stats"
@@ -151,26 +149,12 @@ func (g *gatherer) variants(service string) map[string]string {
 			continue
 		}
 		for _, m := range s.Models {
-			if of := variantOf(m); of != "" {
+			if of := m.VariantOf(); of != "" {
 				out[m.Name] = of
 			}
 		}
 	}
 	return out
-}
-
-// variantOf is the folder beside a model's that has all of its source, or nothing.
-func variantOf(m *manifest.Model) string {
-	of := ""
-	for _, file := range m.Source {
-		rest, beside := strings.CutPrefix(filepath.ToSlash(file), "../")
-		name, _, _ := strings.Cut(rest, "/")
-		if !beside || name == ".." || of != "" && name != of {
-			return ""
-		}
-		of = name
-	}
-	return of
 }
 
 // choice orders the models of a table. All are held against the best within rounds.

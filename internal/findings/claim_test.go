@@ -194,26 +194,6 @@ func TestTheBestIsTheBest(t *testing.T) {
 	}
 }
 
-func TestVariants(t *testing.T) {
-	for of, source := range map[string][]string{
-		"":           {"main.c"},
-		"c-process":  {"../c-process/main.c", "../c-process/log.c"},
-		"go":         {"../go/"},
-		"no sources": nil,
-		"mixed":      {"../c-process/main.c", "os.c"},
-		"two":        {"../c-process/main.c", "../c-thread/os.c"},
-		"elsewhere":  {"../../transfer/go-csp-layers/main.go"},
-	} {
-		want := of
-		if slices.Contains([]string{"no sources", "mixed", "two", "elsewhere"}, of) {
-			want = ""
-		}
-		if got := variantOf(&manifest.Model{Source: source}); got != want {
-			t.Errorf("%v: got %q, want %q", source, got, want)
-		}
-	}
-}
-
 // TestTheHeadOfAClaim: which of several comparisons stands for it.
 func TestTheHeadOfAClaim(t *testing.T) {
 	for _, c := range []struct {

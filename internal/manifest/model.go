@@ -345,3 +345,18 @@ func (t *table) sources(m *Model, files []string) []string {
 	}
 	return found
 }
+
+// VariantOf is the model of the same service that has all of this one's source, or nothing: the two
+// are one program that is built or started in two ways.
+func (m *Model) VariantOf() string {
+	of := ""
+	for _, file := range m.Source {
+		rest, beside := strings.CutPrefix(filepath.ToSlash(file), "../")
+		name, _, _ := strings.Cut(rest, "/")
+		if !beside || name == ".." || of != "" && name != of {
+			return ""
+		}
+		of = name
+	}
+	return of
+}

@@ -285,3 +285,24 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 }
+
+// TestVariants: a model all of whose source is another one's is a variant of that.
+func TestVariants(t *testing.T) {
+	for of, source := range map[string][]string{
+		"":           {"main.c"},
+		"c-process":  {"../c-process/main.c", "../c-process/log.c"},
+		"go":         {"../go/"},
+		"no sources": nil,
+		"mixed":      {"../c-process/main.c", "os.c"},
+		"two":        {"../c-process/main.c", "../c-thread/os.c"},
+		"elsewhere":  {"../../transfer/go-csp-layers/main.go"},
+	} {
+		want := of
+		if slices.Contains([]string{"no sources", "mixed", "two", "elsewhere"}, of) {
+			want = ""
+		}
+		if got := (&Model{Source: source}).VariantOf(); got != want {
+			t.Errorf("%v: got %q, want %q", source, got, want)
+		}
+	}
+}

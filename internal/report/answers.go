@@ -109,7 +109,7 @@ func (g *answerGroup) add(a answer) {
 // answer is a claim without its drawing.
 func (s *study) answer(e *experiment, v verdict.Verdict) answer {
 	a := answer{Claimed: claimed(v), Here: here(v)}
-	a.Verdict, a.Mark, a.Told = v, marks[v.Word], told(v)
+	a.Verdict, a.Name, a.Mark, a.Told = v, s.name(v), marks[v.Word], told(v)
 	if !decided(v.Word) {
 		a.Takes = takes(&s.Header, e, v)
 	}
@@ -231,6 +231,9 @@ func here(v verdict.Verdict) string {
 		return strings.TrimSpace(quantity.Significant(f.Estimate, 3) + " " + unit)
 	}
 	text := figureOf(iv, unit)
+	if strings.HasPrefix(unit, "%") {
+		return text + quantity.Thin + "%"
+	}
 	if unit == "" && p.Unit != "ratio" && p.Unit != "slope" {
 		text += " " + p.Unit
 	}
@@ -245,6 +248,9 @@ func claimed(v verdict.Verdict) string {
 		number = quantity.Trim(c.Published, 4)
 		if info := manifest.Metrics[c.Metric]; c.Kind == "absolute" || c.Kind == "bound" {
 			number = strings.TrimSpace(quantity.Short(c.Published, info.Unit))
+			if strings.HasPrefix(info.Unit, "%") {
+				number += quantity.Thin + "%"
+			}
 		}
 	}
 	side := map[string]string{"less": "less", "greater": "more"}[c.Sense]

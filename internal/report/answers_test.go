@@ -145,6 +145,8 @@ func TestTakes(t *testing.T) {
 			"it needs two hosts"},
 		{open(stats.NotComparable, "x cannot be measured here: needs tapip: build it",
 			stats.Finding{}), "", "needs tapip: build it"},
+		{open(stats.NotComparable, "x cannot be measured here: does not conform",
+			stats.Finding{}), "", "x cannot be measured here: does not conform"},
 		{open(stats.NotMeasured, "x was not measured in this run", stats.Finding{}), "",
 			"a run with more time: x was not measured in this run"},
 		{open(stats.Inconclusive, "the interval is too wide", stats.Finding{Rounds: 8,
@@ -179,8 +181,8 @@ func TestTakes(t *testing.T) {
 
 // TestWider: a claim that the user's choice left out needs no time, but another choice.
 func TestWider(t *testing.T) {
-	c := manifest.Claim{Of: manifest.Term{Model: "a"}, Against: manifest.Term{Model: "b"},
-		Condition: manifest.Own}
+	c := manifest.Claim{ID: "P1", Of: manifest.Term{Model: "a"},
+		Against: manifest.Term{Model: "b"}, Condition: manifest.Own}
 	for _, tt := range []struct {
 		h    record.Header
 		want string
@@ -189,6 +191,8 @@ func TestWider(t *testing.T) {
 		{record.Header{Models: []string{"b", "a"}}, "a run with more time"},
 		{record.Header{Models: []string{"b", "c"}}, "a run without --models"},
 		{record.Header{Condition: manifest.Own}, "a run with more time"},
+		{record.Header{Claims: []string{"P1"}}, "a run with more time"},
+		{record.Header{Claims: []string{"P2"}}, "a run without --claims"},
 		{record.Header{Condition: manifest.Shared}, "a run without --condition"},
 	} {
 		if got := wider(&tt.h, verdict.Verdict{Claim: c}); got != tt.want {
@@ -197,15 +201,69 @@ func TestWider(t *testing.T) {
 	}
 }
 
-func TestBusyCountsCellsSideBySideOnce(t *testing.T) {
-	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	cells := []record.Cell{
-		{Started: at.Add(50 * time.Second), Took: 10 * time.Second},
-		{Started: at, Took: 20 * time.Second}, {Started: at, Took: 20 * time.Second},
-		{Started: at.Add(5 * time.Second), Took: 20 * time.Second},
+// TestTheCostOfARound: a claim about two points costs both of them, though the run has measured one
+// of them more often, alone and with other models. The baseline's second cell is not its own.
+func TestTheCostOfARound(t *testing.T) {
+	at := func(round int, point, model string, took time.Duration) record.Cell {
+		return record.Cell{Round: round, Point: point, Model: model, Took: took,
+			Status: record.Measured}
 	}
-	if got := busy(cells); got != 35*time.Second {
-		t.Errorf("got %v, want 35 s", got)
+	var cells []record.Cell
+	for round := 1; round <= 9; round++ {
+		cells = append(cells, at(round, "p", "a", 2*time.Second), at(round, "p", "b", time.Second),
+			at(round, "p", "c", time.Minute))
+		if round <= 3 { // the second cell is measured again, of the same round
+			cells = append(cells, at(round, "q", "a", 4*time.Second), at(round, "q", "b",
+				3*time.Second), at(round, "q", "b", 3*time.Second))
+		}
+	}
+	twin := at(1, "p", "a", time.Hour)
+	twin.Twin = true
+	e := &experiment{cells: append(cells, twin), Experiment: &manifest.Experiment{
+		Points: []manifest.Point{{Name: "p"}, {Name: "q"}}}}
+	v := verdict.Verdict{Claim: manifest.Claim{At: []string{"p", "q"},
+		Of: manifest.Term{Model: "a"}, Against: manifest.Term{Model: "b"}}}
+	if got := costOfRound(e, v); got != 13*time.Second {
+		t.Errorf("got %v, want 2 + 1 + 4 + 6 s", got)
+	}
+	v.Finding = stats.Finding{Rounds: 6, Voided: 3, NeedRounds: 10}
+	if got := costOfRounds(e, v); got != 15*13*time.Second {
+		t.Errorf("a third of the rounds does not count: got %v, want 15 rounds", got)
+	}
+}
+
+// TestWhatTheRunFound: the report tells what a run with a budget has itself found to be lacking.
+func TestWhatTheRunFound(t *testing.T) {
+	left := verdict.Verdict{Word: stats.NotMeasured, Reason: "x was left out"}
+	wide := verdict.Verdict{Word: stats.Inconclusive, Finding: stats.Finding{Rounds: 8,
+		NeedRounds: 5}}
+	spoilt := verdict.Verdict{Word: stats.Inconclusive, Finding: stats.Finding{Rounds: 5,
+		Voided: 3}}
+	for _, tt := range []struct {
+		v     verdict.Verdict
+		found record.Undecided
+		want  string
+	}{
+		{left, record.Undecided{}, "a run with more time: x was left out"},
+		{left, record.Undecided{Takes: 23 * time.Minute}, "about 23 min more: x was left out"},
+		{left, record.Undecided{Reason: "memory needs windows of 5s"},
+			"longer windows: memory needs windows of 5s"},
+		{wide, record.Undecided{Takes: 8 * time.Minute}, "about 8 min more (5 more rounds)"},
+		{wide, record.Undecided{}, "about 5 more rounds"},
+		{spoilt, record.Undecided{Takes: 34 * time.Minute},
+			"3 of 8 rounds do not count, or about 34 min more"},
+		{spoilt, record.Undecided{}, "3 of 8 rounds do not count"},
+	} {
+		v, u := tt.v, tt.found
+		v.Experiment, v.Claim.ID = "e", "G4"
+		u.Experiment, u.Claim = "e", "G4"
+		h := record.Header{Undecided: []record.Undecided{
+			{Experiment: "other", Claim: "G4", Reason: "windows of another"},
+			{Experiment: "e", Claim: "G3", Takes: time.Hour}, u}}
+		e := &experiment{Experiment: &manifest.Experiment{}}
+		if got := takes(&h, e, v); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.found, got, tt.want)
+		}
 	}
 }
 

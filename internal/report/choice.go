@@ -136,7 +136,7 @@ func (s *study) widest(e *experiment, service string,
 		for _, rows := range byPoint(e.rows(condition, m)) {
 			rows = slices.DeleteFunc(slices.Clone(rows), func(r verdict.Row) bool {
 				return r.Service != service || r.Twin || !known(ratio(r)) ||
-					m.Rate() && e.offered(r)
+					m.Rate() && e.offered(r) || s.variant(e, r, rows)
 			})
 			if len(rows) >= max(len(best), 1) && (what == "" || len(rows) > len(best) ||
 				best[0].Condition == condition) {
@@ -146,6 +146,15 @@ func (s *study) widest(e *experiment, service string,
 		}
 	}
 	return best, what
+}
+
+// variant says whether a row is of a program that another row is of, too, only built or started in
+// another way: with another database, or other locks. That is no choice between models.
+func (s *study) variant(e *experiment, r verdict.Row, rows []verdict.Row) bool {
+	m := s.model(r.Service, r.Model)
+	return m != nil && m.Name != e.Baseline && slices.ContainsFunc(rows, func(o verdict.Row) bool {
+		return o.Service == r.Service && o.Model == m.VariantOf()
+	})
 }
 
 // fill makes a row of each model, those that serve most first.

@@ -25,7 +25,8 @@ func ratio(r verdict.Row) stats.Interval  { return r.Ratio }
 // A claimView is one claim of the page.
 type claimView struct {
 	verdict.Verdict
-	Anchor  string // the fragment: P1
+	Name    string // P1, T-H1
+	Anchor  string // the fragment
 	Mark    string // the symbol's id
 	Told    string // the verdict's sentence, set as a page sets it
 	Holm    string // what remains of "reproduced" among the other claims of the source
@@ -53,8 +54,8 @@ func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 			id = anchor(e.Name, v.Claim.ID)
 		}
 		taken[id] = true
-		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v),
-			Holm: s.together(e, v)}
+		c := claimView{Verdict: v, Name: s.name(v), Anchor: id, Mark: marks[v.Word],
+			Told: told(v), Holm: s.together(e, v)}
 		for i, parts := range byUnit(drawable(v.Parts)) {
 			figureID := anchor("fig", id)
 			if i > 0 {
@@ -198,9 +199,9 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 	if noisy {
 		f.NoiseLegend = e.Baseline + " against itself"
 	}
-	f.Frame = figure.Frame{ID: id, Title: v.Claim.ID + ": " + f.Axis,
+	f.Frame = figure.Frame{ID: id, Title: s.name(v) + ": " + f.Axis,
 		Desc: capital(string(v.Word)) + ". " + v.Sentence}
-	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis,
+	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", s.name(v), f.Axis,
 		where(condition))
 	only := v
 	only.Parts = parts

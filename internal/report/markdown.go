@@ -31,7 +31,7 @@ func Markdown(w io.Writer, run Run) error {
 		for _, v := range e.verdicts {
 			fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s |\n", signs[v.Word].sign,
 				strings.ReplaceAll(string(v.Word), " ", "&nbsp;"),
-				v.Claim.ID, cell(v.Claim.Sentence), cell(v.Sentence))
+				s.name(v), cell(v.Claim.Sentence), cell(v.Sentence))
 		}
 		if t := e.matrix(); t != nil {
 			t.markdown(b)
@@ -62,7 +62,7 @@ func markdownAnswers(b *bufio.Writer, groups []answerGroup) {
 		for _, w := range g.Words {
 			for _, a := range w.Rows {
 				fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s | %s |\n", signs[a.Word].sign,
-					strings.ReplaceAll(string(a.Word), " ", "&nbsp;"), a.Claim.ID,
+					strings.ReplaceAll(string(a.Word), " ", "&nbsp;"), a.Name,
 					cell(a.Claim.Sentence), cell(a.Here), cell(a.Claimed))
 			}
 		}
@@ -78,7 +78,7 @@ func markdownOpen(b *bufio.Writer, groups []answerGroup) {
 				fmt.Fprint(b, "\n### Not decided, and what it would take\n\n")
 				first = false
 			}
-			fmt.Fprintf(b, "- %s **%s** (%s): %s\n", signs[a.Word].sign, a.Claim.ID, a.Word,
+			fmt.Fprintf(b, "- %s **%s** (%s): %s\n", signs[a.Word].sign, a.Name, a.Word,
 				cell(a.Takes))
 		}
 	}

@@ -35,6 +35,7 @@ type study struct {
 	rounds      int // the most rounds that any experiment has begun
 	count       counts
 	holm        map[claimKey]holm
+	names       map[claimKey]string
 }
 
 // A claimKey names a claim in a run.
@@ -101,9 +102,12 @@ func examine(run Run) *study {
 		return cmp.Compare(place(run.Header.Experiments, a.Name), place(run.Header.Experiments,
 			b.Name))
 	})
+	var manifests []*manifest.Experiment
 	for _, e := range s.experiments {
 		s.rounds = max(s.rounds, e.rounds)
+		manifests = append(manifests, e.Experiment)
 	}
+	s.names = names(manifests)
 	s.correct()
 	return s
 }

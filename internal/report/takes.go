@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,21 +22,28 @@ var noisy = []string{"steal", "foreign-cpu", "late"}
 
 // takes says what would decide a claim that is open. h is the run's.
 func takes(h *record.Header, e *experiment, v verdict.Verdict) string {
-	f := v.Finding
+	f, u := v.Finding, undecided(h, v)
 	switch {
 	case v.Word == stats.NotComparable:
-		if _, needs, found := strings.Cut(v.Reason, " cannot be measured here: "); found {
-			return needs
+		if _, tools, found := strings.Cut(v.Reason, " cannot be measured here: needs "); found {
+			return "needs " + tools
 		}
 		return v.Reason
+	case u.Takes == 0 && strings.Contains(u.Reason, "windows of"):
+		return "longer windows: " + u.Reason
+	case v.Word == stats.NotMeasured && f.Voided == 0 && u.Takes > 0:
+		return "about " + minutes(u.Takes) + " more: " + v.Reason
 	case v.Word == stats.NotMeasured && f.Voided == 0:
 		return wider(h, v) + ": " + v.Reason
 	case strings.Contains(v.Reason, "on a quieter machine"):
 		return "a quieter machine: " + v.Reason
 	case f.Rounds+f.Voided > 0 && 4*f.Voided > f.Rounds+f.Voided:
+		if u.Takes > 0 {
+			return lost(e, v) + ", or about " + minutes(u.Takes) + " more"
+		}
 		return lost(e, v)
 	case f.NeedRounds > 0 && !v.Edge:
-		return more(f, costOfRound(e, v))
+		return more(f, cmp.Or(u.Takes, costOfRounds(e, v)))
 	case f.Rounds >= stats.MinRounds && strings.HasPrefix(v.Reason, "the load's core was full"):
 		return "more cores for the load: " + v.Reason
 	case v.Edge, f.Rounds >= stats.MinRounds, v.Claim.Metric == manifest.Lines:
@@ -49,6 +57,8 @@ func wider(h *record.Header, v verdict.Verdict) string {
 	c := v.Claim
 	terms := append([]manifest.Term{c.Of, c.Against}, c.Order...)
 	switch {
+	case len(h.Claims) > 0 && !slices.Contains(h.Claims, c.ID):
+		return "a run without --claims"
 	case len(h.Models) > 0 && slices.ContainsFunc(terms, func(t manifest.Term) bool {
 		return t.Model != "" && !slices.Contains(h.Models, t.Model)
 	}):
@@ -59,12 +69,23 @@ func wider(h *record.Header, v verdict.Verdict) string {
 	return "a run with more time"
 }
 
+// undecided is what a run with a budget has itself found at its end of a claim that is open; zero
+// of any other run.
+func undecided(h *record.Header, v verdict.Verdict) record.Undecided {
+	for _, u := range h.Undecided {
+		if u.Experiment == v.Experiment && u.Claim == v.Claim.ID {
+			return u
+		}
+	}
+	return record.Undecided{}
+}
+
 // more is the time that further rounds take.
 func more(f stats.Finding, cost time.Duration) string {
 	rounds := quantity.Many(f.NeedRounds, "more round")
 	text := "about " + rounds
 	if cost > 0 {
-		text = fmt.Sprintf("about %s more (%s)", minutes(cost*time.Duration(f.NeedRounds)), rounds)
+		text = fmt.Sprintf("about %s more (%s)", minutes(cost), rounds)
 	}
 	if f.Rounds+f.NeedRounds > stats.LastLook {
 		return "a quieter machine, or " + text
@@ -132,39 +153,34 @@ func concerns(e *experiment, v verdict.Verdict, c record.Cell) bool {
 	return here && (others || slices.Contains(claim.Best, c.Model))
 }
 
-// costOfRound is the median time that the cells of a claim take in a round. Cells that lie side by
-// side in time are counted once.
-func costOfRound(e *experiment, v verdict.Verdict) time.Duration {
-	rounds := map[int][]record.Cell{}
-	for _, c := range e.cells {
-		if concerns(e, v, c) {
-			rounds[c.Round] = append(rounds[c.Round], c)
-		}
-	}
-	var costs []time.Duration
-	for _, cells := range rounds {
-		costs = append(costs, busy(cells))
-	}
-	if len(costs) == 0 {
-		return 0
-	}
-	slices.Sort(costs)
-	return costs[len(costs)/2]
+// costOfRounds is what the rounds cost that a claim needs. Of those that the machine spoils there
+// will be as many as before.
+func costOfRounds(e *experiment, v verdict.Verdict) time.Duration {
+	f := v.Finding
+	counted := max(1, f.Rounds)
+	tried := (f.NeedRounds*(counted+f.Voided) + counted - 1) / counted
+	return costOfRound(e, v) * time.Duration(tried)
 }
 
-// busy is the time in which at least one of the cells was under way.
-func busy(cells []record.Cell) (total time.Duration) {
-	slices.SortFunc(cells, func(a, b record.Cell) int { return a.Started.Compare(b.Started) })
-	var until time.Time
-	for _, c := range cells {
-		from, to := c.Started, c.Started.Add(c.Took)
-		if from.Before(until) {
-			from = until
+// costOfRound is what a round of a claim costs: for each series that has still to be measured, the
+// median of what its cells took in a round. A run spends its rounds on several claims, so that
+// hardly any round has all cells of one.
+func costOfRound(e *experiment, v verdict.Verdict) (cost time.Duration) {
+	open := v.Open()
+	took := map[verdict.Series]map[int]time.Duration{} // by round
+	for _, c := range e.cells {
+		s := verdict.Series{Point: c.Point, Condition: c.Condition, Model: c.Model}
+		if c.Twin || !concerns(e, v, c) || len(open) > 0 && !slices.Contains(open, s) {
+			continue
 		}
-		if to.After(from) {
-			total += to.Sub(from)
-			until = to
+		if took[s] == nil {
+			took[s] = map[int]time.Duration{}
 		}
+		took[s][c.Round] += c.Took // a cell that was measured twice costs twice as much
 	}
-	return total
+	for _, rounds := range took {
+		costs := slices.Sorted(maps.Values(rounds))
+		cost += costs[len(costs)/2]
+	}
+	return cost
 }

@@ -37,7 +37,7 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 		for _, e := range s.experiments {
 			out.head(e)
 			for _, v := range e.verdicts {
-				out.verdict(v)
+				out.verdict(v, s.name(v))
 			}
 			out.matrix(e)
 			out.tables(e)
@@ -104,7 +104,7 @@ func (s *screen) answer(a answer) {
 	if s.color {
 		word = s.escape(signs[a.Word].color, word)
 	}
-	id := s.bold(fmt.Sprintf("%-4s", a.Claim.ID))
+	id := s.bold(fmt.Sprintf("%-4s", a.Name))
 	text := fmt.Sprintf("  %s %s  %s", s.sign(a.Word), word, id)
 	if a.Here != "" {
 		text += "  " + a.Here
@@ -126,7 +126,7 @@ func (s *screen) open(groups []answerGroup) {
 				s.line(s.bold("Not decided, and what it would take"))
 				first = false
 			}
-			s.wrap("      ", fmt.Sprintf("  %s %s  %s", s.sign(a.Word), a.Claim.ID, a.Takes))
+			s.wrap("      ", fmt.Sprintf("  %s %s  %s", s.sign(a.Word), a.Name, a.Takes))
 		}
 	}
 }
@@ -218,12 +218,12 @@ func (s *screen) sign(w stats.Word) string {
 	return s.escape(sign.color, sign.sign)
 }
 
-func (s *screen) verdict(v verdict.Verdict) {
+func (s *screen) verdict(v verdict.Verdict, name string) {
 	word := fmt.Sprintf("%-14s", v.Word)
 	if s.color {
 		word = s.escape(signs[v.Word].color, word)
 	}
-	s.line(fmt.Sprintf("  %s %s  %s", s.sign(v.Word), word, s.bold(v.Claim.ID)))
+	s.line(fmt.Sprintf("  %s %s  %s", s.sign(v.Word), word, s.bold(name)))
 	s.wrap("      ", v.Claim.Sentence)
 	s.wrap("      ", v.Sentence)
 	for _, c := range v.Cautions {
