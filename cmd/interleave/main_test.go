@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -189,12 +190,13 @@ type begun struct{ pids []int }
 
 // interrupt begins a program, waits until a file matches a pattern, sends the program a signal, and
 // checks its exit status: `interrupt INT 130 PATTERN FILE PROGRAM...`, `interrupt KILL killed ...`.
-// The file may be a glob. With -hosts the program must have a network namespace then, too. out.txt
-// and err.txt take its output. A program that was finished before the signal came, on a busy
-// machine, is begun again, without the run that it has recorded.
+// The file may be a glob. With -hosts the program must have a network namespace then, too, and with
+// -stints it must be in the stints of a duet. out.txt and err.txt take its output. A program that
+// was finished before the signal came, on a busy machine, is begun again, without the run that it
+// has recorded.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
-	hosts := args[0] == "-hosts"
-	if hosts {
+	hosts, stints := args[0] == "-hosts", args[0] == "-stints"
+	if hosts || stints {
 		args = args[1:]
 	}
 	number := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM,
@@ -206,7 +208,8 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 		p.await(ts, func() bool {
 			own, err := filepath.Glob(fmt.Sprintf("/run/netns/*.%d.*", p.cmd.Process.Pid))
 			ts.Check(err)
-			return matches(ts, file, pattern) && (!hosts || len(own) > 0)
+			return matches(ts, file, pattern) && (!hosts || len(own) > 0) &&
+				(!stints || inStints(p.cmd.Process.Pid))
 		})
 		_ = p.cmd.Process.Signal(number) // it may have ended
 		p.await(ts, func() bool { return false })
@@ -229,6 +232,39 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("it was never interrupted in %v", longest)
+}
+
+// inStints tells whether two load engines of a program are up and have both been woken so often
+// that each has had a stint: a load of its own alone has no second engine beside it.
+func inStints(parent int) bool {
+	const enough = 60 // connecting and warming up take a dozen
+	engines := 0
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range procs {
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline")) // it may have ended
+		stat, _ := os.ReadFile(filepath.Join(p, "stat"))
+		_, stat, _ = bytes.Cut(stat, []byte(") "))
+		fields := bytes.Fields(stat)
+		if bytes.HasSuffix(line, []byte("\x00load\x00")) && len(fields) > 1 &&
+			string(fields[1]) == strconv.Itoa(parent) && wakings(p) > enough {
+			engines++
+		}
+	}
+	return engines > 1
+}
+
+// wakings counts how often the threads of a process have waited.
+func wakings(proc string) (n int) {
+	threads, _ := filepath.Glob(filepath.Join(proc, "task/*/status"))
+	for _, name := range threads {
+		status, _ := os.ReadFile(name)
+		if _, rest, found := strings.Cut(string(status), "\nvoluntary_ctxt_switches:"); found {
+			count, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+			k, _ := strconv.Atoi(count)
+			n += k
+		}
+	}
+	return n
 }
 
 func runsIn(ts *testscript.TestScript) []string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"interleave/internal/manifest"
@@ -46,7 +47,9 @@ func (s *Session) Left() (time.Duration, error) {
 	return last.After + last.For - Spent(&old.Header, old.Cells), nil
 }
 
-// afford refuses a budget that nothing fits into, before anything is started.
+// afford refuses a budget that nothing fits into, before anything is started. A run that was
+// interrupted goes on even so: what is left of its time may be too short for another turn, and then
+// it ends.
 func (s *Session) afford(plan *Plan) error {
 	old, err := s.resumed()
 	if err != nil {
@@ -55,6 +58,9 @@ func (s *Session) afford(plan *Plan) error {
 	left, err := s.Left()
 	if err != nil {
 		return err
+	}
+	if s.Resume != "" && s.For == 0 && old.Header.Finished == nil {
+		return nil
 	}
 	if left <= 0 {
 		return fmt.Errorf("%w of run %s is spent: --for 10m gives it ten minutes more",
@@ -76,6 +82,30 @@ func (s *Session) afford(plan *Plan) error {
 	}
 	return fmt.Errorf("%w of %s is too short for anything: the claim that costs least, %s, takes "+
 		"about %s", ErrBudget, quantity.Setting(left), what, quantity.Setting(least))
+}
+
+// whyNoClaim says why a new run can judge none of the claims that the user has named, now that it
+// is known which models can be measured; empty if it can.
+func (s *Session) whyNoClaim(plan *Plan) string {
+	if !s.Choice.Budget || len(s.Choice.Claims) == 0 || s.Resume != "" {
+		return ""
+	}
+	p := s.planner(plan, s.skipped)
+	if p.Next(nil, s.For) != nil {
+		return ""
+	}
+	var why []string
+	for _, t := range p.Standings(nil) {
+		switch {
+		case t.Reason == notNamed:
+		case t.State == Open:
+			why = append(why, fmt.Sprintf("%s takes about %s", t.Claim.ID,
+				quantity.Setting(t.Takes)))
+		default:
+			why = append(why, t.Claim.ID+": "+t.Reason)
+		}
+	}
+	return strings.Join(why, "; ")
 }
 
 // chosen are the models of a plan that are to be built. Of a budget they are those that it is

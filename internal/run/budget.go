@@ -85,13 +85,14 @@ func (r *Runner) take(ctx context.Context, t *Turn) error {
 	return nil
 }
 
-// open are the claims that are not decided, and why, but for those that no machine can judge.
+// open are the claims that are not decided, and why, but for those that no machine can judge, and
+// those that the user did not name.
 func open(all []Standing) (out []record.Undecided) {
 	for _, s := range all {
 		u := record.Undecided{Experiment: s.Experiment, Claim: s.Claim.ID, Reason: s.Reason,
 			Takes: s.Takes}
 		switch {
-		case s.State == Decided || s.Claim.Comparable != "":
+		case s.State == Decided || s.Claim.Comparable != "" || s.Reason == notNamed:
 			continue
 		case s.State == Open && s.Rounds == 0:
 			u.Reason = leftOut

@@ -2,10 +2,12 @@ package run
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 )
 
 // TestNamedClaims gives time to one claim, although another is the headline, and to no figure.
@@ -28,10 +30,40 @@ func TestNamedClaims(t *testing.T) {
 			t.Errorf("%s was measured at %s", c.Model, c.Point)
 		}
 	}
-	for _, u := range r.Record.Header().Undecided {
-		if u.Claim == "D2" || u.Reason != "it is not among the claims of this run" {
-			t.Errorf("undecided: %+v", u)
-		}
+	if open := r.Record.Header().Undecided; len(open) > 0 {
+		t.Errorf("undecided: %+v, want nothing of what was not asked for", open)
 	}
 	r.Record.Close()
+}
+
+// TestNamedClaimsWithoutTheirModels: a run that could judge none of the named claims says why
+// before it calibrates, and a run that can judge one of them begins.
+func TestNamedClaimsWithoutTheirModels(t *testing.T) {
+	tree := madeTree()
+	gone := less("D2", "connections = 8")
+	gone.Of.Model = "gone"
+	tree.Experiments[0].Models = append(tree.Experiments[0].Models, "gone")
+	tree.Experiments[0].Claims = []manifest.Claim{less("D1", "connections = 1"), gone}
+	for _, tt := range []struct {
+		claims []string
+		budget time.Duration
+		want   string
+	}{
+		{[]string{"D2"}, time.Hour, "D2: gone cannot be measured here: needs erl"},
+		{[]string{"D1", "D2"}, time.Second, "D1 takes about "},
+		{[]string{"D1", "D2"}, time.Hour, ""},
+		{nil, time.Hour, ""},
+	} {
+		s := &Session{Tree: tree, Experiments: tree.Experiments, For: tt.budget,
+			Choice:  Choice{Depth: "normal", Budget: true, Claims: tt.claims},
+			skipped: []record.Skip{{Service: "echo", Model: "gone", Reason: "needs erl"}}}
+		plan, err := Lay(tree, tree.Experiments, s.Choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.whyNoClaim(plan)
+		if !strings.HasPrefix(got, tt.want) || got != "" && tt.want == "" {
+			t.Errorf("%q in %v: got %q, want %q", tt.claims, tt.budget, got, tt.want)
+		}
+	}
 }

@@ -224,6 +224,9 @@ func (p *player) await(stage load.Stage) (load.Event, error) {
 // run has the load of a player run for a stint. A player whose load meets an error has no more
 // turns: its cell does not count any more, and the others need not wait for its time-outs.
 func (p *player) run(d time.Duration, counted bool) (load.Event, error) {
+	if err := p.diedAtRest(); err != nil {
+		return load.Event{}, err
+	}
 	if err := p.engine.Stint(load.Stint{For: d, Counted: counted}); err != nil {
 		return load.Event{}, p.loadError(err)
 	}
@@ -303,9 +306,6 @@ func (d *duet) measure(window func(open bool)) error {
 
 // turn is one model's turn: a moment that does not count, and a stint that does.
 func (p *player) turn(each time.Duration) error {
-	if err := p.chain.Check(); err != nil {
-		return cause("died", err)
-	}
 	if err := p.rested(); err != nil {
 		return err
 	}
@@ -319,6 +319,18 @@ func (p *player) turn(each time.Duration) error {
 	}
 	p.since = time.Now()
 	return err
+}
+
+// diedAtRest is the fault of a server that has ended since its last stint. If all that it was asked
+// for in that was answered, it ended at rest.
+func (p *player) diedAtRest() error {
+	err := p.chain.Check()
+	var failure *serve.Failure
+	if errors.As(err, &failure) && failure.Cause == serve.Died && !p.out {
+		return cause("died", &serve.Failure{Cause: serve.Died, Tail: failure.Tail,
+			Text: failure.Text + ", at rest between its stints"})
+	}
+	return cause("died", err)
 }
 
 // finish ends a player's load.
@@ -338,8 +350,8 @@ func (p *player) stop() error {
 	series := p.stints.Series()
 	p.cell.Server = &series
 	p.facts.ClockStep = p.clock.step()
-	if err := p.chain.Check(); err != nil {
-		return cause("died", err)
+	if err := p.diedAtRest(); err != nil {
+		return err
 	}
 	return p.spec.ends(p.chain, p.cell, &p.facts)
 }

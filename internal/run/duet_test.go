@@ -305,6 +305,25 @@ func TestDeathInADuet(t *testing.T) {
 	}
 }
 
+// TestDeathAtRest: a server that ends while others have their turn is told to have rested. One that
+// gets no core in its own turn ends there, so one duet of a few must show it.
+func TestDeathAtRest(t *testing.T) {
+	var texts []string
+	for range 8 {
+		bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 4}, "good",
+			"mortal")
+		c := playDuet(t, bench, specs)["mortal"]
+		for _, r := range c.Reasons {
+			if c.Status == record.Broken && r == (record.Reason{Gate: "died", Text: "the server " +
+				"ended with exit status 3 while it should serve, at rest between its stints"}) {
+				return
+			}
+			texts = append(texts, r.Gate+": "+r.Text)
+		}
+	}
+	t.Errorf("the death of a server at rest is told as %q", texts)
+}
+
 // TestServersThatDoNotStart and a load that is not there: no cell is lost but theirs.
 func TestServersThatDoNotStart(t *testing.T) {
 	bench, specs := aDuet(t, manifest.Load{Shape: manifest.Closed, Connections: 1}, "good", "none",

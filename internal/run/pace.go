@@ -60,19 +60,37 @@ func lasts(d manifest.Depth, e *manifest.Experiment, p manifest.Point) bool {
 	return !asked || d.Window >= record.LeastVariation
 }
 
-// tooShort says why a window cannot show a metric, or nothing.
+// tooShort says why a window cannot show a metric and which would, or nothing.
 func (s *Spec) tooShort(m manifest.Metric) string {
+	least, why := leastWindow(m)
+	if s.Window == 0 || s.Window >= least {
+		return ""
+	}
+	return fmt.Sprintf("%s, and these have %v%s", why, s.Window, longEnough(s.Experiment, least))
+}
+
+// leastWindow is the shortest window that shows a metric, with the reason; 0 if any does.
+func leastWindow(m manifest.Metric) (time.Duration, string) {
+	switch m {
+	case manifest.CPUVariation:
+		return record.LeastVariation, fmt.Sprintf("variation of CPU over half seconds shows in "+
+			"windows of %v", record.LeastVariation)
+	case manifest.Settling:
+		return leastSettling, fmt.Sprintf("memory needs windows of %v to settle", leastSettling)
+	case manifest.MemoryGrowth:
+		return leastGrowth, fmt.Sprintf("memory that is lost shows in windows of %v", leastGrowth)
+	}
+	return 0, ""
+}
+
+// longEnough names the run whose windows are as long as that; nothing if none has them.
+func longEnough(e *manifest.Experiment, least time.Duration) string {
 	switch {
-	case s.Window == 0:
-	case m == manifest.CPUVariation && s.Window < record.LeastVariation:
-		return fmt.Sprintf("variation of CPU over half seconds shows in windows of %v, and these "+
-			"have %v", record.LeastVariation, s.Window)
-	case m == manifest.Settling && s.Window < leastSettling:
-		return fmt.Sprintf("memory needs windows of %v to settle, and these have %v",
-			leastSettling, s.Window)
-	case m == manifest.MemoryGrowth && s.Window < leastGrowth:
-		return fmt.Sprintf("memory that is lost shows in windows of %v, and these have %v: see "+
-			"--full", leastGrowth, s.Window)
+	case e == nil:
+	case e.Normal.Window >= least:
+		return "; those of budgets from two hours on are long enough"
+	case e.Full.Window >= least:
+		return ": see --full"
 	}
 	return ""
 }

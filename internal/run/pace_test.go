@@ -28,6 +28,18 @@ func TestAWindowThatIsTooShort(t *testing.T) {
 	if got := s.tooShort(manifest.Throughput); got != "" {
 		t.Errorf("throughput: got %q", got)
 	}
+	s.Experiment = &manifest.Experiment{Normal: manifest.Depth{Window: leastSettling},
+		Full: manifest.Depth{Window: time.Minute}}
+	for m, want := range map[manifest.Metric]string{
+		manifest.Settling: "memory needs windows of 5s to settle, and these have 400ms; those of " +
+			"budgets from two hours on are long enough",
+		manifest.MemoryGrowth: "memory that is lost shows in windows of 20s, and these have " +
+			"400ms: see --full",
+	} {
+		if got := s.tooShort(m); got != want {
+			t.Errorf("%s: got %q, want %q", m, got, want)
+		}
+	}
 }
 
 // TestSteadinessHasLongWindows: a point that is there for the variation of CPU is measured for as

@@ -61,6 +61,9 @@ type goal struct {
 // least is six, and a claim that is far from its margin is decided then.
 const usualRounds = 7
 
+// notNamed is why a run of some claims alone does not judge the others.
+const notNamed = "it is not among the claims of this run"
+
 // NewPlanner makes the planner of a plan that was laid out for a budget.
 func NewPlanner(plan *Plan, experiments []*manifest.Experiment, choice Choice, seed uint64,
 	models verdict.Models) *Planner {
@@ -100,7 +103,7 @@ func (p *Planner) goal(e *manifest.Experiment, c manifest.Claim, choice Choice,
 		g.never = c.Comparable
 		return g
 	case len(choice.Claims) > 0 && !slices.Contains(choice.Claims, c.ID):
-		g.never = "it is not among the claims of this run"
+		g.never = notNamed
 		return g
 	case !ok:
 		g.never = fmt.Sprintf("it is judged on %s cores, which this run leaves out", c.Condition)

@@ -168,6 +168,9 @@ func (s *Session) enough(plan *Plan) error {
 	if plan.Cells() == 0 && len(s.builds) == 0 {
 		return fmt.Errorf("nothing to measure: %s", s.whyNothing())
 	}
+	if why := s.whyNoClaim(plan); why != "" {
+		return fmt.Errorf("nothing to measure: %s", why)
+	}
 	for _, e := range s.Experiments {
 		if len(e.Builds) == 0 && s.lacks(plan, e) {
 			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name,

@@ -5,10 +5,12 @@ package run
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"interleave/internal/manifest"
 	"interleave/internal/record"
 	"interleave/internal/stats"
 )
@@ -212,7 +214,7 @@ func (p *Planner) chase(v *view, all []Standing, left time.Duration,
 
 // figures are the points that may be measured when no claim is left that fits: not those of open
 // claims, which would be judged at a part of what they need. First come those that no claim is
-// about and that were begun.
+// about and that were begun, then those that show models of which no figure is there yet.
 func (p *Planner) figures(v *view, all []Standing, left time.Duration) []*bundle {
 	wanted, claimed := map[*Block]bool{}, map[*Block]bool{}
 	for _, s := range all {
@@ -221,7 +223,7 @@ func (p *Planner) figures(v *view, all []Standing, left time.Duration) []*bundle
 			wanted[n.block] = wanted[n.block] || s.State == Open
 		}
 	}
-	var out []*bundle
+	var begun, rest []*bundle
 	rounds := map[*bundle]int{}
 	for _, b := range p.plan.Blocks {
 		if wanted[b] {
@@ -236,36 +238,93 @@ func (p *Planner) figures(v *view, all []Standing, left time.Duration) []*bundle
 			}
 		}
 		done := v.joint(needs)
-		if done >= figureRounds {
-			continue
-		}
 		least := max(1, stats.MinRounds-done)
 		for _, s := range b.Specs {
 			f.costs += v.prices.of(s) * time.Duration(least)
 		}
-		rounds[f], out = done, append(out, f)
+		switch {
+		case done >= figureRounds || f.costs > left:
+		case done > 0 && done < stats.MinRounds:
+			begun = append(begun, f)
+		default:
+			rounds[f], rest = done, append(rest, f)
+		}
 	}
 	rank := func(b *bundle) int {
-		switch done := rounds[b]; {
-		case done > 0 && done < stats.MinRounds:
-			return 0
-		case done >= stats.MinRounds:
-			return 3
-		case !claimed[b.block]:
+		switch {
+		case rounds[b] >= stats.MinRounds:
+			return 2
+		case claimed[b.block]:
 			return 1
 		}
-		return 2
+		return 0
 	}
-	slices.SortStableFunc(out, func(a, b *bundle) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.costs, b.costs))
+	slices.SortStableFunc(begun, cheaper)
+	slices.SortStableFunc(rest, func(a, b *bundle) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cheaper(a, b))
 	})
-	return slices.DeleteFunc(out, func(b *bundle) bool {
+	return slices.DeleteFunc(p.newsFirst(v, begun, rest), func(b *bundle) bool {
 		if b.costs > left {
 			return true
 		}
 		left -= b.costs
 		return false
 	})
+}
+
+func cheaper(a, b *bundle) int { return cmp.Compare(a.costs, b.costs) }
+
+// A sight is a model of a service under a shape of load: what a table of models has a figure of.
+type sight struct {
+	service, model string
+	shape          manifest.Shape
+}
+
+func sightOf(s *Spec) sight { return sight{s.Model.Service, s.Model.Name, s.Point.Load.Shape} }
+
+// newsFirst orders points by what they show: after those that were begun the ones with models that
+// nothing shows yet, least time for each first, and then the others as they are.
+func (p *Planner) newsFirst(v *view, begun, rest []*bundle) []*bundle {
+	seen := map[sight]bool{}
+	for _, s := range p.series {
+		if v.tries[s.at].measured >= stats.MinRounds {
+			seen[sightOf(s.spec)] = true
+		}
+	}
+	out := begun
+	for _, b := range begun {
+		b.news(seen, true)
+	}
+	for {
+		best, least := -1, 0.
+		for i, b := range rest {
+			if n := b.news(seen, false); n > 0 {
+				if each := float64(b.costs) / float64(n); best < 0 || each < least {
+					best, least = i, each
+				}
+			}
+		}
+		if best < 0 {
+			return append(out, rest...)
+		}
+		rest[best].news(seen, true)
+		out = append(out, rest[best])
+		rest = slices.Delete(rest, best, best+1)
+	}
+}
+
+// news counts the models of a point that are not seen yet, and has them seen.
+func (b *bundle) news(seen map[sight]bool, see bool) int {
+	found := map[sight]bool{}
+	for _, s := range b.block.Specs {
+		if at := sightOf(s); !seen[at] {
+			found[at] = true
+		}
+	}
+	if see {
+		maps.Copy(seen, found)
+	}
+	return len(found)
 }
 
 // turn is a round of a bundle: its points in an order drawn anew, and at each the models that its

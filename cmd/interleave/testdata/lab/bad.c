@@ -8,6 +8,7 @@
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 enum { CROWD = 4 };
 
 static const char *fault;
-static int clients;
+static atomic_int clients, served;
 
 static int
 is(const char *name)
@@ -63,6 +64,24 @@ crowded(void)
 	fflush(stdout);
 }
 
+/* Ends the program once nobody has asked for anything for 15 ms, after a few answers to a load. */
+static void *
+tire(void *arg)
+{
+	int before, idle = 0;
+
+	(void)arg;
+	for (before = 0; idle < 15; usleep(1000)) {
+		if (clients < CROWD || served < 5 || served != before)
+			idle = 0;
+		else
+			idle++;
+		before = served;
+	}
+	fprintf(stderr, "nothing to do\n");
+	_exit(3);
+}
+
 static void *
 serve(void *arg)
 {
@@ -75,6 +94,7 @@ serve(void *arg)
 			buf[0] ^= 1;
 		if (write(fd, buf, (size_t)n) != n)
 			break;
+		served++;
 	}
 	close(fd);
 	return NULL;
@@ -103,6 +123,8 @@ main(int argc, char *argv[])
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1 || listen(fd, 4096) == -1)
 		err(1, "port %s", argv[1]);
 	fprintf(stderr, "ready\n");
+	if (is("rests") && pthread_create(&thread, NULL, tire, NULL) != 0)
+		err(1, "thread");
 	while ((client = accept(fd, NULL, NULL)) != -1) {
 		if (++clients == CROWD)
 			crowded();
