@@ -190,6 +190,37 @@ func TestWordsAreExplained(t *testing.T) {
 	}
 }
 
+// TestEveryModelIsMeasured: a server that no experiment names would be built and tested for nothing.
+func TestEveryModelIsMeasured(t *testing.T) {
+	tree, err := LoadTree("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, e := range tree.Experiments {
+		for _, m := range e.Models {
+			named[e.Service+"/"+m] = true
+		}
+		for _, p := range e.Points {
+			for _, m := range e.ModelsAt(p) {
+				named[p.Service+"/"+m] = true
+			}
+		}
+	}
+	models := 0
+	for _, s := range tree.Services {
+		for _, m := range s.Models {
+			models++
+			if !named[s.Name+"/"+m.Name] {
+				t.Errorf("no experiment names %s/%s", s.Name, m.Name)
+			}
+		}
+	}
+	if models < 100 {
+		t.Errorf("the tree has %d models, of which it has more", models)
+	}
+}
+
 // TestEachSourceHasAHeadline holds that a budget knows which claim of each source comes first.
 func TestEachSourceHasAHeadline(t *testing.T) {
 	tree, err := LoadTree("../..")
