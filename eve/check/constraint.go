@@ -113,6 +113,10 @@ func (w what) equal(t *types.Type, hashed bool) string {
 		return ""
 	case types.Ref, types.Slice, types.Func, types.Map, types.Set, types.Result, types.Void:
 		return fmt.Sprintf("%s has no ==", t)
+	case types.Shared:
+		if t.Elem.Kind == types.Func {
+			return fmt.Sprintf("%s has no ==", t)
+		}
 	case types.Vector, types.Array, types.Option:
 		return w.equal(t.Elem, hashed)
 	case types.Tuple:

@@ -161,6 +161,7 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 	if op == "<<" || op == ">>" {
 		return l.shift(op, x, y, at)
 	}
+	absence := x.Type().Kind == types.None || y.Type().Kind == types.None
 	x, y = l.joinable(op, x, y)
 	x, y, t := l.common(x, y)
 	if broken(x) || broken(y) || t == nil || t == types.InvalidT {
@@ -178,6 +179,8 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 	}
 	t = x.Type()
 	result, ok := l.operator(op, t)
+	// whether an option has a value is known without == of the value
+	ok = ok || absence && t.Kind == types.Option && (op == "==" || op == "!=")
 	if !ok {
 		l.unfit(op, t, at, opAt)
 		return bad(at)
@@ -348,10 +351,12 @@ func (l *lowerer) unfit(op string, t *types.Type, at, opAt source.Span) {
 		d.Label = "compare it: != 0"
 	case (op == "&" || op == "|") && t == types.BoolT:
 		l.fixText(d, opAt, op+op, "bools are joined by "+op+op)
-	case t.Kind == types.Option || t.Kind == types.Result:
-		d.Label = "it may have no value: give a default with else"
 	case t.Kind == types.Param:
 		d.Label = "the constraint of " + t.Name + " does not promise it"
+	case (op == "==" || op == "!=") && t.Kind != types.Result && l.prelude != nil:
+		d.Label = l.lack(t, l.builtinConstraint("equal"))
+	case t.Kind == types.Option || t.Kind == types.Result:
+		d.Label = "it may have no value: give a default with else"
 	}
 }
 

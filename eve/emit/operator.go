@@ -34,6 +34,12 @@ func (f *function) binary(e *ir.Binary) string {
 func (f *function) operator(op ir.Op, t *types.Type, ex, ey ir.Expr, x, y string, line int) string {
 	switch op {
 	case "==", "!=", "<", "<=", ">", ">=":
+		if isNone(ey) {
+			return presence(op, x)
+		}
+		if isNone(ex) {
+			return presence(op, y)
+		}
 		return paren(x) + " " + string(op) + " " + paren(y)
 	case "+%", "-%", "*%":
 		return f.narrowed(t, paren(f.typed(ex, x))+" "+string(op[:1])+" "+paren(y))
@@ -49,6 +55,19 @@ func (f *function) operator(op ir.Op, t *types.Type, ex, ey ir.Expr, x, y string
 			")"
 	}
 	return f.narrowed(t, paren(f.typed(ex, x))+" "+string(op)+" "+paren(y))
+}
+
+func isNone(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return ok && c.Value == nil && c.T.Kind == types.Option
+}
+
+// presence writes x == none or x != none, which need no == of the value.
+func presence(op ir.Op, x string) string {
+	if op == "==" {
+		return "!" + member(x, "has()")
+	}
+	return member(x, "has()")
 }
 
 // checkedName is the runtime's function for an integer operator that can fail; empty if C++'s own

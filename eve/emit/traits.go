@@ -97,7 +97,7 @@ func clonable(t *types.Type, part func(*types.Type) bool) bool {
 // comparable says whether == is defined.
 func comparable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {
-	case types.Map, types.Set, types.Func, types.Error, types.Result:
+	case types.Map, types.Set, types.Func, types.Result:
 		return false
 	case types.Shared:
 		return t.Elem.Kind != types.Func
@@ -115,9 +115,11 @@ func comparable(t *types.Type, part func(*types.Type) bool) bool {
 // hashable says whether values of t are keys of maps: generated structs then have a hash.
 func hashable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {
-	case types.Bool, types.String, types.Shared:
-		return t.Kind != types.Shared || t.Elem.Kind != types.Func
-	case types.Array, types.Option:
+	case types.Bool, types.String, types.Error:
+		return true
+	case types.Shared:
+		return t.Elem.Kind != types.Func
+	case types.Vector, types.Array, types.Option:
 		return part(t.Elem)
 	case types.Tuple:
 		return elemsHave(t.Elems, part)

@@ -201,6 +201,12 @@ public:
     }
     void grown(i64 n) noexcept { size_ += n; }
 
+    u64 hash_value() const {
+        if constexpr (is_integer<T> && sizeof(T) == 1) return hash_bytes(data(), u64(size_));
+        u64 h = u64(size_);
+        for (const T& x : *this) h = hash_join(h, hash_of(x));
+        return h;
+    }
     friend bool operator==(const vector& a, const vector& b) { return a.all() == b.all(); }
 
 private:
