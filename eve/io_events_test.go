@@ -380,6 +380,17 @@ func TestConnectGivesUp(t *testing.T) {
 	})
 }
 
+// TestLookupGivesUp looks up names whose servers never answer.
+func TestLookupGivesUp(t *testing.T) {
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		out, err := output(m.env, path, "lookup")
+		if err != nil || strings.Count(out, "gave up\n") != 8 || !strings.Contains(out,
+			"called 7\n") {
+			t.Errorf("%v, said %q, want that it gave up 8 times, and called 7", err, out)
+		}
+	})
+}
+
 // TestDealt counts the descriptors of each loop: connections are spread evenly.
 func TestDealt(t *testing.T) {
 	needSanitize(t, "")

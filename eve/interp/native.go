@@ -73,6 +73,9 @@ func init() {
 	asyncs["tcp_socket.connect"] = func(c *called, answer func(value)) {
 		c.connect(answer)
 	}
+	asyncs["tcp_socket.addresses"] = func(c *called, answer func(value)) {
+		c.addresses(answer)
+	}
 	register(map[string]func(*called) value{
 		"emitter.off": func(c *called) value {
 			if o := c.in.emitterOf(c.self()); o != nil {
@@ -240,6 +243,10 @@ func registerSockets() {
 		"socket.close_write": func(c *called) value { c.socket().closeWrite(c.in); return nil },
 		"socket.pause":       func(c *called) value { c.socket().paused = true; return nil },
 		"socket.resume":      func(c *called) value { c.socket().resume(c.in); return nil },
+		"socket.full_duplex": func(c *called) value {
+			c.socket().fullDuplex(c.in)
+			return nil
+		},
 		"socket.limit": func(c *called) value {
 			c.socket().limit = max(0, c.int(1))
 			return nil

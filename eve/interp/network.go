@@ -2,7 +2,9 @@ package interp
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // A network joins the sockets of one program. There are no other processes in it.
@@ -11,7 +13,8 @@ type network struct {
 	all       []*listener
 	sockets   []*socket
 	awaiting  []*pending
-	ports     int64 // number of ports given to sockets without a fixed one
+	ports     int64            // number of ports given to sockets without a fixed one
+	paths     map[string]int64 // a number in place of a port, for each Unix socket
 }
 
 // The first ports that are given out.
@@ -32,7 +35,26 @@ func because(what, host string, port int64, why *fault) *fault {
 	return &fault{code: why.code, text: what + " " + address(host, port) + ": " + why.text}
 }
 
+func isUnix(host string) bool { return strings.HasPrefix(host, "unix:") && len(host) > 5 }
+
+// port is what stands for a Unix socket in the table of listeners; of others, the port.
+func (n *network) port(host string, port int64) int64 {
+	if !isUnix(host) {
+		return port
+	}
+	if n.paths == nil {
+		n.paths = map[string]int64{}
+	}
+	if n.paths[host] == 0 {
+		n.paths[host] = int64(1<<16 + len(n.paths))
+	}
+	return n.paths[host]
+}
+
 func address(host string, port int64) string {
+	if isUnix(host) {
+		return host
+	}
 	return net.JoinHostPort(host, strconv.FormatInt(port, 10))
 }
 
@@ -56,7 +78,8 @@ type joining struct {
 }
 
 func (c *called) listen() value {
-	in, port, host := c.in, c.int(0), c.str(1)
+	in, host := c.in, c.str(1)
+	port := in.network.port(host, c.int(0))
 	l := &listener{port: port, most: c.int(2)}
 	l.object = in.object(l, c.t.Elem)
 	for l.port == 0 || port == 0 && in.network.listeners[l.port] != nil {
@@ -64,7 +87,7 @@ func (c *called) listen() value {
 		l.port = firstPort + in.network.ports
 	}
 	switch {
-	case port < 0 || port > 65535:
+	case (port < 0 || port > 65535) && !isUnix(host):
 		l.why = because("cannot listen on", host, port, noPort)
 	case in.network.listeners[l.port] != nil:
 		l.why = because("cannot listen on", host, port, inUse)
@@ -83,7 +106,11 @@ func (l *listener) start(in *interp) {
 		l.close(in)
 	} else {
 		l.started = true
-		in.emit(l.object, "listening", &record{0, []value{l.port}})
+		port := l.port
+		if port > 65535 { // of a Unix socket
+			port = 0
+		}
+		in.emit(l.object, "listening", &record{0, []value{port}})
 		l.accept(in)
 	}
 	if in.ending {
@@ -163,7 +190,8 @@ func (c *called) opening() *opening {
 
 // connect joins a socket to a listener of the program.
 func (c *called) connect(answer func(value)) {
-	in, host, port, by := c.in, c.str(0), c.int(1), c.opening()
+	in, host, by := c.in, c.str(0), c.opening()
+	port := in.network.port(host, c.int(1))
 	t := c.fn.Result.Elem.Elem
 	l := in.network.listeners[port]
 	if l == nil || l.closed {
@@ -172,6 +200,9 @@ func (c *called) connect(answer func(value)) {
 	}
 	near, far := newSocket(address("127.0.0.1", port)),
 		newSocket(address("127.0.0.1", firstClient+int64(len(in.network.sockets))))
+	if isUnix(host) {
+		near.address, far.address = host, "unix:"
+	}
 	near.peer, far.peer = far, near
 	for _, s := range []*socket{near, far} {
 		s.object = in.object(s, t)
@@ -188,6 +219,23 @@ func (c *called) connect(answer func(value)) {
 		near.adopt(in)
 		answer(ok(near.object))
 	})
+}
+
+// addresses knows numbers and one name.
+func (c *called) addresses(answer func(value)) {
+	host := c.str(0)
+	at, err := netip.ParseAddr(host)
+	switch {
+	case err == nil:
+		host = at.String()
+	case host == "localhost":
+		host = "127.0.0.1"
+	default:
+		why := &fault{code: 113, text: "cannot find " + host + ": Name or service not known"}
+		c.in.soon(func() { answer(failed(why)) })
+		return
+	}
+	c.in.soon(func() { answer(ok(stringsOf([]string{host}))) })
 }
 
 // soon runs f as a root without objects.

@@ -26,6 +26,7 @@ type socket struct {
 	late      bool // too much output is pending
 	over      bool // above limit
 	paused    bool // the program wants no input now
+	duplex    bool // it wants input however much output is pending
 	closing   bool
 	closed    bool // its last event is emitted
 	broken    bool
@@ -164,7 +165,7 @@ func (s *socket) write(in *interp, b []byte) {
 	}
 	s.out = append(s.out, b...)
 	waiting := int64(len(s.out))
-	s.late = s.late || waiting > min(lateFrom, s.limit/2)
+	s.late = s.late || !s.duplex && waiting > min(lateFrom, s.limit/2)
 	if waiting > s.limit && !s.over {
 		s.over = true
 		if !s.object.handles("overflow") {
@@ -218,6 +219,12 @@ func (s *socket) send(in *interp) {
 // resume ends a pause.
 func (s *socket) resume(in *interp) {
 	s.paused = false
+	s.changed(in)
+}
+
+// fullDuplex makes it read from now on, also while output is pending.
+func (s *socket) fullDuplex(in *interp) {
+	s.duplex, s.late = true, false
 	s.changed(in)
 }
 

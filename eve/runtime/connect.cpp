@@ -1,7 +1,7 @@
-// tcp_socket.connect: a pool thread looks the name up. Then the addresses are tried one after the
-// other, without blocking. The handshake of a protected connection follows.
+// tcp_socket.connect: the name is looked up. Then its addresses are tried one after the other,
+// without blocking. The handshake of a protected connection follows.
 #include "address.hpp"
-#include "pool.hpp"
+#include "lookup.hpp"
 #include "socket.hpp"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ error connect_error(const string& name, const string& why, i64 code) {
 }
 
 // The timer is the time limit of the handshake.
-class connecting final : public operation_for<outcome>, public channel, blocking_call, timer_node {
+class connecting final : public operation_for<outcome>, public channel, timer_node {
 public:
     connecting(const string& host, i64 port, protection by, ref<opening> how) noexcept
         : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port), by_(move(by)),
@@ -43,7 +43,6 @@ public:
     void mailed(loop& on, u32 what) override;
 
 private:
-    void block() noexcept override;
     void expire(loop& on, i64) override { fail(on, layer_->too_slow()); }
     void attempt(loop& on);
     void fail(loop& on, const error& why);
@@ -57,15 +56,15 @@ private:
     string host_;
     string name_;
     i64 port_;
-    addrinfo* found_ = nullptr; // of the pool thread until its mail has arrived
+    lookup* lookup_ = nullptr; // until it was abandoned
     addrinfo* next_ = nullptr;
     address only_;
     bool numeric_ = false;
     bool waiting_ = false; // under the guard
     bool unwanted_ = false;
     bool finished_ = false;
+    bool looking_ = false; // the lookup has not ended
     int code_ = 0;
-    int lookup_ = 0; // the result of getaddrinfo
     int connected_ = -1;
     protection by_;
     ref<opening> how_;       // until it has begun; may be null
@@ -76,7 +75,7 @@ private:
 
 connecting::~connecting() {
     delete layer_;
-    if (found_ != nullptr) freeaddrinfo(found_);
+    delete lookup_;
 }
 
 void connecting::begin() {
@@ -90,13 +89,22 @@ void connecting::begin() {
     }
     how_ = {};
     numeric_ = !host_.empty() && parse_address(host_, port_, only_);
-    if (numeric_) attempt(*home);
-    else run_blocking(*this);
+    if (numeric_) {
+        attempt(*home);
+        return;
+    }
+    lookup_ = new lookup(host_, port_, *this);
+    looking_ = true;
+    lookup_->begin();
 }
 
-// A lookup that has begun cannot be cancelled. A connection under way can.
 void connecting::cancel() noexcept {
     unwanted_ = true;
+    if (looking_ && lookup_->abandon()) {
+        lookup_ = nullptr;
+        attempt(*home);
+        return;
+    }
     if (!waiting_) return;
     {
         locked l(guard);
@@ -116,24 +124,6 @@ void connecting::stop() {
     cancel();
 }
 
-void connecting::block() noexcept {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
-    bool valid = port_ >= 0 && port_ <= 65535 && !host_.empty() && host_.size() < NI_MAXHOST;
-    string port = text_of(string(), port_).cut(1, text_of(string(), port_).size(), nullptr);
-    char host[NI_MAXHOST] = "";
-    char number[24] = "";
-    if (valid) {
-        memcpy(host, host_.data(), static_cast<usize>(host_.size()));
-        memcpy(number, port.data(), static_cast<usize>(port.size()));
-        lookup_ = getaddrinfo(host, number, &hints, &found_);
-    } else {
-        lookup_ = EAI_NONAME;
-    }
-    home->mail(*this, mail_done);
-}
-
 void connecting::mailed(loop& on, u32 what) {
     if (what & mail_clock) {
         stop();
@@ -146,7 +136,8 @@ void connecting::mailed(loop& on, u32 what) {
         else if (give_up_descriptor(on)) attempt(on);
         return;
     }
-    next_ = found_;
+    looking_ = false;
+    next_ = lookup_->found();
     attempt(on);
 }
 
@@ -175,11 +166,12 @@ void connecting::attempt(loop& on) {
     }
     on.cancel(*this);
     finished_ = true;
-    const char* why = lookup_ != 0 ? gai_strerror(lookup_) : strerror(code_);
+    int unknown = lookup_ != nullptr ? lookup_->code() : 0;
+    const char* why = unknown != 0 ? gai_strerror(unknown) : strerror(code_);
     if (failed_) done(outcome(connect_error(name_, why_.text(), why_.code())));
     else
         done(outcome(connect_error(name_, string(why, static_cast<i64>(strlen(why))),
-                                   lookup_ != 0 ? EHOSTUNREACH : code_)));
+                                   unknown != 0 ? EHOSTUNREACH : code_)));
     drop();
 }
 
@@ -282,6 +274,58 @@ void connecting::succeed(loop& on) {
     drop();
 }
 
+using names = result<vector<string>>;
+
+// The addresses of a name, as text.
+class resolving final : public operation_for<names>, public channel {
+public:
+    explicit resolving(const string& host) noexcept : channel(kind::other), host_(host) {}
+    ~resolving() { delete lookup_; }
+
+    void begin() override {
+        home = &this_loop();
+        visit me(*home);
+        lookup_ = new lookup(host_, 0, *this);
+        lookup_->begin();
+    }
+    void cancel() noexcept override {
+        if (lookup_ == nullptr || !lookup_->abandon()) return;
+        lookup_ = nullptr;
+        finish(vector<string>());
+    }
+    void end() noexcept override { destroy(this); }
+    u8 wanted() const noexcept override { return 0; }
+    void ready(loop&, u8) override {}
+    void mailed(loop&, u32) override;
+
+private:
+    void finish(names found) {
+        this->done(move(found));
+        this->drop();
+    }
+
+    string host_;
+    lookup* lookup_ = nullptr;
+};
+
+void resolving::mailed(loop&, u32) {
+    vector<string> all;
+    if (int code = lookup_->code()) {
+        const char* why = gai_strerror(code);
+        finish(error(EHOSTUNREACH, string::literal("cannot find ") + host_ + string::literal(": ") +
+                                       string(why, static_cast<i64>(strlen(why)))));
+        return;
+    }
+    for (addrinfo* a = lookup_->found(); a != nullptr; a = a->ai_next) {
+        address at;
+        memcpy(&at.what, a->ai_addr, a->ai_addrlen);
+        at.size = a->ai_addrlen;
+        string text = number_of(at);
+        if (!all.contains(text)) all.push(move(text));
+    }
+    finish(move(all));
+}
+
 } // namespace
 
 ref<opening> opening::begin() { return make<opening>(opening()); }
@@ -314,6 +358,10 @@ async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_p
                                    option<ref<opening>> how) {
     return async<outcome>(create<connecting>(host, port, by.has() ? protection(*by) : protection(),
                                              how.has() ? *how : ref<opening>()));
+}
+
+async<result<vector<string>>> tcp_socket::addresses(const string& host) {
+    return async<names>(create<resolving>(host));
 }
 
 received<outcome>::received(const outcome& r) noexcept {

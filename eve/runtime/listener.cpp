@@ -88,9 +88,14 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     fd = ::socket(a.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     // Connections inherit TCP_NODELAY: the runtime gathers output itself.
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        bind(fd, at, a.size) != 0 || ::listen(fd, longest_backlog) != 0 ||
-        getsockname(fd, at, &a.size) != 0) {
+        (!is_unix(a) && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)) {
+        why_not_ = errno;
+        return;
+    }
+    why_not_ = eve::bind_to(fd, a);
+    if (why_not_ != 0) return;
+    file_ = file_of(a);
+    if (::listen(fd, longest_backlog) != 0 || getsockname(fd, at, &a.size) != 0) {
         why_not_ = errno;
         return;
     }
@@ -209,6 +214,8 @@ void tcp_socket::mailed(loop& on, u32) {
         if (fd >= 0) ::close(fd);
         fd = -1;
     }
+    struct address a;
+    if (file_ != 0 && parse_address(name_, 0, a)) remove_file(a, file_);
     disarm();
     header_of(*this)->drop();
 }

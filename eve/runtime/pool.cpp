@@ -22,6 +22,10 @@ int threads;
 int idle_threads; // also those that were woken and do not run yet
 int queued;       // calls that no thread has taken
 int working;
+int forsaken; // of those that are queued or made, for a moment less than that
+
+// Under the guard.
+bool at_rest() noexcept { return queued + working <= forsaken; }
 
 void* serve(void*) {
     pthread_mutex_lock(&guard);
@@ -39,7 +43,8 @@ void* serve(void*) {
         pthread_mutex_unlock(&guard);
         call->block();
         pthread_mutex_lock(&guard);
-        if (--working == 0) pthread_cond_broadcast(&quiet);
+        working--;
+        if (at_rest()) pthread_cond_broadcast(&quiet);
     }
 }
 
@@ -83,9 +88,16 @@ void run_blocking(blocking_call& call) noexcept {
     pthread_mutex_unlock(&guard);
 }
 
+void change_forsaken(int by) noexcept {
+    pthread_mutex_lock(&guard);
+    forsaken += by;
+    if (at_rest()) pthread_cond_broadcast(&quiet);
+    pthread_mutex_unlock(&guard);
+}
+
 void wait_for_blocking() noexcept {
     pthread_mutex_lock(&guard);
-    while (working > 0 || first != nullptr) pthread_cond_wait(&quiet, &guard);
+    while (!at_rest()) pthread_cond_wait(&quiet, &guard);
     pthread_mutex_unlock(&guard);
 }
 

@@ -26,7 +26,10 @@ public:
 
 // Any thread. The call must live until `block` has returned.
 void run_blocking(blocking_call& call) noexcept;
-// Any thread, at the end: returns when all calls have been made.
+// Any thread. 1: nobody waits for one of the calls any more, nor does the end of the process. -1,
+// inside of `block`: that call is about to return.
+void change_forsaken(int by) noexcept;
+// Any thread, at the end: returns when all other calls have been made.
 void wait_for_blocking() noexcept;
 
 } // namespace eve

@@ -77,7 +77,7 @@ bool socket::unseal(const u8* data, i64 size, bool ends) noexcept {
         ended_ = ends || now == layer::progress::done;
         secure_->collect();
         // a peer may ask for answers, and not read them
-        above_high_water_ = above_high_water_ || unsent() > high_water_mark();
+        note_high_water();
         if (sealed() > 0) push(then);
         failed = now == layer::progress::failed;
         if (failed) why = l.why();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr i64 send_at_once = 1 << 16;    // bytes; this much does not wait for the end of the batch
 constexpr i64 high_water_most = 1 << 16; // bytes; a guess
-constexpr u32 most_limit = ~0u;          // bytes
+constexpr u32 most_limit = ~0u >> 1;     // bytes
 constexpr unsigned peer_timeout_ms =
     30'000; // a guess: how long a closing socket waits for a peer that reads nothing
 
@@ -26,6 +26,19 @@ constexpr unsigned peer_timeout_ms =
 // read cannot fill our memory.
 i64 socket::high_water_mark() const noexcept {
     return high_water_most < limit_ / 2 ? high_water_most : limit_ / 2;
+}
+
+// Under the guard.
+void socket::note_high_water() noexcept {
+    if (duplex_ == 0 && unsent() > high_water_mark()) above_high_water_ = true;
+}
+
+// Sending has failed. Returns the errno to abort the socket for; 0: what the peer has sent before
+// is read first, and reading ends it. Under the guard.
+int socket::break_output(int code) noexcept {
+    broken_ = true;
+    bool reads = duplex_ != 0 && secure_ == nullptr && !ended_ && !closing_;
+    return reads ? 0 : code;
 }
 
 // Whether to post overflow now. It is posted once, and not while overflow or drained is being
@@ -64,8 +77,7 @@ void socket::push(effects& then) noexcept {
         } else if (errno == EAGAIN) {
             blocked_ = true;
         } else if (errno != EINTR) {
-            broken_ = true;
-            then.broken = errno;
+            then.broken = break_output(errno);
         }
     }
     if (broken_) drop_output();
@@ -114,7 +126,7 @@ void socket::append(const void* from, i64 size) noexcept {
         out_.append(from, size);
         if (out_.size() >= send_at_once && !blocked_) push(then);
         then.sent = false; // close was not called
-        above_high_water_ = above_high_water_ || unsent() > high_water_mark();
+        note_high_water();
         then.overflow = take_overflow();
         if (unsent() > 0 && !blocked_ && !unflushed_) unflushed_ = later = true;
     }
@@ -155,10 +167,7 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
         sending_ = false;
         if (size > 0) what.consume(size);
         else if (size == -EAGAIN) blocked_ = true;
-        else if (size != -EINTR && !broken_) {
-            broken_ = true;
-            then.broken = static_cast<int>(-size);
-        }
+        else if (size != -EINTR && !broken_) then.broken = break_output(static_cast<int>(-size));
         if (!what.empty() && !broken_) { // bytes that were written meanwhile follow
             byte_queue& wire = secure_ == nullptr ? out_ : secure_->wire;
             what.append(wire.data(), wire.size());
@@ -171,7 +180,8 @@ void socket::sent(byte_queue& what, i64 size) noexcept {
 
 void socket::limit(i64 size) noexcept {
     locked l(guard);
-    limit_ = size < 0 ? 0 : size < most_limit ? static_cast<u32>(size) : most_limit;
+    i64 bytes = size < 0 ? 0 : size < most_limit ? size : most_limit;
+    limit_ = static_cast<u32>(bytes) & most_limit;
 }
 
 } // namespace eve

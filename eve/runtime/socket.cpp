@@ -121,6 +121,7 @@ u8 socket::wanted() const noexcept {
 i64 socket::pending() const noexcept {
     auto* me = const_cast<socket*>(this);
     locked l(me->guard);
+    if (broken_ && !closing_) return i64(limit_) + 1; // nothing is sent any more
     return unsent();
 }
 
@@ -197,6 +198,18 @@ void socket::resume() noexcept {
     if (pending) pump(false);
 }
 
+void socket::full_duplex() noexcept {
+    bool held;
+    {
+        locked l(guard);
+        duplex_ = 1;
+        held = above_high_water_;
+        above_high_water_ = false;
+        if (started_ && (wanted() & ~have) != 0) home->update(*this);
+    }
+    if (held) pump(false);
+}
+
 void socket::close_when_sent() noexcept {
     {
         locked l(guard);
@@ -252,6 +265,11 @@ void socket::arrived(loop& on, const u8* what, i64 size) {
             if (broken_ || closed_ || ((closing_ || ended_) && !shaking())) return;
         } else if (!lingers) {
             if (closing_ || ended_) return;
+            if (size < 0 && duplex_ != 0 && (busy_ || !in_.empty())) { // that is handled first
+                broken_ = true;
+                drop_output();
+                size = 0;
+            }
             if (size == 0) ended_ = saw_end_ = true;
             else if (size > 0) add_fresh(what, size);
         }

@@ -59,6 +59,7 @@ public:
     void close_write() noexcept;
     void pause() noexcept;
     void resume() noexcept;
+    void full_duplex() noexcept;
     void limit(i64 size) noexcept;
     void every(duration interval) noexcept;
 
@@ -118,6 +119,8 @@ private:
     void ticked() noexcept;
     void append(const void* from, i64 size) noexcept;
     i64 high_water_mark() const noexcept;
+    void note_high_water() noexcept;
+    int break_output(int code) noexcept;
     void push(effects& then) noexcept;
     void hurry_peer() noexcept;
     bool take_overflow() noexcept;
@@ -164,7 +167,8 @@ private:
     secured* secure_ = nullptr; // null: the connection is not protected
     duration interval_ = 0;     // of the clock; 0: there is none
     i64 number_ = 0;            // of its ticks; behind the close, of the bytes that are dropped
-    u32 limit_;                 // of pending output, in bytes
+    u32 limit_ : 31;            // of pending output, in bytes
+    u32 duplex_ : 1 = 0;        // input is read however much output is pending
     bool has_data_ : 1 = false; // there are handlers for it
     bool has_line_ : 1 = false;
     bool busy_ : 1 = false;      // data or a line is being handled
@@ -246,6 +250,7 @@ public:
     static async<result<ref<socket>>> connect(const string& host, i64 port,
                                               option<client_protection> by = none,
                                               option<ref<opening>> how = none);
+    static async<result<vector<string>>> addresses(const string& host);
 
     tcp_socket(tcp_socket&& fresh) noexcept;
     ~tcp_socket();
@@ -281,6 +286,7 @@ private:
     i64 port_ = 0;
     protection by_;
     string name_;     // for reports: host:port
+    u64 file_ = 0;    // the number of the file of a Unix socket, which is removed at the end
     int why_not_ = 0; // the errno of the failure
     bool started_ = false;
     bool busy_ = false;             // the handler of a connection has not run yet

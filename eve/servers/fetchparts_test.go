@@ -171,6 +171,11 @@ put: (c: fetch.client@, =r: fetch.request, words: vector<string>, then: <(string
     r.source = made(numbers[0], numbers[1], numbers[2], words[2])
     send(c, r, then)
 
+post: (c: fetch.client@, =r: fetch.request, size: int, then: <(string) void>@) void:
+    r.method = "POST"
+    r.body.append_text("x".repeat(size))
+    send(c, r, then)
+
 put_within: (c: fetch.client@, =r: fetch.request, limit: duration, then: <(string) void>@) void:
     r.method = "PUT"
     r.source = made(1_000_000_000, 65_536, -1, "")
@@ -233,6 +238,7 @@ obey: (c: fetch.client@, words: vector<string>, then: <(string) void>@) void:
         "cancel": cancel(c, r, limit, then)
         "pause": pause(c, r, then)
         "put": put(c, r, words, then)
+        "post": post(c, r, most, then)
         "put-within": put_within(c, r, limit, then)
         "put-file": put_file(c, r, words[1], then)
         "unpack": unpack(c, r, most, then)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -51,11 +52,10 @@ func TestFetchParts(t *testing.T) {
 				{"put 1,10,10 . U/to/303/none", of("204 ")},
 				{"put 1,10,10 . U/to/307/size", "error: " + s.URL +
 					"/to/307/size: a redirect, and the body cannot be sent again"},
+				{"put 1000,65536,-1 . U/deaf", of("403 ")},
 			}
 			if version == 1 {
 				all = append(all, command{"read U/until/300000", of("200 300000 bytes")})
-			} else {
-				all = append(all, command{"put 1000,65536,-1 . U/deaf", of("403 ")})
 			}
 			mustObey(t, workers, version, patience, s.URL, all)
 			if n := s.made.Load(); version == 2 && n != 1 {
@@ -111,6 +111,59 @@ func TestFetchPartsBroken(t *testing.T) {
 		all = append(all, command{"read U/", c.want})
 	}
 	mustObey(t, 1, 1, patience, "http://"+broken(t, replies...), all)
+}
+
+// A server of HTTP/1.1 that replies to the head of a request, and takes nothing of its body. The
+// reply is read at once, although the rest of the body waits, and the connection is not used again.
+// It is read, too, when the server closes the connection behind it, which resets it.
+func TestFetchEarlyReply(t *testing.T) {
+	t.Parallel()
+	for _, closes := range []bool{false, true} {
+		t.Run(fmt.Sprint("closes=", closes), func(t *testing.T) {
+			t.Parallel()
+			url, made := hasty(t, closes)
+			all := []command{
+				{"put 1000,65536,-1 . U/", "1/403 no"},
+				{"put 1000,65536,65536000 . U/", "1/403 no"},
+				{"post 20000000 U/", "1/403 no"},
+			}
+			all = slices.Concat(all, all)
+			mustObey(t, 2, 1, patience, url, all)
+			if n := made.Load(); int(n) != len(all) {
+				t.Errorf("%d connections were made for %d requests", n, len(all))
+			}
+		})
+	}
+}
+
+// hasty starts a server that replies to the head of a request, and reads no body. It returns its
+// URL and the number of its connections.
+func hasty(t *testing.T, closes bool) (string, *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	made := &atomic.Int32{}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			made.Add(1)
+			t.Cleanup(func() { c.Close() })
+			go func() {
+				c.Read(make([]byte, 10))
+				io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+				if closes {
+					c.Close()
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String(), made
 }
 
 // A connection that is reset in the middle of a body, or an upload.

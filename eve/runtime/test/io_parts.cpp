@@ -1,8 +1,11 @@
 // The parts of io that need no server, one for each name that the driver passes.
 #include "io_check.hpp"
 
+#include <dlfcn.h>
+#include <netdb.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace {
 
@@ -183,6 +186,17 @@ void start_hang() {
         100'000'000, given_up{}, false);
 }
 
+// lookup: names whose servers do not answer. There are more of them than the pool usually has
+// threads. Another call is made all the same, and the process ends although they hang.
+void start_lookup() {
+    for (int i = 0; i < 8; i++)
+        eve::await_within(eve::tcp_socket::connect(eve::string::literal("hangs.invalid"), 1),
+                          50'000'000, given_up{}, false);
+    eve::await(
+        eve::slow<eve::i64>([] { return eve::i64{7}; }),
+        [](eve::worker*, eve::frame*, eve::i64& n) { io_check::say("called %ld", n); }, false);
+}
+
 // signal: the first interrupt is handled; then the handler is dropped, so the second one
 // ends the process.
 struct on_interrupt {
@@ -214,10 +228,11 @@ void start(eve::worker*, eve::frame*) {
         const char* name;
         void (*begin)();
     };
-    const part parts[] = {
-        {"timer", start_timer}, {"after", start_after},   {"sleep", start_sleep},
-        {"emit", start_emit},   {"stdin", start_stdin},   {"connect", start_connect},
-        {"hang", start_hang},   {"signal", start_signal}, {"fail", start_fail}};
+    const part parts[] = {{"timer", start_timer}, {"after", start_after},
+                          {"sleep", start_sleep}, {"emit", start_emit},
+                          {"stdin", start_stdin}, {"connect", start_connect},
+                          {"hang", start_hang},   {"signal", start_signal},
+                          {"fail", start_fail},   {"lookup", start_lookup}};
     eve::string wanted = eve::process::args()[0];
     for (const part& p : parts) {
         if (wanted == eve::string(p.name, static_cast<eve::i64>(strlen(p.name)))) p.begin();
@@ -225,5 +240,13 @@ void start(eve::worker*, eve::frame*) {
 }
 
 } // namespace
+
+// In place of the C library's: one name is never found.
+extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+    while (strcmp(name, "hangs.invalid") == 0) pause();
+    using function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
+    return reinterpret_cast<function>(dlsym(RTLD_NEXT, "getaddrinfo"))(name, service, hints, found);
+}
 
 int main(int argc, char** argv) { return eve::run(argc, argv, start); }
