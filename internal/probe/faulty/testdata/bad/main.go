@@ -4,12 +4,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -110,11 +112,31 @@ func serve(client *net.TCPConn, fault string) {
 	case "greedy": // reads all of it before it answers: no back-pressure
 		all, _ := io.ReadAll(client)
 		client.Write(all)
+	case "collects":
+		collect(client)
 	case "spins":
 		for {
 		}
 	default:
 		io.Copy(client, client)
+	}
+}
+
+// collect keeps what it reads until nothing more has come for a second, and then returns the memory
+// to the system. That is no fault: collectors of garbage do so.
+func collect(client net.Conn) {
+	var all bytes.Buffer
+	for chunk := make([]byte, 64<<10); ; {
+		client.SetReadDeadline(time.Now().Add(time.Second))
+		n, err := client.Read(chunk)
+		all.Write(chunk[:n])
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			all = bytes.Buffer{}
+			debug.FreeOSMemory()
+		case err != nil:
+			return
+		}
 	}
 }
 
