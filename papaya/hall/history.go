@@ -112,7 +112,7 @@ func (h *Hall) begin(c *Client, k *backlog) {
 
 // maxSteps is how many clients get missed messages in one Step: each may cost a millisecond, and
 // all others wait meanwhile. A guess.
-const maxSteps = 64
+const maxSteps = 16
 
 // Step sends some more missed messages to the clients that have read the last ones: to maxSteps of
 // them, which a map chooses by chance. It returns how many clients are not done.

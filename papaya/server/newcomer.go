@@ -13,7 +13,7 @@ const (
 	// loginsAtOnce is how many clients a batch registers at most. Each costs up to a millisecond:
 	// it gets its rooms with their members, and what it has missed there. All others wait
 	// meanwhile. A guess.
-	loginsAtOnce = 64
+	loginsAtOnce = 16
 	// One batch in aheadEvery begins with aheadLines lines of newcomers, so that these come in,
 	// however much the others say. Guesses.
 	aheadEvery = 8
