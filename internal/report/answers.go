@@ -235,7 +235,7 @@ func here(v verdict.Verdict) string {
 		return text + quantity.Thin + "%"
 	}
 	if unit == "" && p.Unit != "ratio" && p.Unit != "slope" {
-		text += " " + p.Unit
+		text = strings.TrimSpace(text + " " + p.Unit)
 	}
 	return text
 }

@@ -90,6 +90,7 @@ func TestClaimedAndHere(t *testing.T) {
 		{"non-inferiority", "", "", "ratio", "no worse", "300 (280–320)"},
 		{"equality", "", "", "ratio", "the same", "300 (280–320)"},
 		{"crossover", "", "", "clients", "swap at 600", "300 (280–320) clients"},
+		{"bound", "", "less", "", "less than 600", "300 (280–320)"}, // without a unit
 		{"bound", "", "greater", "requests/s", "more than 600", "300 (280–320)"},
 		{"shape", "order", "", "ratio", "more: all", "300 (280–320)"},
 		{"shape", "linear", "", "slope", "power 600", "300 (280–320)"},
@@ -344,6 +345,10 @@ func TestChoicesOfARun(t *testing.T) {
 		if c.Service == "echo" {
 			if c.Heads[0].Empty || c.Heads[2].Empty || c.Heads[4].Empty {
 				t.Errorf("echo lacks throughput, p99 or lines: %+v", c.Heads)
+			}
+			c.Heads[0].Empty = true
+			if shown := c.Shown(); len(shown) != 4 || shown[0].Name != "CPU" {
+				t.Errorf("without throughput the columns are %+v", shown)
 			}
 		}
 	}

@@ -50,6 +50,11 @@ type choiceHead struct {
 	Axis  template.HTML
 }
 
+// Shown are the columns that have figures.
+func (c choice) Shown() []choiceHead {
+	return slices.DeleteFunc(slices.Clone(c.Heads), func(h choiceHead) bool { return h.Empty })
+}
+
 // A choiceRow is one model.
 type choiceRow struct {
 	Model string
@@ -129,7 +134,7 @@ func (s *study) choice(e *experiment, service string) (c choice, figures int) {
 }
 
 // widest is the point, under the first condition, at which most models have the metric; of several
-// the last, which is that of the highest load.
+// one of warm servers, and of those the last, which is that of the highest load.
 func (s *study) widest(e *experiment, service string,
 	m manifest.Metric) (best []verdict.Row, what string) {
 	for _, condition := range e.conditions {
@@ -139,13 +144,19 @@ func (s *study) widest(e *experiment, service string,
 					m.Rate() && e.offered(r) || s.variant(e, r, rows)
 			})
 			if len(rows) >= max(len(best), 1) && (what == "" || len(rows) > len(best) ||
-				best[0].Condition == condition) {
+				best[0].Condition == condition && (!e.cold(rows) || e.cold(best))) {
 				best = rows
 				what = fmt.Sprintf("%s, at %s, %s cores", unit(m), rows[0].Point, condition)
 			}
 		}
 	}
 	return best, what
+}
+
+// cold says whether rows are of fresh servers.
+func (e *experiment) cold(rows []verdict.Row) bool {
+	p := e.point(rows[0].Point)
+	return p != nil && p.Load.Shape == manifest.Cold
 }
 
 // variant says whether a row is of a program that another row is of, too, only built or started in

@@ -169,6 +169,9 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 	f := figure.Intervals{Reference: math.NaN()}
 	condition := v.Condition
 	f.Axis, f.Log = axis(e, v.Claim, parts)
+	if quantity.TickTells(parts[0].Unit) {
+		f.Unit = parts[0].Unit
+	}
 	if parts[0].Unit == "ratio" {
 		f.Reference = 1
 		if v.Claim.Against.Model != "" && v.Claim.Of.Model != "" {
@@ -184,7 +187,7 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 			Estimate: p.Finding.Estimate, Low: p.Finding.Interval95.Lower,
 			High:     p.Finding.Interval95.Upper,
 			InnerLow: p.Finding.Interval90.Lower, InnerHigh: p.Finding.Interval90.Upper,
-			Note: figureOf(p.Finding.Interval95, ""), Published: p.Published, Accept: p.Accept,
+			Note: figureOf(p.Finding.Interval95, f.Unit), Published: p.Published, Accept: p.Accept,
 			Noise: [2]float64{math.NaN(), math.NaN()},
 		}
 		if p.Finding.Interval95.Short() { // too few rounds for any interval
@@ -223,7 +226,10 @@ func axis(e *experiment, c manifest.Claim, parts []verdict.Part) (label string, 
 		return "ratio of " + metric, true
 	case "slope":
 		return fmt.Sprintf("%s of %s, %s", parts[0].Name, metric, c.Of), false
-	case "":
+	case "", metric:
+		return metric, true
+	}
+	if quantity.TickTells(unit) {
 		return metric, true
 	}
 	if unit == manifest.Metrics[c.Metric].Unit {
