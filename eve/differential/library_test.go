@@ -225,7 +225,8 @@ func TestLibrary(t *testing.T) {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()}, {"files", inScratch}, {"many", inScratch},
+		{"calendar", fixed()}, {"commands", fixed()},
+		{"files", inScratch}, {"links", inScratch}, {"many", inScratch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TZ", "Europe/Lisbon")
@@ -262,7 +263,7 @@ func scratch(t *testing.T) string {
 
 // Files are read and written without a race, and no memory is lost, with the ring and without it.
 func TestFilesSanitized(t *testing.T) {
-	for _, name := range []string{"files", "many"} {
+	for _, name := range []string{"commands", "files", "links", "many"} {
 		l := libraryText(t, name)
 		want, err := os.ReadFile(filepath.Join("..", "testdata", "library", name+".out"))
 		if err != nil {

@@ -79,7 +79,10 @@ func registerFiles() {
 		asyncs["fs."+name] = func(c *called, answer func(value)) {
 			v, errno := do(c)
 			path := c.str(0)
-			if name == "rename" && errno != 0 {
+			switch {
+			case name == "make_link":
+				path = c.str(1)
+			case (name == "rename" || name == "copy") && errno != 0:
 				path += " to " + c.str(1)
 			}
 			c.in.after(0, func() { answer(outcome(what, path, v, errno)) })
@@ -136,6 +139,7 @@ func registerFiles() {
 	})
 	registerOpenFiles()
 	registerFileValues()
+	registerTrees(onPath)
 }
 
 // openFile opens a file, but no pipe, socket or terminal.

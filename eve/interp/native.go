@@ -176,6 +176,7 @@ func init() {
 	registerCalendar()
 	registerRandom()
 	registerFiles()
+	registerCommands()
 	registerCompiledOnly()
 }
 

@@ -1,11 +1,13 @@
 #include "fs.hpp"
 
+#include "c_path.hpp"
 #include "file_call.hpp"
 #include "slow.hpp"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,22 +24,6 @@ using nothing_or_error = async<result<void>>;
 
 constexpr i64 most_bytes = 1 << 20; // of one call; a guess
 constexpr mode_t new_file = 0666;   // less the umask
-
-// A path as C wants it.
-class c_path {
-public:
-    explicit c_path(const string& path) : text_(path.bytes()) {
-        valid_ = memchr(path.data(), 0, static_cast<usize>(path.size())) == nullptr;
-        text_.push(0);
-    }
-    // Whether it has no zero byte, at which the kernel would cut it off.
-    bool valid() const noexcept { return valid_; }
-    const char* text() const noexcept { return reinterpret_cast<const char*>(text_.data()); }
-
-private:
-    bytes text_;
-    bool valid_;
-};
 
 // A descriptor that is closed with its block.
 class descriptor {
@@ -91,19 +77,22 @@ int open_file(const string& path, int flags, mode_t mode = new_file) {
     return held.take();
 }
 
-int write_all(int fd, const bytes& data) noexcept {
+int write_at(int fd, const bytes& data, i64 at) noexcept {
     // Of a file that is open to append, the offset is not used.
     file_call c{.what = file_call::op::write, .fd = fd};
-    while (c.at < data.size()) {
-        i64 left = data.size() - c.at;
-        c.data = const_cast<u8*>(data.data()) + c.at; // pwrite reads it only
+    for (i64 done = 0; done < data.size();) {
+        i64 left = data.size() - done;
+        c.data = const_cast<u8*>(data.data()) + done; // pwrite reads it only
         c.size = left < most_bytes ? left : most_bytes;
+        c.at = at + done;
         i64 n = perform(c);
         if (n <= 0) return n < 0 ? static_cast<int>(-n) : EIO;
-        c.at += n;
+        done += n;
     }
     return 0;
 }
+
+int write_all(int fd, const bytes& data) noexcept { return write_at(fd, data, 0); }
 
 int read_all(int fd, i64 most, bytes& into) {
     struct stat about;
@@ -270,6 +259,67 @@ int rename_file(const string& from, const string& to) {
     return checked(retried([&] { return ::rename(old_name.text(), new_name.text()); }));
 }
 
+int copy_all(int from, int to) {
+    bytes part;
+    i64 at = 0;
+    for (;;) {
+        u8* data = part.room(most_bytes);
+        i64 n = perform({.fd = from, .data = data, .size = most_bytes, .at = at});
+        if (n <= 0) return static_cast<int>(-n);
+        part.grown(n);
+        int code = write_at(to, part, at);
+        if (code != 0) return code;
+        at += n;
+        part.clear();
+    }
+}
+
+// As replace_file, but it need not be on the disk.
+int copy_file(const string& from, const string& to) {
+    c_path path(to);
+    if (!path.valid()) return EINVAL;
+    int source = open_file(from, O_RDONLY);
+    if (source < 0) return -source;
+    descriptor held_source(source);
+    struct stat about;
+    if (fstat(source, &about) != 0) return errno;
+    if (S_ISDIR(about.st_mode)) return EISDIR;
+    string name;
+    int fd = open_beside(to, name);
+    if (fd < 0) return -fd;
+    descriptor held(fd);
+    c_path fresh(name);
+    int code = fchmod(fd, about.st_mode & 07777) != 0 ? errno : copy_all(source, fd);
+    if (int closed = held.close(); code == 0) code = closed;
+    if (code == 0) code = checked(retried([&] { return ::rename(fresh.text(), path.text()); }));
+    if (code != 0) ::unlink(fresh.text());
+    return code;
+}
+
+// What is in a directory is removed by way of its descriptor, so that nobody can put a link in the
+// way.
+int remove_tree(int dir, const char* name) {
+    int code = checked(retried([&] { return ::unlinkat(dir, name, 0); }));
+    if (code != EISDIR) return code;
+    int fd = retried(
+        [&] { return ::openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+    if (fd < 0) return -fd;
+    DIR* all = fdopendir(fd);
+    if (all == nullptr) {
+        code = errno;
+        ::close(fd);
+        return code;
+    }
+    code = 0;
+    while (const dirent* e = readdir(all)) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (int failed = remove_tree(fd, e->d_name)) code = failed;
+    }
+    closedir(all);
+    if (code != 0) return code;
+    return checked(retried([&] { return ::unlinkat(dir, name, AT_REMOVEDIR); }));
+}
+
 result<void> outcome(const char* what, const string& path, int code) {
     if (code == 0) return result<void>();
     return file_error(what, path, code);
@@ -359,6 +409,50 @@ async<result<file_info>> info(const string& path) {
         int code = !name.valid() ? EINVAL : ::stat(name.text(), &about) != 0 ? errno : 0;
         if (code != 0) return file_error("info of", path, code);
         return file_info(about);
+    });
+}
+
+nothing_or_error copy(const string& from, const string& to) {
+    return slow<result<void>>([from, to] {
+        int code = copy_file(from, to);
+        return outcome("copy", code == 0 ? from : from + string::literal(" to ") + to, code);
+    });
+}
+
+nothing_or_error remove_all(const string& path) {
+    return slow<result<void>>([path] {
+        c_path name(path);
+        return outcome("remove", path, name.valid() ? remove_tree(AT_FDCWD, name.text()) : EINVAL);
+    });
+}
+
+nothing_or_error make_link(const string& to, const string& path) {
+    return slow<result<void>>([to, path] {
+        c_path target(to), name(path);
+        bool valid = target.valid() && name.valid();
+        int code = valid ? checked(retried([&] { return ::symlink(target.text(), name.text()); }))
+                         : EINVAL;
+        return outcome("make link", path, code);
+    });
+}
+
+async<result<string>> read_link(const string& path) {
+    return slow<result<string>>([path]() -> result<string> {
+        c_path name(path);
+        char text[PATH_MAX];
+        i64 n = name.valid() ? ::readlink(name.text(), text, sizeof text) : -1;
+        if (n < 0) return file_error("read link", path, name.valid() ? errno : EINVAL);
+        return string(text, n);
+    });
+}
+
+nothing_or_error set_permissions(const string& path, i64 permissions) {
+    auto mode = static_cast<mode_t>(permissions & 07777);
+    return slow<result<void>>([path, mode] {
+        c_path name(path);
+        int code =
+            name.valid() ? checked(retried([&] { return ::chmod(name.text(), mode); })) : EINVAL;
+        return outcome("set permissions of", path, code);
     });
 }
 

@@ -20,5 +20,10 @@ async<result<void>> make_directory(const string& path, bool parents, i64 permiss
 async<result<void>> remove(const string& path);
 async<result<void>> rename(const string& from, const string& to);
 async<result<file_info>> info(const string& path);
+async<result<void>> copy(const string& from, const string& to);
+async<result<void>> remove_all(const string& path);
+async<result<void>> make_link(const string& to, const string& path);
+async<result<string>> read_link(const string& path);
+async<result<void>> set_permissions(const string& path, i64 permissions);
 
 } // namespace eve::fs
