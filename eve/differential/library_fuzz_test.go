@@ -32,6 +32,19 @@ func FuzzDate(f *testing.F) {
 	})
 }
 
+// FuzzPattern writes a date by any pattern, and reads one from any text.
+func FuzzPattern(f *testing.F) {
+	l := libraryText(f, "patterns")
+	f.Add("2026-03-05 14:07:09.5 +01:30", "%F %T.%N %:z")
+	f.Add("Thursday, March  5 26, 2:07 pm", "%A, %B %e %y, %I:%M %p")
+	f.Add("100% Z", "100%% %z%")
+	f.Fuzz(func(t *testing.T, text, pattern string) {
+		if end := l.interpret(1, text, pattern); end.Status != 0 {
+			t.Fatalf("%+v", end)
+		}
+	})
+}
+
 // FuzzArgs gives any words to a command: it prints what they say, its help, or what is wrong.
 func FuzzArgs(f *testing.F) {
 	for _, line := range []string{"", "-k=1 a", "--key x --size=5 -vn a - b", "a -- -v --",

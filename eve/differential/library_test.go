@@ -225,7 +225,7 @@ func TestLibrary(t *testing.T) {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()}, {"commands", fixed()},
+		{"calendar", fixed()}, {"commands", fixed()}, {"patterns", fixed()},
 		{"files", inScratch}, {"links", inScratch}, {"many", inScratch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
