@@ -38,7 +38,7 @@ func TestHome(t *testing.T) {
 		"target_of":  "io.fetch",
 		"going_away": "io.frames",    // a constant
 		"tcp":        "",             // a part of a name
-		"put":        "",             // not public
+		"put_form":   "",             // not public
 		"print":      "", "sqrt": "", // in scope already
 		"": "", "no_such_name": "",
 	} {
