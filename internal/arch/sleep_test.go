@@ -6,7 +6,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +123,54 @@ func TestLong(t *testing.T) {
 		}
 		if got := long(expr.(*ast.CallExpr)); got != want {
 			t.Errorf("time.Sleep(%s) is long: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestNoLongSleepsInScripts refuses `sleep` of more than maxSleep in the scripts that tests run. A
+// sleep of a minute or more is a program that the test stops.
+func TestNoLongSleepsInScripts(t *testing.T) {
+	for _, file := range tracked(t) {
+		if !strings.HasSuffix(file, ".txtar") &&
+			!(strings.HasSuffix(file, ".sh") && strings.Contains(file, "testdata/")) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			if longScript(line) {
+				t.Errorf("%s:%d: %q sleeps for more than %v: wait for an event, or poll",
+					file, n+1, strings.TrimSpace(line), maxSleep)
+			}
+		}
+	}
+}
+
+// scriptSleep matches the command, with a number of seconds.
+var scriptSleep = regexp.MustCompile(`\bsleep ([0-9]*\.?[0-9]+)`)
+
+// longScript tells whether a line of shell sleeps for longer than maxSleep, and less than a minute.
+func longScript(line string) bool {
+	for _, found := range scriptSleep.FindAllStringSubmatch(line, -1) {
+		seconds, err := strconv.ParseFloat(found[1], 64)
+		if err != nil || seconds > maxSleep.Seconds() && seconds < time.Minute.Seconds() {
+			return true
+		}
+	}
+	return false
+}
+
+// TestLongScript checks lines on both sides of the limits.
+func TestLongScript(t *testing.T) {
+	for line, want := range map[string]bool{
+		"sleep 0.05": false, "sleep .05; done": false, "until x; do sleep 0.06; done": true,
+		"sleep 1 # once": true, "sleep 60 &": false, "sleep infinity": false, "sleeps 5": false,
+		"sleep 0.01; sleep 2": true,
+	} {
+		if got := longScript(line); got != want {
+			t.Errorf("%q is long: %v, want %v", line, got, want)
 		}
 	}
 }
