@@ -25,6 +25,9 @@ import (
 // than ten minutes.
 const buildLimit = time.Hour
 
+// stampName is a file of a build that is whole. It has the build's hash.
+const stampName = "stamp"
+
 // BuildOptions say where and how Build makes a model.
 type BuildOptions struct {
 	OutRoot  string    // the output folder, usually ROOT/out
@@ -100,7 +103,7 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
 	}
 	defer unlock()
-	stamp := filepath.Join(b.Out, "stamp")
+	stamp := filepath.Join(b.Out, stampName)
 	if done, err := os.ReadFile(stamp); err == nil && string(done) == b.Hash+"\n" {
 		b.Reused = true
 		return b, nil

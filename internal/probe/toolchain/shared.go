@@ -23,8 +23,8 @@ import (
 // finds in its place the one that it would link. So it is given the one that was linked last.
 
 // compilers are the commands whose builds are shared. Each makes a program that is the same
-// wherever it stands.
-var compilers = []string{"cc", "c++", "cargo", "erlc", "ghc", goCommand, "javac"}
+// wherever it stands. npm does so by `npm ci`, which brings the versions of package-lock.json.
+var compilers = []string{"cc", "c++", "cargo", "cp", "erlc", "ghc", goCommand, "javac", "npm"}
 
 // goCommand looks itself whether a program is up to date, by the build ID in it.
 const goCommand = "go"
@@ -89,7 +89,7 @@ func sharingOf(b *Built, commands [][]string) sharing {
 }
 
 // partsOf are the files and folders below {out} that a command names. A word that goes on with
-// another placeholder names a folder.
+// another placeholder names a folder, and so does a script of Node, which loads what is beside it.
 func partsOf(command []string) (parts []string) {
 	for _, word := range command {
 		for _, path := range strings.Split(word, ":") {
@@ -99,6 +99,8 @@ func partsOf(command []string) (parts []string) {
 			}
 			if open := strings.IndexAny(path, "{*"); open >= 0 {
 				path = path[:max(0, strings.LastIndexByte(path[:open], '/'))]
+			} else if strings.HasSuffix(path, ".js") {
+				path = path[:max(0, strings.LastIndexByte(path, '/'))]
 			}
 			parts = append(parts, "."+path)
 		}
@@ -129,6 +131,9 @@ func (s sharing) take(ctx context.Context, out string) bool {
 	if os.Chtimes(s.dir, now, now) != nil {
 		return false // there is none
 	}
+	// A build whose part is all of {out} was copied with its stamp. A copy that is interrupted must
+	// not count as a whole build.
+	_ = os.Remove(filepath.Join(s.dir, stampName))
 	if s.copy(ctx, s.dir, out) == nil {
 		return true
 	}

@@ -101,6 +101,42 @@ func TestCheckoutsShareBuilds(t *testing.T) {
 	m.built(t.TempDir(), "one", 5)
 }
 
+// A build of which the server needs all files is shared without its stamp, which only a whole copy
+// may have.
+func TestStampsAreNotShared(t *testing.T) {
+	m := newCompiled(t)
+	m.Run = append(m.Run, "{out}")
+	m.built(t.TempDir(), "one", 1)
+	b := m.built(t.TempDir(), "one", 1)
+	if _, err := os.Stat(filepath.Join(b.Out, stampName)); err != nil {
+		t.Errorf("the copy does not count: %v", err)
+	}
+	shared := filepath.Dir(filepath.Dir(m.kept()))
+	if _, err := os.Stat(filepath.Join(shared, stampName)); err == nil {
+		t.Error("a copy of this build that is cut short has a stamp")
+	}
+}
+
+// npm's packages are shared, with the script that loads them.
+func TestPackagesOfNodeAreShared(t *testing.T) {
+	m := newCompiled(t)
+	m.Run = []string{"node", "{out}/bin/echo.js", "{port}"}
+	bin, _, _ := strings.Cut(m.Env["PATH"], ":")
+	if err := os.Rename(filepath.Join(bin, "cc"), filepath.Join(bin, "npm")); err != nil {
+		t.Fatal(err)
+	}
+	m.Build = [][]string{{"npm", "ci", "{out}/bin/echo", "echo.c"},
+		{"cp", "echo.c", "{out}/bin/echo.js"}}
+	m.built(t.TempDir(), "one", 1)
+	b := m.built(t.TempDir(), "one", 1)
+	if !b.Reused {
+		t.Error("the second checkout has called npm")
+	}
+	if _, err := os.Stat(filepath.Join(b.Out, "bin/echo.js")); err != nil {
+		t.Error(err)
+	}
+}
+
 // A build that failed is not shared, and one that cannot be copied is made again.
 func TestBrokenBuildsAreNotShared(t *testing.T) {
 	m := newCompiled(t)
@@ -169,6 +205,8 @@ func TestPartsOf(t *testing.T) {
 		"{out}{x}":                         ".",
 		"node echo.js {data}":              "",
 		"{out}/b/x {out}/b/x":              "./b/x",
+		"node {out}/echo.js {port}":        ".",
+		"node {out}/b/echo.js":             "./b",
 	} {
 		want := strings.Fields(want)
 		if got := partsOf(strings.Fields(command)); !slices.Equal(got, want) {
