@@ -88,6 +88,28 @@ func TestCounted(t *testing.T) {
 		{"for (i: int = 0; i < 10; n += 1): pass", false},
 		{"for (i: int = 0; i < v.size(); i += 1): v.push(1)", false},
 		{"for (i: int = 0; i < s; i += 1): pass", false}, // other tasks may change s
+		{"for (i: int = 0; i < i + 1; i += 1): pass", false},
+		// a closure that was made before the loop changes the bound
+		{"more: <() void> = [] () void: n += 1\nfor (i: int = 0; i < n; i += 1): more()", false},
+		{"more: <() void> = [] () void: n += 1\nfor (i: int = 0; i < 9; i += 1): more()", false},
+		{"for (i: int<8> = 0; i < n; i += 1): pass", false}, // i begins again at -128
+		{"for (i: int<8> = 0; i < int<8>(n); i += 1): pass", true},
+		{"for (i: uint = 9; i > 2; i -= 1): pass", true},
+		{"for (i: uint = 9; i >= 0; i -= 1): pass", false}, // it always holds
+		{"for (i: uint = 9; i > 2; i -= 4): pass", false},  // i may pass 0
+		{"for (i: uint = 9; i > 4; i -= 4): pass", true},
+		{"while n < 10: n += 1", true},
+		{"while 10 > n: n += 1", true},
+		{"while n > 0: n = n - 1", true},
+		{"while n < v.size():\n    k: int = v[n]\n    n += 1", true},
+		{"while n < v.size():\n    v[n] = 1\n    n += 1", false},
+		{"while n < 10:\n    n += 1\n    v.push(n)", false}, // the last statement is another
+		{"while n < 10:\n    if n == 5: continue\n    n += 1", false},
+		{"while n < 10:\n    for (j in 0..3):\n        if j == 1: continue\n    n += 1", true},
+		{"while n < 10:\n    if n == 5: break\n    n += 1", true},
+		{"while n < 10:\n    n -= 1\n    n += 1", false},
+		{"while s < 10: s += 1", false},
+		{"more: <() void> = [] () void: n = 0\nwhile n < 10:\n    more()\n    n += 1", false},
 	}
 	for _, tt := range tests {
 		stmts := bodyOf(t, "n: int = 5\nv: vector<int>\ns: int@\n"+tt.loop)

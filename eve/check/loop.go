@@ -13,6 +13,7 @@ func (l *lowerer) whileStmt(s *syntax.WhileStmt) {
 		l.bounded(n.Cond, s.Cond.Place())
 	}
 	n.Body = l.loopBody(s.Body)
+	n.Counted = l.countedWhile(n)
 	l.emit(n)
 }
 
@@ -164,52 +165,105 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 // counted says whether a for loop is known to terminate: each turn moves its counter towards the
 // bound by a constant, and the body changes neither.
 func (l *lowerer) counted(n *ir.Repeat) bool {
-	cond, ok := n.Cond.(*ir.Binary)
-	if !ok || n.Init == nil || len(n.Init.Stmts) != 1 {
+	if n.Init == nil || len(n.Init.Stmts) != 1 {
 		return false
 	}
 	d, ok := n.Init.Stmts[0].(*ir.Declare)
-	if !ok || !d.Var.Type.IsInteger() {
+	return ok && l.arrives(n.Cond, d.Var, n.Step, n.Body.Stmts)
+}
+
+// countedWhile says the same of a while loop. Its counter is a plain variable, which the last
+// statement moves, and no turn leaves that out.
+func (l *lowerer) countedWhile(n *ir.Repeat) bool {
+	cond, ok := n.Cond.(*ir.Binary)
+	last := len(n.Body.Stmts) - 1
+	if !ok || last < 0 || continues(n.Body) {
+		return false
+	}
+	for _, x := range []ir.Expr{cond.X, cond.Y} {
+		r, ok := x.(*ir.Ref)
+		if ok && (r.Var.Kind == ir.Local || r.Var.Kind == ir.Param && r.Var.Take) &&
+			l.arrives(cond, r.Var, n.Body.Stmts[last], n.Body.Stmts[:last]) {
+			return true
+		}
+	}
+	return false
+}
+
+// continues says whether a turn may end early and the loop go on.
+func continues(body *ir.Block) bool {
+	found := false
+	ir.Walk(body, func(n ir.Node) bool {
+		switch n.(type) {
+		case *ir.Continue:
+			found = true
+		case *ir.Repeat, *ir.ForIn, *ir.Body: // it is theirs
+			return false
+		}
+		return !found
+	})
+	return found
+}
+
+// arrives says whether the step of a loop moves its counter to where the condition is false, and
+// the rest of the loop changes neither the counter nor the bound.
+func (l *lowerer) arrives(x ir.Expr, counter *ir.Var, moves ir.Stmt, rest []ir.Stmt) bool {
+	cond, ok := x.(*ir.Binary)
+	if !ok || !counter.Type.IsInteger() {
 		return false
 	}
 	op, bound := cond.Op, cond.Y
-	if !refers(cond.X, d.Var) {
+	if !is(cond.X, counter) {
 		op, bound = mirrored(op), cond.X
-		if !refers(cond.Y, d.Var) {
+		if !is(cond.Y, counter) {
 			return false
 		}
 	}
-	step := l.stepOf(n.Step, d.Var)
+	step := l.stepOf(moves, counter)
 	if !(op == "<" && step > 0 || op == ">" && step < 0 || op == "<=" && step > 0 ||
 		op == ">=" && step < 0) {
 		return false
 	}
 	// The counter must not run past the end of its type and begin again.
-	if (op != "<" && op != ">" || step != 1 && step != -1) && !l.roomy(bound) {
+	if (op != "<" && op != ">" || step != 1 && step != -1) &&
+		!l.roomy(bound, counter.Type, step) {
 		return false
 	}
-	changed := changedVars{}
-	changed.in(n.Body)
-	return !changed.has(d.Var) && changed.keeps(bound)
+	changed := changedVars{counter: true}
+	if !changed.keeps(bound) {
+		return false
+	}
+	changed = changedVars{}
+	for _, s := range rest {
+		changed.in(s)
+	}
+	return !changed.has(counter) && changed.keeps(bound)
 }
 
-// roomy says whether a bound is so far from the limits of int that a step cannot pass them: a
+// roomy says whether a bound is so far from the limits of its type that a step cannot pass them: a
 // constant of moderate size.
-func (l *lowerer) roomy(x ir.Expr) bool {
-	c := l.fold(x)
-	if c == nil || x.Type().Bits() != 64 {
+func (l *lowerer) roomy(bound ir.Expr, t *types.Type, step int64) bool {
+	c := l.fold(bound)
+	if c == nil || t.Bits() != 64 {
 		return false
 	}
 	v, ok := c.Value.(int64)
-	return ok && v > -1<<62 && v < 1<<62
+	return ok && v > -1<<62 && v < 1<<62 && (!t.IsUnsigned() || v >= -step)
 }
 
+// is says whether x is the variable itself. A counter that is converted to a wider type for the
+// comparison may run past the end of its own.
+func is(x ir.Expr, v *ir.Var) bool {
+	r, ok := x.(*ir.Ref)
+	return ok && r.Var == v
+}
+
+// refers says whether x is a variable, or a conversion of one.
 func refers(x ir.Expr, v *ir.Var) bool {
 	if c, ok := x.(*ir.Convert); ok {
 		x = c.X
 	}
-	r, ok := x.(*ir.Ref)
-	return ok && r.Var == v
+	return is(x, v)
 }
 
 // mirrored is the operator for exchanged sides.
@@ -245,10 +299,11 @@ func (l *lowerer) stepOf(s ir.Stmt, v *ir.Var) int64 {
 	return 0
 }
 
-// changedVars holds the variables that a loop may change.
+// changedVars holds the variables that a loop may change. With nil it may be any: a closure that
+// was made before the loop is called in it.
 type changedVars map[*ir.Var]bool
 
-func (c changedVars) has(v *ir.Var) bool { return c[v] }
+func (c changedVars) has(v *ir.Var) bool { return c[v] || c[nil] }
 
 // keeps says whether x has the same value in every turn.
 func (c changedVars) keeps(x ir.Expr) bool {
@@ -257,7 +312,7 @@ func (c changedVars) keeps(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Const, *ir.Field, *ir.Element, *ir.Unary, *ir.Binary, *ir.Convert:
 		case *ir.Ref:
-			same = same && !c[x.Var] && x.Var.Type.Kind != types.Ref &&
+			same = same && !c.has(x.Var) && x.Var.Type.Kind != types.Ref &&
 				x.Var.Type.Kind != types.Shared
 		case *ir.Call:
 			same = same && x.Fn != nil && x.Fn.Name != "" && x.Fn.Native != "" && isSize(x)
@@ -277,10 +332,10 @@ func isSize(x *ir.Call) bool {
 	return false
 }
 
-// in notes what b may change. The tasks, handlers and continuations in it run later: only their
-// lists count.
-func (c changedVars) in(b *ir.Block) {
-	ir.Walk(b, func(n ir.Node) bool {
+// in notes what a part of a loop may change. The tasks, handlers and continuations in it run later:
+// only their lists count.
+func (c changedVars) in(part ir.Node) {
+	ir.Walk(part, func(n ir.Node) bool {
 		switch n := n.(type) {
 		case *ir.Body:
 			return n.Kind == ir.Lambda || n.Kind == ir.Callback
@@ -313,6 +368,13 @@ func (c changedVars) captures(b *ir.Body) {
 // expr notes the variables that a call may change, since it gets them as places.
 func (c changedVars) expr(x ir.Expr) {
 	switch x := x.(type) {
+	case *ir.Ref:
+		// A function's parameter cannot change its locals, as that of a closure may.
+		b := x.Var.Body
+		if x.Var.Type.Kind == types.Func &&
+			(x.Var.Kind != ir.Param || b == nil || b.Kind == ir.Lambda) {
+			c[nil] = true
+		}
 	case *ir.Call:
 		if x.Fn == nil {
 			return

@@ -39,6 +39,8 @@ type function struct {
 	ctx     context
 	temps   int
 	noelide bool // it has a defer, which must not change the result
+
+	started map[*ir.ForIn]bool // loops over a range whose variable is there before them
 }
 
 // A context is the state that changes at the start of a closure or a child.
@@ -99,11 +101,42 @@ func (u *unit) function(fn *ir.Func) {
 	if at := u.restAt(fn); depth == 0 && at > 0 {
 		f.bodyWithRest(fn, at)
 	} else {
+		f.boundRecursion(fn, fn.Body.Block)
 		f.body(fn.Body)
 	}
 	f.indent = 0
 	f.put("}")
 	u.code = append(u.code, f.lines...)
+}
+
+// boundRecursion checks the time budget before a part of a function from which the function may be
+// called again, but for calls in loops that check it. The copies of a clone do not, since the
+// checked function is called again a few levels deeper.
+func (f *function) boundRecursion(fn *ir.Func, part *ir.Block) {
+	if !fn.Recursive || !recurs(part) {
+		return
+	}
+	check := "eve::bound_recursion("
+	if f.facts.canFail[fn] {
+		check = "eve::check_recursion("
+	}
+	f.put(check + f.site(fn.Span.Line()) + ");")
+}
+
+// recurs says whether a part of a function calls one that may call itself, other than in a loop
+// with a time budget.
+func recurs(part *ir.Block) bool {
+	found := false
+	ir.Walk(part, func(n ir.Node) bool {
+		switch n := n.(type) {
+		case *ir.Repeat:
+			return n.Counted
+		case *ir.Call:
+			found = found || n.Fn.Recursive
+		}
+		return !found
+	})
+	return found
 }
 
 func (f *function) parameters(fn *ir.Func, names []string) {

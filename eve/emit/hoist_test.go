@@ -27,6 +27,17 @@ func TestHoistedIndexes(t *testing.T) {
 		{"for (i: int<8> in 0..int<8>(n)): k += v[i]", "", false},
 		{"for (i in 0..n): k += v[i]", "eve::covers(0, t1_, t2_.size())", true},
 		{"for (i in 0..n): k += v[i + 1]", "", true},
+		{"for (i: int = 0; i < n; i += 1): k += v[i]", "eve::covers(0, t1_, t2_.size())", false},
+		{"for (i: int = 0; i < n; i += 1): k += v[i]", "eve::covers(0, t1_, t2_.size())", true},
+		{"for (i: int = 0; i < n; i += 2): k += v[i]", "", false},
+		{"for (i: int = 0; i < n; i += 1):\n        v.push(1)\n        k += v[i]", "", false},
+		{"i: int = 2\n    while i < n:\n        k += v[i]\n        i += 1",
+			"eve::covers(t2_, t1_ - t2_, t3_.size())", false},
+		{"i: int = 2\n    while i < n:\n        k += v[i]\n        i = i + 1",
+			"for (; i < t1_; i++) {", true},
+		{"i: int = 2\n    while i < n:\n        i += 1\n        k += v[i - 1]", "", false},
+		{"i: int = 2\n    while i < n:\n        if i == 4: continue\n        k += v[i]\n" +
+			"        i += 1", "", false},
 	} {
 		text := units(t,
 			"type part:\n    n: int\n    v: vector<int>\ng: (p: part&) int:\n    p.v = [1]\n    "+

@@ -168,6 +168,12 @@ func (f *function) forRange(s *ir.ForIn, r *ir.Range) {
 func (f *function) rangeLoop(s *ir.ForIn, low, end string) {
 	t := f.ctype(s.Var.Type)
 	safe := provenLoop(s)
+	if f.started[s] {
+		i := f.vars[s.Var].value
+		f.put(fmt.Sprintf("for (; %s < %s; %s++) {", i, end, i))
+		f.turn(s)
+		return
+	}
 	i := f.local(s.Var)
 	if changes(s.Body, s.Var) {
 		counter := f.temp()

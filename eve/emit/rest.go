@@ -79,6 +79,7 @@ func (f *function) bodyWithRest(fn *ir.Func, at int) {
 	before, rest := &ir.Block{Stmts: list[:at]}, &ir.Block{Stmts: list[at:]}
 	f.ctx.result = fn.Body.Result
 	mark := f.locals.open()
+	f.boundRecursion(fn, before)
 	for _, s := range before.Stmts {
 		f.stmt(s)
 	}
@@ -111,6 +112,9 @@ func (f *function) bodyWithRest(fn *ir.Func, at int) {
 	f.put("return [" + joinStrings(taken) + "]() mutable __attribute__((noinline)) -> " +
 		f.ctype(fn.Body.Result) + " {")
 	f.indent++
+	if !recurs(before) {
+		f.boundRecursion(fn, rest)
+	}
 	f.stmts(rest)
 	f.indent--
 	f.put("}();")

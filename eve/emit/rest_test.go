@@ -14,7 +14,7 @@ func TestRestApart(t *testing.T) {
     if row > 3:
         while m > 0:
             k += search(m, row + 1)
-            m -= 1
+            m = m & (m - 1)
         return k
     v: vector<int>
     v.resize(n)

@@ -69,7 +69,9 @@ func (f *function) compound(s ir.Stmt) {
 	case *ir.If:
 		f.ifElse(s)
 	case *ir.Repeat:
-		f.repeat(s)
+		if !f.countedLoop(s) {
+			f.repeat(s)
+		}
 	case *ir.ForIn:
 		f.forIn(s)
 	case *ir.Match:

@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// callGraph fills Func.Forks and Func.CanFail: first from a function itself, and then from its
-// calls.
+// callGraph fills Func.Recursive, Func.Forks and Func.CanFail: the last two first from a function
+// itself, and then from its calls.
 func callGraph(all []*ir.Func) {
 	callers := map[*ir.Func][]*ir.Func{}
 	var forks, fails []*ir.Func
@@ -19,6 +19,7 @@ func callGraph(all []*ir.Func) {
 	}
 	again := recursive(all, callers)
 	for _, f := range all {
+		f.Recursive = again[f]
 		f.CanFail = f.CanFail || again[f] // recursion has a budget
 		if f.Forks {
 			forks = append(forks, f)

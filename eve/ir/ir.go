@@ -54,8 +54,9 @@ type Func struct {
 	Extern *Extern  // nil unless declared in an extern block
 
 	// Filled by package flow.
-	Forks   bool // it, or what it calls, has a finish
-	CanFail bool // it, or what it calls, can fail
+	Forks     bool // it, or what it calls, has a finish
+	CanFail   bool // it, or what it calls, can fail
+	Recursive bool // it may call itself, directly or not
 }
 
 // Answers says whether f is called by <- and written in Eve: its body has no result, and hands the

@@ -11,11 +11,16 @@
 #include "threads.hpp"
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 
 namespace eve {
+
+constinit atomic<u32> roots_over_time{0};
+
 namespace {
 
+constexpr char spent[] = "the time budget of the task is used up";
 constexpr i64 check_us = 1'000'000;      // between two checks of budgets; at most a quarter of one
 constexpr i64 watch_us = 5000;           // between two looks for stuck workers; a guess
 constexpr i64 alert_us = 100;            // the same, after a worker was stuck; a guess
@@ -42,6 +47,14 @@ struct watch_state {
 };
 
 bool stuck(int i) noexcept { return !the_scheduler.idle.asleep(i) && seen[i].body_us >= stuck_us; }
+
+// Notes for check_recursion whether some root is over its time.
+void tell_over_time() noexcept {
+    u32 over = 0;
+    for (int i = 0; i < the_scheduler.count; i++)
+        over |= u32(the_scheduler.workers[i].overtime.load(order::relaxed));
+    if (over != roots_over_time.load(order::relaxed)) roots_over_time.store(over, order::relaxed);
+}
 
 // Whether the worker is away, and another one that is not stuck itself serves its poller.
 bool served(const worker& w) noexcept {
@@ -191,6 +204,7 @@ void* watch(void*) {
         if (the_scheduler.opened.load(order::acquire) < u32(the_scheduler.count)) continue;
         for (int i = 0; s.budget_us > 0 && i < the_scheduler.count; i++)
             check_budget_of(i, passed, s.budget_us);
+        if (s.budget_us > 0) tell_over_time();
         if (lends_pollers() && !nothing_comes()) period = look_at_pollers(s, passed);
         else period = all_asleep() ? -1 : lends_pollers() ? watch_us : check;
     }
@@ -231,7 +245,15 @@ void stop_watchdog() {
 void over_budget(worker* w, const site* at) {
     // the code that cleans up after the failure has the full time again
     w->overtime.store(0, order::relaxed);
-    fail(at, "the time budget of the task is used up");
+    fail(at, spent);
+}
+
+void end_over_budget(const site* at) noexcept {
+    worker* w = self();
+    if (w == nullptr || w->overtime.load(order::relaxed) == 0) return; // another worker's root
+    char line[200];
+    snprintf(line, sizeof line, "%s:%d: %s", at->file, at->line, spent);
+    die(line);
 }
 
 } // namespace eve

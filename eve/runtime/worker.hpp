@@ -128,6 +128,18 @@ struct site;
     if (worker* w = self()) check_budget(w, at);
 }
 
+// Whether some worker's root is over its time. Set by the watchdog.
+extern atomic<u32> roots_over_time;
+[[gnu::cold, gnu::noinline]] void end_over_budget(const site* at) noexcept;
+// Where a function begins that may call itself: check_budget, at the price of one test.
+[[gnu::always_inline]] inline void check_recursion(const site* at) {
+    if (unlikely(roots_over_time.load(order::relaxed) != 0)) check_budget(at);
+}
+// The same in a function that cannot fail: the process ends when the time is over.
+[[gnu::always_inline]] inline void bound_recursion(const site* at) noexcept {
+    if (unlikely(roots_over_time.load(order::relaxed) != 0)) end_over_budget(at);
+}
+
 // Whether the scope or finish of the caller has failed, so that its result is not wanted.
 bool cancelled() noexcept;
 
