@@ -48,6 +48,7 @@ type daemon struct {
 	settings atomic.Pointer[config.Config]
 	level    slog.LevelVar
 	logger   *slog.Logger
+	early    *earlyListeners
 	text     *log.Text
 	index    *search.Index // nil: there is none
 	log      log.Log
@@ -143,6 +144,10 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.text.Close()) }()
+	if d.early, err = listenEarly(c); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.early.close()) }()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	member := c.Member
@@ -211,7 +216,8 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		UTF8Only: c.UTF8Only,
 		Plain:    c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
-		WebHandler: d.pages(files.Handler()), Listen: listen, Origins: c.Origins, Base: c.Base,
+		WebHandler: d.pages(files.Handler()), Listen: d.early.take,
+		Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
 		Data:        c.Data, Text: d.text, Index: d.index, Log: d.log,
