@@ -40,6 +40,8 @@ memory.`,
 	f.IntVar(&o.Sessions, "sessions", 10_000, "how many sessions there are in all")
 	f.IntVar(&o.Accounts, "accounts", 3000, "how many accounts have them, in rooms of 50")
 	f.BoolVar(&o.Scram, "scram", false, "log in by SCRAM-SHA-256 instead of PLAIN")
+	f.BoolVar(&o.Tokens, "tokens", false,
+		"log in by a token of the account after the kill, as devices do that stay signed in")
 	f.BoolVar(&o.Everyone, "everyone", true, "there is also one room of all accounts")
 	f.DurationVar(&o.For, "for", 20*time.Second, "how long they talk before the server is killed")
 	f.DurationVar(&o.Within, "within", 0,
@@ -59,6 +61,10 @@ func rush(cmd *cobra.Command, o rushOptions) (err error) {
 		o.Within < 0 {
 		return command.Usagef("torture sessions: some accounts, no fewer sessions than accounts, " +
 			"and some time")
+	}
+	if o.Scram && o.Tokens {
+		return command.Usagef("torture sessions: a token is no password for SCRAM: leave out " +
+			"--scram or --tokens")
 	}
 	if o.Program, err = tortured(o.Program); err != nil {
 		return err

@@ -12,15 +12,16 @@ func runRush(t *testing.T, words ...string) (out string, err error) {
 	return runTorture(t, "papaya", append([]string{"sessions"}, words...)...)
 }
 
-// TestRush: some sessions log in at once, by password and by SCRAM, talk, and log in again when the
-// server was killed. Nothing is lost, and nothing is left.
+// TestRush: some sessions log in at once, by password, SCRAM and tokens, talk, and log in again
+// when the server was killed. Nothing is lost, and nothing is left.
 func TestRush(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and many clients")
 	}
 	for name, words := range map[string][]string{
-		"plain": {"--sessions=48", "--accounts=12", "--for=1s"},
-		"scram": {"--sessions=6", "--accounts=2", "--for=1s", "--scram", "--everyone=false"},
+		"plain":  {"--sessions=48", "--accounts=12", "--for=1s"},
+		"scram":  {"--sessions=6", "--accounts=2", "--for=1s", "--scram", "--everyone=false"},
+		"tokens": {"--sessions=6", "--accounts=2", "--for=1s", "--tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := runRush(t, words...)
@@ -53,7 +54,7 @@ func TestRushIsTooSlow(t *testing.T) {
 func TestRushWords(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, words := range [][]string{{"--sessions=0"}, {"--accounts=0"}, {"--for=0s"},
-		{"--sessions=2", "--accounts=3"}, {"now"}, {"--within=-1s"}} {
+		{"--sessions=2", "--accounts=3"}, {"now"}, {"--within=-1s"}, {"--scram", "--tokens"}} {
 		var out bytes.Buffer
 		got := realMain(append([]string{"torture", "sessions"}, words...), strings.NewReader(""),
 			&out, &out)

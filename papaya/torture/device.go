@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"interleave/papaya/account"
 	"interleave/papaya/client"
 	"interleave/papaya/irc"
 )
@@ -78,9 +79,8 @@ func (d *device) dial(ctx context.Context) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	secure := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
-	if err := secure.HandshakeContext(ctx); err != nil {
-		c.Close()
+	secure, err := d.rush.turns.Client(ctx, c, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
 		return nil, err
 	}
 	return secure, nil
@@ -116,7 +116,7 @@ func (d *device) register() {
 		return
 	}
 	d.send("AUTHENTICATE", "PLAIN")
-	d.send("AUTHENTICATE", encoded("\x00"+nick+"\x00"+d.who.password.Reveal()))
+	d.send("AUTHENTICATE", encoded("\x00"+nick+"\x00"+d.who.secret()))
 	d.send("CAP", "END")
 }
 
@@ -163,6 +163,8 @@ func (d *device) receive(m irc.Message) {
 		d.batch(m)
 	case "PRIVMSG", "PONG":
 		d.acknowledge(m)
+	case "NOTICE":
+		d.takeToken(m)
 	}
 	d.mu.Lock()
 	stall := d.stall
@@ -189,9 +191,32 @@ func (d *device) join(room string) {
 		return
 	}
 	d.joined[room] = true
-	if d.rush.joins.Add(-1) == 0 {
-		close(d.rush.joined)
+	d.rush.hasAnswer()
+}
+
+// takeToken takes the token for which joinRooms has asked.
+func (d *device) takeToken(m irc.Message) {
+	if !d.rush.Tokens || !strings.HasPrefix(m.Source, "NickServ!") {
+		return
 	}
+	token, ok := strings.CutPrefix(m.Last(), "new token ")
+	switch {
+	case ok && d.who.takeToken(token):
+		d.rush.hasAnswer()
+	case strings.HasPrefix(m.Last(), "Not done"):
+		d.rush.giveUp(fmt.Errorf("%s gets no token: %s", d.who.name, m.Last()))
+	}
+}
+
+// takeToken says whether the account had no token before.
+func (p *person) takeToken(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.token.Reveal() != "" {
+		return false
+	}
+	p.token = account.NewSecret(token)
+	return true
 }
 
 // enter begins a session that is registered: it asks for the newest messages of its rooms.
@@ -222,8 +247,11 @@ func (d *device) enter() {
 	d.hasRead()
 }
 
-// joinRooms joins the rooms of the account. It may be in some already.
+// joinRooms joins the rooms of the account, and asks for its token. It may be in some already.
 func (d *device) joinRooms() {
+	if d.rush.Tokens {
+		d.send("NS", "TOKEN ADD sessions "+d.who.password.Reveal())
+	}
 	for _, room := range d.who.rooms {
 		d.send("JOIN", room)
 	}

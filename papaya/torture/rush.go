@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/control"
+	"interleave/papaya/handshake"
 	"interleave/papaya/log"
 )
 
@@ -27,6 +29,7 @@ type RushOptions struct {
 	Sessions int           // in all
 	Accounts int           // that have them
 	Scram    bool          // logins by SCRAM-SHA-256 instead of PLAIN
+	Tokens   bool          // logins by a token of the account, when it has one
 	Everyone bool          // there is also a room of all accounts
 	For      time.Duration // how long they talk before the server is killed
 	Within   time.Duration // in which the server must serve again then; 0: it is only told
@@ -70,11 +73,14 @@ type rush struct {
 	devices  []*device
 	onlooker *device // it only sends PINGs
 	giveUp   func(error)
+	// turns bound the handshakes of this program. Thousands at the same time would make its own
+	// clients late, and the server would seem to be.
+	turns *handshake.Turns
 	// furnishing says that the accounts join their rooms, and furnished that all have.
 	furnishing, furnished atomic.Bool
 
-	joins  atomic.Int64  // JOINs that are not answered yet
-	joined chan struct{} // closed when all are
+	asked    atomic.Int64  // JOINs, and questions for tokens, that are not answered yet
+	answered chan struct{} // closed when all are
 
 	mu    sync.Mutex
 	storm *storm
@@ -82,6 +88,7 @@ type rush struct {
 	acked map[string]string // acknowledged texts, with their rooms
 	waits []time.Duration   // for acknowledgements
 	pings []time.Duration   // of the onlooker
+	lates []time.Duration   // of this program: see watchItself
 }
 
 // A person is an account with what its sessions share.
@@ -91,6 +98,16 @@ type person struct {
 	scram    account.ScramClient
 	rooms    []string
 	from     net.Addr // the address of its devices; nil: any
+
+	mu    sync.Mutex
+	token account.Secret // in the place of the password; empty: it has none
+}
+
+// secret is that by which a device logs in.
+func (p *person) secret() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.token, p.password).Reveal()
 }
 
 // Rush has all sessions log in to a new server at once and talk, kills the server, and has them log
@@ -106,8 +123,8 @@ func Rush(ctx context.Context, o RushOptions) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &rush{RushOptions: o, giveUp: cancel, joined: make(chan struct{}),
-		acked: map[string]string{}}
+	r := &rush{RushOptions: o, giveUp: cancel, answered: make(chan struct{}),
+		turns: handshake.NewTurns(runtime.GOMAXPROCS(0), 0, nil), acked: map[string]string{}}
 	defer func() {
 		if why := context.Cause(ctx); why != nil && !errors.Is(why, context.Canceled) {
 			err = why
@@ -232,6 +249,7 @@ func (r *rush) rush(ctx context.Context) error {
 		return err
 	}
 	all.Go(func() { r.ping(inner) })
+	all.Go(func() { r.watchItself(inner) })
 	first := r.begin(time.Now())
 	for _, d := range r.devices {
 		run(d)
@@ -262,22 +280,32 @@ func (r *rush) rush(ctx context.Context) error {
 // some quiet seconds.
 const settle = 6 * time.Second
 
-// furnish has one session of each account join its rooms.
+// furnish has one session of each account join its rooms, and ask for a token if it shall have one.
 func (r *rush) furnish(ctx context.Context) error {
 	begun := time.Now()
-	for _, p := range r.people {
-		r.joins.Add(int64(len(p.rooms)))
+	for _, p := range r.people[:r.Accounts] {
+		r.asked.Add(int64(len(p.rooms)))
+		if r.Tokens {
+			r.asked.Add(1)
+		}
 	}
 	r.furnishing.Store(true)
 	for _, d := range r.devices[:r.Accounts] {
 		d.joinRooms()
 	}
-	if err := r.wait(ctx, r.joined, r.joins.Load); err != nil {
+	if err := r.wait(ctx, r.answered, r.asked.Load); err != nil {
 		return fmt.Errorf("joining the rooms: %w", err)
 	}
 	r.furnished.Store(true)
 	r.Tell(fmt.Sprintf("all have joined their rooms in %v", round(time.Since(begun))))
 	return nil
+}
+
+// hasAnswer notes an answer for which furnish waits.
+func (r *rush) hasAnswer() {
+	if r.asked.Add(-1) == 0 {
+		close(r.answered)
+	}
 }
 
 // wait waits until done is closed, for as long as something changes.
@@ -319,8 +347,10 @@ func (r *rush) restart(ctx context.Context) error {
 		return err
 	}
 	served := s.firstServed()
-	r.Tell(fmt.Sprintf("after the kill the server accepts clients in %v, and has acknowledged a "+
-		"message in %v", round(ready), round(served)))
+	first, last := s.span()
+	r.Tell(fmt.Sprintf("after the kill the server accepts clients in %v, has the first session in "+
+		"%v, has acknowledged a message in %v, and has all sessions in %v", round(ready),
+		round(first), round(served), round(last)))
 	if r.Within > 0 && (served == 0 || served > r.Within) {
 		return fmt.Errorf("the server has served again after %v, not within %v", round(served),
 			r.Within)

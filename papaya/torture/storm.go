@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ type storm struct {
 	mu     sync.Mutex
 	ins    []time.Duration // until a session was registered
 	reads  []time.Duration // until it had its histories, too
-	served time.Duration   // until a message of such a session was acknowledged; 0: none was
+	served time.Duration   // until a message of a registered session was acknowledged; 0: none was
 	away   map[string]int  // why sessions were turned away
 }
 
@@ -33,7 +34,7 @@ func (r *rush) begin(at time.Time) *storm {
 		away: map[string]int{}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.storm, r.pings, r.waits = s, nil, nil
+	r.storm, r.pings, r.waits, r.lates = s, nil, nil, nil
 	return s
 }
 
@@ -97,6 +98,16 @@ func (s *storm) firstServed() time.Duration {
 	return s.served
 }
 
+// span returns when the first session was registered, and the last one.
+func (s *storm) span() (first, last time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ins) == 0 {
+		return 0, 0
+	}
+	return s.ins[0], s.ins[len(s.ins)-1]
+}
+
 // reasons lists why sessions were turned away. The caller holds mu.
 func (s *storm) reasons() string {
 	var list []string
@@ -126,16 +137,22 @@ func (r *rush) tellStorm(ctx context.Context, what string, s *storm) error {
 	return nil
 }
 
-// tellPings tells how long the onlooker has waited meanwhile.
+// tellPings tells how long the onlooker has waited meanwhile, and how late this program was: that
+// much of each time is not the server's.
 func (r *rush) tellPings() {
 	r.mu.Lock()
-	pings := r.pings
-	r.pings = nil
+	pings, lates := r.pings, r.lates
+	r.pings, r.lates = nil, nil
 	r.mu.Unlock()
 	if len(pings) > 0 {
 		r.Tell(fmt.Sprintf("meanwhile %d PINGs of another client were answered: %s", len(pings),
 			spread(pings)))
 	}
+	text := "the clients' own program was late: " + spread(lates)
+	if u := usageOf(os.Getpid()); u.cpu > 0 {
+		text += fmt.Sprintf("; it has used %v of CPU time until then", round(u.cpu))
+	}
+	r.Tell(text)
 }
 
 // spread describes times: the median, the 99th percentile, the longest.

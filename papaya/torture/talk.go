@@ -13,6 +13,7 @@ const (
 	talkEvery = 10 * time.Millisecond
 	talkToAll = 100 // one of so many messages
 	pingEvery = 100 * time.Millisecond
+	lookEvery = 10 * time.Millisecond // how often this program looks how late it is
 )
 
 // talk has sessions say messages, one after the other, until ctx ends. A session that has no
@@ -34,6 +35,17 @@ func (r *rush) ping(ctx context.Context) {
 		if token := fmt.Sprint("p", n); r.onlooker.mark(token, "") {
 			r.onlooker.send("PING", token)
 		}
+	}
+}
+
+// watchItself notes, until ctx ends, how much later than it wants a goroutine of this program goes
+// on: it waits for a core behind the clients, and behind other programs.
+func (r *rush) watchItself(ctx context.Context) {
+	for at := time.Now(); rest(ctx, lookEvery); at = time.Now() {
+		late := max(0, time.Since(at)-lookEvery)
+		r.mu.Lock()
+		r.lates = append(r.lates, late)
+		r.mu.Unlock()
 	}
 }
 
@@ -84,7 +96,7 @@ func (r *rush) talkWithSlowReader(ctx context.Context) error {
 // talkFor tells how long messages took to be acknowledged in a time, and the onlooker's PINGs.
 func (r *rush) talkFor(ctx context.Context, d time.Duration, what string) bool {
 	r.mu.Lock()
-	r.waits, r.pings = nil, nil
+	r.waits, r.pings, r.lates = nil, nil, nil
 	r.mu.Unlock()
 	if !rest(ctx, d) {
 		return false

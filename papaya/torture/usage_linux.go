@@ -12,11 +12,10 @@ import (
 // supports.
 const ticks = 100
 
-// usage returns what a process that runs has used, from proc(5). It is zero if that cannot be read.
-func (p *process) usage() (u usage) {
-	p.mu.Lock()
-	folder := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
-	p.mu.Unlock()
+// usageOf returns what a process that runs has used, from proc(5). It is zero if that cannot be
+// read.
+func usageOf(pid int) (u usage) {
+	folder := fmt.Sprintf("/proc/%d/", pid)
 	text, err := os.ReadFile(folder + "status")
 	if err != nil {
 		return u
