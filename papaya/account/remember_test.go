@@ -121,24 +121,30 @@ func TestRememberedPasswords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p rightPasswords
 		k := func(n int) checkKey { return checkKey{fmt.Sprint("u", n), "the kettle", "$hash$"} }
+		look := func() (now, before remembered, ages bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.now, p.before, p.ages
+		}
 		p.add(k(0))
-		if text := fmt.Sprintf("%+v", p.now); strings.Contains(text, "kettle") {
+		if now, _, _ := look(); strings.Contains(fmt.Sprintf("%+v", now), "kettle") {
 			t.Error("the password is there")
 		}
 		for n := range maxRemembered + 10 {
 			p.add(k(n))
 		}
-		if len(p.now.sums) != maxRemembered || !p.has(k(0)) || p.has(k(maxRemembered)) {
-			t.Errorf("%d are remembered, want %d", len(p.now.sums), maxRemembered)
+		now, _, _ := look()
+		if len(now.sums) != maxRemembered || !p.has(k(0)) || p.has(k(maxRemembered)) {
+			t.Errorf("%d are remembered, want %d", len(now.sums), maxRemembered)
 		}
-		first := p.now.key
+		first := now.key
 		pass := func(d time.Duration) {
 			time.Sleep(d)
 			synctest.Wait() // the timer of age is done
 		}
 		pass(rememberFor + time.Second)
 		p.add(k(maxRemembered))
-		if second := p.now.key; string(first) == string(second) || !p.has(k(0)) ||
+		if now, _, _ := look(); string(first) == string(now.key) || !p.has(k(0)) ||
 			!p.has(k(maxRemembered)) {
 			t.Error("after the time of a key there is no second one beside it")
 		}
@@ -150,8 +156,8 @@ func TestRememberedPasswords(t *testing.T) {
 			t.Error("the first key was not erased")
 		}
 		pass(2 * rememberFor)
-		if p.now.key != nil || p.before.key != nil || p.ages {
-			t.Errorf("left over: %+v", &p)
+		if now, before, ages := look(); now.key != nil || before.key != nil || ages {
+			t.Errorf("left over: %+v, %+v, %v", now, before, ages)
 		}
 	})
 }
