@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,25 +10,36 @@ import (
 )
 
 func TestMoreAlone(t *testing.T) {
-	a, b, c := proc.FileID{Device: 1, Inode: 1}, proc.FileID{Device: 1, Inode: 2},
-		proc.FileID{Device: 1, Inode: 3}
+	of := func(n int, rss, pss int64) (list []part) {
+		for range n {
+			list = append(list, part{rss, pss})
+		}
+		return list
+	}
+	// 10 strangers, 15 other servers, and 150 children of one of them with the two fifths of the
+	// pages that all run
+	crowded := int64(25_350) // 1e6 * (.4/(10+1+15+150) + .6/(10+1+15))
 	tests := []struct {
-		name  string
-		files files
-		all   map[proc.FileID]int
-		want  int64
+		name   string
+		own    []part
+		others []part
+		want   int64
 	}{
-		{"nothing is shared", files{a: {1000, 1000, 1}}, map[proc.FileID]int{a: 1}, 0},
-		{"a twin", files{a: {1000, 500, 1}}, map[proc.FileID]int{a: 2}, 500},
-		{"a library of the whole machine", files{b: {1200, 120, 1}}, map[proc.FileID]int{b: 5}, 80},
-		{"children that share among themselves", files{c: {4000, 500, 4}},
-			map[proc.FileID]int{c: 8}, 500},
-		{"others that have none of these pages", files{a: {1000, 1000, 1}},
-			map[proc.FileID]int{a: 9}, 0},
-		{"nothing resident", files{a: {0, 0, 1}}, map[proc.FileID]int{a: 2}, 0},
+		{"nothing is shared", of(1, 1000, 1000), nil, 0},
+		{"a twin", of(1, 1000, 500), of(1, 1000, 500), 500},
+		{"a library of the whole machine", of(1, 1200, 120), of(4, 1200, 120), 80},
+		{"children that share among themselves", of(4, 1000, 125), of(4, 1000, 125), 500},
+		{"others that have none of these pages", of(1, 1000, 1000), of(8, 1000, 1000), 0},
+		{"nothing resident", of(1, 0, 0), of(1, 0, 0), 0},
+		{"another's many children", of(1, 1e6, crowded),
+			append(of(15, 1e6, crowded), of(150, 4e5, 2300)...), 1_000_000/11 - crowded},
 	}
 	for _, test := range tests {
-		if got := test.files.more(test.all); got != test.want {
+		file := proc.FileID{Device: 1, Inode: 1}
+		all := files{file: append(slices.Clone(test.own), test.others...)}
+		all.sort()
+		got := files{file: test.own}.more(all)
+		if off := got - test.want; max(off, -off) > 1+test.want/1000 {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}
 	}
