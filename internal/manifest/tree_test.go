@@ -190,7 +190,7 @@ func TestWordsAreExplained(t *testing.T) {
 	}
 }
 
-// TestEveryModelIsMeasured: a server that no experiment names would be built and tested for nothing.
+// TestEveryModelIsMeasured: a server that no experiment names would be built and tested in vain.
 func TestEveryModelIsMeasured(t *testing.T) {
 	tree, err := LoadTree("../..")
 	if err != nil {

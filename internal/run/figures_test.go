@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestFiguresShowModels: where there is time for one point, it is the one with a model that no other
-// point has, though others cost less; afterwards a point that shows nothing new has its turn.
+// TestFiguresShowModels: where there is time for one point, it is the one with a model that no
+// other point has, though others cost less; afterwards points that show nothing new have theirs.
 func TestFiguresShowModels(t *testing.T) {
 	tree := madeTree()
 	d := *tree.Services[0].Models[2]
