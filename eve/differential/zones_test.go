@@ -73,8 +73,8 @@ func compareZone(t *testing.T, there *time.Location, arg, got string) {
 	wantName, want := at.Zone()
 	earlier := time.Unix(s-back, 0).In(there)
 	twice := earlier.Format(time.DateTime) == at.Format(time.DateTime)
-	if fmt.Sprint(s) != arg || name != wantName || offset != int64(want) || summer != at.IsDST() ||
-		back < 0 || !twice {
+	if fmt.Sprint(s) != arg || name != wantName || offset != int64(want) ||
+		summer != at.IsDST() || back < 0 || !twice {
 		t.Errorf("in %s: got %q, want %s %d %s %v", there, got, arg, want, wantName, at.IsDST())
 	}
 }
@@ -87,14 +87,15 @@ func TestZonesDamaged(t *testing.T) {
 		t.Skip("install tzdata")
 	}
 	for name, want := range map[string]string{
-		"":                "22 zone : this is no name of a zone\n",
-		"../etc/passwd":   "22 zone ../etc/passwd: this is no name of a zone\n",
-		"/etc/localtime":  "22 zone /etc/localtime: this is no name of a zone\n",
-		"Europe//Berlin":  "22 zone Europe//Berlin: this is no name of a zone\n",
-		"hex:":            "22 zone here: its file is not of the tz database\n",
-		"tzdata.zi":       "22 zone tzdata.zi: its file is not of the tz database\n",
-		"hex:545a69662d":  "22 zone here: its file is not of the tz database\n",
-		"Europe/Atlantis": "2 read /usr/share/zoneinfo/Europe/Atlantis: No such file or directory\n",
+		"":               "22 zone : this is no name of a zone\n",
+		"../etc/passwd":  "22 zone ../etc/passwd: this is no name of a zone\n",
+		"/etc/localtime": "22 zone /etc/localtime: this is no name of a zone\n",
+		"Europe//Berlin": "22 zone Europe//Berlin: this is no name of a zone\n",
+		"hex:":           "22 zone here: its file is not of the tz database\n",
+		"tzdata.zi":      "22 zone tzdata.zi: its file is not of the tz database\n",
+		"hex:545a69662d": "22 zone here: its file is not of the tz database\n",
+		"Europe/Atlantis": "2 read /usr/share/zoneinfo/Europe/Atlantis: " +
+			"No such file or directory\n",
 	} {
 		if got := l.everywhere(t, fixed(name, "0"), asItIs); got.Out != want || got.Status != 0 {
 			t.Errorf("%q: got %+v, want %q", name, got, want)
