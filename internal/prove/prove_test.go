@@ -491,9 +491,19 @@ func loops() (n int) {
 func TestTimes(t *testing.T) {
 	c := newCheckout(t, map[string]string{"three/three_test.go": `package three
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestBuilds(t *testing.T) { t.Log("built echo/c-epoll in 1.5s") }
+
+func TestParts(t *testing.T) {
+	t.Run("slow", func(t *testing.T) {
+		t.Parallel()
+		time.Sleep(20 * time.Millisecond)
+	})
+}
 `})
 	var table bytes.Buffer
 	if err := PrintTimes(c.root, nil, &table); err == nil {
@@ -503,7 +513,8 @@ func TestBuilds(t *testing.T) { t.Log("built echo/c-epoll in 1.5s") }
 	if err := PrintTimes(c.root, []string{"core"}, &table); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"core   two ", "TestTwo (0.0)", "echo/c-epoll 1.5s"} {
+	for _, want := range []string{"core   two ", "TestTwo (0.0)", "TestParts/slow (0.0)",
+		"echo/c-epoll 1.5s"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
 		}

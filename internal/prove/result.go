@@ -24,7 +24,7 @@ type Result struct {
 	Skips         []Skip // the tests that were skipped
 	Failures      []Failure
 	Unsteady      []Failure     // of tests that have passed since, each time that they ran again
-	Longest       string        // the top-level test that took longest
+	Longest       string        // the test, or part of one, that took longest
 	LongestTook   time.Duration // and its time
 	Built         []string      // builds of the tests, as they report them
 	Wall          time.Duration
@@ -143,7 +143,8 @@ func frame(line string) bool {
 
 func (r *reader) end(e event) {
 	took := time.Duration(e.Elapsed * float64(time.Second))
-	if !strings.Contains(e.Test, "/") && (took > r.result.LongestTook || r.result.Longest == "") {
+	// go counts no time for a test while it waits for its parallel parts, so they count, too.
+	if took > r.result.LongestTook || r.result.Longest == "" {
 		r.result.Longest, r.result.LongestTook = e.Test, took
 	}
 	said := ""
