@@ -2,9 +2,10 @@
 # Installs what the models need and this machine lacks. Each tool of the table at the end becomes
 # one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models of a skipped
 # tool are left out, and nothing fails. --tests adds what the first ring of tests uses: a browser,
-# an SSH server, an analyser of packets; --all adds what the other rings and lint use, too. All
-# tools are asked for their versions first. Then one apt-get installs what is missing; functions
-# fetch beside it what Debian does not pack. usage: toolchains.sh [--tests | --all]
+# an SSH server, an analyser of packets. --all adds what the other rings and lint use, too: editors,
+# other clients and proxies of Papaya, a second compiler. All tools are asked for their versions
+# first. Then one apt-get installs what is missing; functions fetch beside it what Debian does not
+# pack. usage: toolchains.sh [--tests | --all]
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
 tests='' rest=''
@@ -331,18 +332,28 @@ want zig "the chat's c-process on other systems" 'zig 0.17' \
 if [ "$tests" ]; then
 	want openssl-command "tests of Eve's io.tls with s_client and s_server" 'apt openssl' \
 		least 1 openssl version
-	want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
-	want libfuzzer "the fuzzer of the chat's c-process" 'apt clang libclang-rt-dev' \
-		libfuzzer
-	want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 	want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
 	want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc
-	want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
 	want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
 	want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
 	want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' \
 		least 2 dnsmasq --version
 	want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
+	want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
+	want chromium "the tests that open the pages of Papaya and of the images" \
+		'apt chromium-headless-shell' \
+		least 100 sh -c \
+		'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
+	want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
+	want tshark "the tests in which another reads GoNet's packets" 'apt tshark' \
+		least 3 tshark --version
+fi
+if [ "$rest" ]; then
+	want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
+	want libfuzzer "the fuzzer of the chat's c-process" 'apt clang libclang-rt-dev' \
+		libfuzzer
+	want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
+	want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
 	want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
 	want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' \
 		least 3 weechat-headless --version
@@ -351,11 +362,6 @@ if [ "$tests" ]; then
 		least 1 nginx -v
 	want haproxy 'the test of Papaya behind HAProxy' 'apt haproxy' least 2 haproxy -v
 	want caddy 'the test of Papaya behind Caddy' 'apt caddy' least 2 caddy version
-	want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
-	want chromium "the tests that open the pages of Papaya and of the images" \
-		'apt chromium-headless-shell' \
-		least 100 sh -c \
-		'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
 	want nvim 'the test of eve lsp with Neovim' 'apt neovim' least 0.7 nvim --version
 	want libtree-sitter "the tests of Eve's tree-sitter grammar" 'apt libtree-sitter-dev' \
 		header tree_sitter/api.h
@@ -364,11 +370,6 @@ if [ "$tests" ]; then
 	want emacs "the test of Eve's mode for Emacs" 'apt emacs-nox' least 27 emacs --version
 	want vscode-languageclient "the test of eve lsp with VS Code's protocol library" vscode \
 		least 9 grep '"version"' out/vsix/extension/node_modules/vscode-languageclient/package.json
-	want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
-	want tshark "the tests in which another reads GoNet's packets" 'apt tshark' \
-		least 3 tshark --version
-fi
-if [ "$rest" ]; then
 	want schemathesis "the tests of images' and Papaya's openapi.yaml" schemathesis \
 		least 4 env PYTHONPATH=out/tools/schemathesis \
 		python3 out/tools/schemathesis/bin/st --version
