@@ -163,12 +163,13 @@ tree-sitter: ## make the tree-sitter parser of Eve for Neovim and Helix (needs c
 release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, images, SBOM, checksums; make the tags
 	./release.sh $(VERSION)
 
-install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local
+install: ## build eve, gonet, gonet-wg and papaya, and install them below PREFIX=/usr/local, with manual pages and files of editors
 	@for p in eve gonet gonet-wg papaya; do dir=.; main=./cmd/$$p; \
 	  case $$p in gonet) dir=gonet/cmd/gonet main=.;; gonet-wg) dir=gonet/wireguard;; esac; \
 	  (cd $$dir && GOWORK=off CGO_ENABLED=0 $(GO) build -trimpath -o $(abspath $(OUT))/bin/$$p $$main) && \
 	  install -D -m 755 $(OUT)/bin/$$p "$(DESTDIR)$(PREFIX)/bin/$$p" && \
 	  echo "installed $(DESTDIR)$(PREFIX)/bin/$$p" || exit 1; done
+	@eve/editors/share.sh $(OUT)/bin/eve "$(DESTDIR)$(PREFIX)/share"
 	@install -D -m 644 docs/papaya/man/papaya.1 "$(DESTDIR)$(PREFIX)/share/man/man1/papaya.1"
 	@install -D -m 644 docs/papaya/man/papaya.toml.5 "$(DESTDIR)$(PREFIX)/share/man/man5/papaya.toml.5"
 

@@ -60,6 +60,9 @@ pack() { # FOLDER of $work -> a reproducible tarball, without names or times of 
 		--mode=u=rwX,go=rX -cf - "$1" | gzip -9n >"$out/$1.tar.gz"
 }
 
+# An eve of this machine writes its completions.
+compile eve "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/eve"
+
 # The command gonet needs Linux's tap; the library builds for the other systems as well.
 for target in eve/linux gonet/linux papaya/linux papaya/darwin papaya/freebsd; do
 	program=${target%/*} os=${target#*/}
@@ -68,6 +71,7 @@ for target in eve/linux gonet/linux papaya/linux papaya/darwin papaya/freebsd; d
 		pages "$program" "$work/$name"
 		compile "$program" "$os" "$arch" "$work/$name/$program"
 		[ "$program" != gonet ] || compile gonet-wg "$os" "$arch" "$work/$name/gonet-wg"
+		[ "$program" != eve ] || eve/editors/share.sh "$work/eve" "$work/$name/share"
 		pack "$name"
 		echo "built $name.tar.gz"
 	done
@@ -77,8 +81,12 @@ done
 go run ./cmd/papaya admin example |
 	sed 's#^\#data = .*#data = "/var/lib/papaya"#' >"$work/papaya.toml"
 
+# What some programs of Eve need, as `eve build` names it, and what makes building them nicer.
+suggested=$(sed -n 's/.*Package: *"\([^"]*\)".*/\1/p' eve/libraries.go | sort -u | paste -sd ,)
+suggested="gdb, mold, pkg-config, ${suggested//,/, }"
+
 deb() { # PROGRAM ARCH DEPENDS SUMMARY
-	local root=$work/$1-$2.deb
+	local root=$work/$1-$2.deb more=""
 	mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/share/doc/$1"
 	cp "$work/$1-$version-linux-$2/$1" "$root/usr/bin/"
 	pages "$1" "$root/usr/share/doc/$1"
@@ -91,7 +99,6 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 		mv "$root/usr/share/doc/papaya/man/papaya.1" "$root/usr/share/man/man1/"
 		mv "$root/usr/share/doc/papaya/man/papaya.toml.5" "$root/usr/share/man/man5/"
 		rmdir "$root/usr/share/doc/papaya/man"
-		gzip -9n "$root"/usr/share/man/man?/*
 		echo /etc/papaya/papaya.toml >"$root/DEBIAN/conffiles"
 		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl daemon-reload\n' \
 			>"$root/DEBIAN/postinst"
@@ -99,7 +106,11 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 			'[ ! -d /run/systemd/system ] || systemctl stop papaya || true' \
 			>"$root/DEBIAN/prerm"
 		chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
+	else
+		eve/editors/share.sh "$work/eve" "$root/usr/share"
+		more=$'\n'"Suggests: $suggested"
 	fi
+	gzip -9n "$root"/usr/share/man/man?/*
 	cat >"$root/DEBIAN/control" <<-END
 		Package: $1
 		Version: ${version#v}
@@ -107,7 +118,7 @@ deb() { # PROGRAM ARCH DEPENDS SUMMARY
 		Maintainer: The developers of Interleave <interleave@localhost>
 		Section: $([ "$1" = eve ] && echo devel || echo net)
 		Priority: optional
-		Depends: $3
+		Depends: $3$more
 		Installed-Size: $(du -sk "$root" | cut -f1)
 		Description: $4
 	END

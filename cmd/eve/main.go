@@ -55,6 +55,8 @@ func init() {
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
 		{"doc", "[--html FILE] [NAME | FILE.eve]...",
 			"show the documentation of the library, or of a file", runDoc},
+		{"completion", "bash | zsh | fish", "write the completion of eve for a shell",
+			runCompletion},
 		{"version", "", "print the version", runVersion},
 	}
 }
@@ -159,7 +161,7 @@ func help(w io.Writer) {
 		"Eve: everything is a value owned by one place, except T@, a shared object.\n\nUsage: "+
 			"eve COMMAND\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
 	fmt.Fprint(w,
 		"\nA FILE - is standard input. `eve COMMAND --help` lists the flags of a command.\n")

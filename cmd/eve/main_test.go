@@ -38,6 +38,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	editors, err := filepath.Abs("../../eve/editors")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -45,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", cache)
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("EDITORS", editors)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,7 +37,7 @@ test "greetings":
 // newMode is the mode of files that a command makes.
 const newMode = 0o644
 
-// projectName is what a file, a program and a module may be called.
+// projectName is what a program and a module may be called.
 var projectName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func runNew(c *call) error {
@@ -49,39 +48,81 @@ func runNew(c *call) error {
 		return usage("name one folder")
 	}
 	folder := c.args[0]
-	name := filepath.Base(folder)
-	if !projectName.MatchString(name) || name == "greeting" {
-		return fmt.Errorf("%q cannot be the name of a program: use letters from a to z, digits "+
-			"and _", name)
+	name, err := programOf(folder)
+	if err != nil {
+		return err
 	}
-	if err := os.Mkdir(folder, 0o777); err != nil && !empty(folder) {
-		if errors.Is(err, fs.ErrExist) {
+	made := os.Mkdir(folder, 0o777)
+	if made != nil && !vacant(folder) {
+		if errors.Is(made, fs.ErrExist) {
 			return fmt.Errorf("%s is there already, and not empty", folder)
+		}
+		return fmt.Errorf("making the folder %s: %w", folder, cause(made))
+	}
+	if err := writeProject(folder, name); err != nil {
+		if made == nil {
+			_ = os.Remove(folder) // it stays if somebody else has put a file into it meanwhile
 		}
 		return err
 	}
-	for _, f := range project {
-		file := filepath.Join(folder, strings.ReplaceAll(f.name, "NAME", name))
-		if err := create(file, strings.ReplaceAll(f.text, "NAME", name), newMode); err != nil {
-			return err
-		}
+	fmt.Fprintf(c.stdout, "%s has a program and a module with a test. Next:\n", folder)
+	if filepath.Clean(folder) != "." {
+		fmt.Fprintf(c.stdout, "  cd %s\n", folder)
 	}
-	fmt.Fprintf(c.stdout, `%[1]s has a program and a module with a test. Next:
-  cd %[1]s
-  eve run %[2]s.eve
-  eve test %[2]s.eve greeting.eve
-  eve build %[2]s.eve
-`, folder, name)
+	fmt.Fprintf(c.stdout, "  eve run %[1]s.eve\n  eve test %[1]s.eve greeting.eve\n"+
+		"  eve build %[1]s.eve\n", name)
 	return nil
 }
 
-// empty says whether a folder is there and has nothing in it.
-func empty(folder string) bool {
-	d, err := os.Open(folder)
+// programOf is the name of the program in a folder: that of the folder in small letters, with _ for
+// all that a name may not have.
+func programOf(folder string) (string, error) {
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(whole)
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+	})
+	name := strings.Join(words, "_")
+	if !projectName.MatchString(name) || name == "greeting" {
+		return "", fmt.Errorf("%q cannot be the name of a program: use letters from a to z, "+
+			"digits and _", base)
+	}
+	return name, nil
+}
+
+// writeProject writes the files of a new program. If one of them cannot be written, none is left.
+// One that is there stays: vacant has seen no other than hidden ones.
+func writeProject(folder, name string) error {
+	var written []string
+	for _, f := range project {
+		file := filepath.Join(folder, strings.ReplaceAll(f.name, "NAME", name))
+		if exists(file) {
+			continue
+		}
+		if err := create(file, strings.ReplaceAll(f.text, "NAME", name), newMode); err != nil {
+			for _, file := range written {
+				err = errors.Join(err, os.Remove(file))
+			}
+			return err
+		}
+		written = append(written, file)
+	}
+	return nil
+}
+
+// vacant says whether a folder is there and has nothing in it but hidden files, as those of git.
+func vacant(folder string) bool {
+	files, err := os.ReadDir(folder)
 	if err != nil {
 		return false
 	}
-	defer d.Close()
-	_, err = d.Readdirnames(1)
-	return errors.Is(err, io.EOF)
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), ".") {
+			return false
+		}
+	}
+	return true
 }

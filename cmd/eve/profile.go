@@ -14,8 +14,8 @@ func runProfile(c *call) error {
 	rate := 0
 	err := c.parse(func(f *flag.FlagSet) {
 		f.StringVar(&r.out, "o", r.out,
-			"write `NAME`.profile.html, NAME.profile.folded and NAME.profile.pb.gz "+
-				"(the program's name)")
+			"write `NAME`.profile.html, NAME.profile.folded and NAME.profile.pb.gz, or into "+
+				"a folder NAME (the program's name)")
 		f.IntVar(&rate, "rate", rate,
 			"take `N` samples a second of a worker's processor time (997)")
 	})
@@ -41,7 +41,7 @@ func runProfile(c *call) error {
 	if err := p.Text(c.stderr); err != nil {
 		return err
 	}
-	base := r.base(c.args[0], ".profile") + ".profile"
+	base := r.base(".profile")
 	if err := c.writeAll(written{base + ".html", p.HTML}, written{base + ".folded", p.Folded},
 		written{base + ".pb.gz", p.Pprof}); err != nil {
 		return err

@@ -37,6 +37,9 @@ func (r *recorded) get(c *call) (data []byte, status int, err error) {
 		return nil, 0, usage("name a file: a text of Eve, a compiled program or a recording")
 	}
 	name := c.args[0]
+	if err := r.place(name); err != nil {
+		return nil, 0, err
+	}
 	start := beginning(name, max(len(r.magic), len(elfMagic)))
 	var program string
 	switch {
@@ -46,6 +49,9 @@ func (r *recorded) get(c *call) (data []byte, status int, err error) {
 		}
 		data, err = os.ReadFile(name)
 		return data, 0, err
+	case filepath.Ext(name) != ".eve" && isEmpty(name):
+		return nil, 0, fmt.Errorf("%s is empty: its program was killed before it wrote it, or "+
+			"still runs; kill -QUIT has it write what it has", name)
 	case strings.HasPrefix(start, elfMagic):
 		program, err = filepath.Abs(name)
 	default:
@@ -56,6 +62,30 @@ func (r *recorded) get(c *call) (data []byte, status int, err error) {
 	}
 	r.ran = name
 	return r.run(c, program)
+}
+
+// place chooses where the pages for a program or a recording go. It fails if nothing can be written
+// there: a program may run for hours before there is something to write.
+func (r *recorded) place(name string) error {
+	name = strings.TrimSuffix(filepath.Base(name), ".eve")
+	if name == "-" {
+		name = "program"
+	}
+	if info, err := os.Stat(r.out); r.out == "" || err == nil && info.IsDir() {
+		r.out = filepath.Join(r.out, name)
+	}
+	dir := filepath.Dir(r.out)
+	f, err := os.CreateTemp(dir, ".eve-*")
+	if err != nil {
+		return fmt.Errorf("nothing can be written into the folder %s: %w; choose another place "+
+			"with -o NAME", dir, cause(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func isEmpty(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // beginning reads the first bytes of a file. It has none if it cannot be read, which the compiler
@@ -118,8 +148,8 @@ func (r *recorded) run(c *call, program string) (data []byte, status int, err er
 	}
 	status = statusOf(cmd.ProcessState)
 	data, err = os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, 0, fmt.Errorf("%s left no recording: %v", program, cmd.ProcessState)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(data) == 0 {
+		return nil, 0, fmt.Errorf("%s left no recording: %v", r.ran, cmd.ProcessState)
 	}
 	return data, status, err
 }
@@ -176,17 +206,9 @@ func inForeground() bool {
 	return errno == 0 && int(group) == syscall.Getpgrp()
 }
 
-// base is the name of the pages without their ends.
-func (r *recorded) base(name, end string) string {
-	if r.out != "" {
-		return strings.TrimSuffix(r.out, end)
-	}
-	name = filepath.Base(name)
-	if name == "-" {
-		name = "program"
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(name, ".eve"), end)
-}
+// base is the name of the pages, without what tells them apart. A name that is that of an older
+// page or of a recording does not get a second end.
+func (r *recorded) base(end string) string { return strings.TrimSuffix(r.out, end) + end }
 
 // A written is a file that a command makes, and the function that writes its text.
 type written struct {

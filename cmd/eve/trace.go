@@ -14,7 +14,8 @@ func runTrace(c *call) error {
 	events := 0
 	err := c.parse(func(f *flag.FlagSet) {
 		f.StringVar(&r.out, "o", r.out,
-			"write `NAME`.trace.html and NAME.trace.json (the program's name)")
+			"write `NAME`.trace.html and NAME.trace.json, or into a folder NAME (the "+
+				"program's name)")
 		f.IntVar(&events, "events", events,
 			"keep the last `N` events of each worker (about a million)")
 	})
@@ -41,7 +42,7 @@ func runTrace(c *call) error {
 		return err
 	}
 	html := func(w io.Writer) error { return t.HTML(w, sourceText) }
-	base := r.base(c.args[0], ".trace") + ".trace"
+	base := r.base(".trace")
 	if err := c.writeAll(written{base + ".html", html},
 		written{base + ".json", t.Chrome}); err != nil {
 		return err

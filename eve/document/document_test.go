@@ -122,6 +122,7 @@ func TestLibrary(t *testing.T) {
 func TestFind(t *testing.T) {
 	all := Library()
 	for name, path := range map[string]string{"io.socket": "io.socket", "print": "prelude.print",
+		"http":       "io.http",
 		"tcp_socket": "io.socket.tcp_socket", "io.socket.socket.write": "io.socket.socket.write",
 		"tcp_socket.listen": "io.socket.tcp_socket.listen"} {
 		found := Find(all, name)

@@ -19,7 +19,7 @@ type Found struct {
 func Find(all []Module, name string) []Found {
 	var found []Found
 	for _, m := range all {
-		if m.Name == name {
+		if m.Name == name || strings.HasSuffix(m.Name, "."+name) {
 			found = append(found, Found{m, m.Name, nil})
 		}
 	}

@@ -27,6 +27,10 @@ func (t *Trace) Caution() string {
 			"overwritten, and %d are left. EVE_RECORD_EVENTS=N makes a ring of N events for each "+
 			"worker.", n, t.Events))
 	}
+	if t.Whole && t.Events == 0 {
+		said = append(said, "The recording is that of the start: the program was killed before it "+
+			"wrote another one, or still runs. kill -QUIT has it write what it has.")
+	}
 	if !t.Whole {
 		said = append(said, "The file ends too early: the program was killed while it wrote it, "+
 			"or the disk was full.")
