@@ -109,26 +109,46 @@ func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool
 		d.Fix = &diag.Fix{Text: "write " + full, Span: at, New: full}
 		return true
 	}
-	home := std.Home(name)
-	if home == "" {
-		return false
+	if behind := memberBehind.FindStringSubmatch(at.File.Text[at.End:]); behind != nil {
+		if module := std.Called(name, behind[1]); module != "" {
+			d := c.diags.Errorf("E0202", at, "unknown name '%s'; it is the module %s", name, module)
+			c.importFix(d, m, module, at)
+			return true
+		}
 	}
-	d := c.diags.Errorf("E0202", at, "unknown name '%s'; the module %s has it", name, home)
+	if home := std.Home(name); home != "" {
+		d := c.diags.Errorf("E0202", at, "unknown name '%s'; the module %s has it", name, home)
+		c.importFix(d, m, home+".*", at)
+		return true
+	}
+	return false
+}
+
+var memberBehind = regexp.MustCompile(`^\.(\w+)`)
+
+// importFix makes an import the fix for a name at a place in m.
+func (c *checker) importFix(d *diag.Diagnostic, m *module, what string, at source.Span) {
 	if m.tree != nil && m.tree.Source == at.File {
-		start := source.Span{File: at.File}
-		if len(m.tree.Imports) > 0 {
-			start.Start = m.tree.Imports[0].Span.Start
-		} else if len(m.tree.Decls) > 0 {
-			start.Start = commentAbove(at.File.Text, m.tree.Decls[0].Place().Start)
-		}
-		start.End = start.Start
-		text := "import " + home + ".*\n"
-		if len(m.tree.Imports) == 0 {
-			text += "\n"
-		}
-		d.Fix = &diag.Fix{Text: "write import " + home + ".*", Span: start, New: text}
+		start, text := NewImport(m.tree, what)
+		d.Fix = &diag.Fix{Text: "write import " + what, Span: start, New: text}
 	}
-	return true
+}
+
+// NewImport is the edit that adds an import to a module: a place, and the text that goes there.
+func NewImport(tree *syntax.File, what string) (at source.Span, text string) {
+	at = source.Span{File: tree.Source}
+	text = "import " + what + "\n"
+	switch {
+	case len(tree.Imports) > 0:
+		at.Start = tree.Imports[0].Span.Start
+	case len(tree.Decls) > 0:
+		at.Start = commentAbove(tree.Source.Text, tree.Decls[0].Place().Start)
+		text += "\n"
+	default:
+		text += "\n"
+	}
+	at.End = at.Start
+	return at, text
 }
 
 // unlistable reports a variable in a list whose module was imported by name only: a list cannot

@@ -56,6 +56,8 @@ func TestMessages(t *testing.T) {
 		{"import socket\n", "there is no module 'socket'; did you mean 'io.socket'?", "io.socket"},
 		{"main: () void:\n    tcp_socket.listen(80)\n",
 			"unknown name 'tcp_socket'; the module io.socket has it", "import io.socket.*\n\n"},
+		{"main: () void:\n    fetch.get(80)\n",
+			"unknown name 'fetch'; it is the module io.fetch", "import io.fetch\n\n"},
 		{"import io.socket\nmain: () void:\n    tcp_socket.listen(80)\n",
 			"unknown name 'tcp_socket'; did you mean 'socket.tcp_socket'?", "socket.tcp_socket"},
 		{"union shape:\n    circle(r: int)\nmain: () void:\n    s: shape = circle(1)\n",

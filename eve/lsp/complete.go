@@ -21,6 +21,8 @@ type completion struct {
 	Detail        string  `json:"detail,omitempty"`
 	Documentation *markup `json:"documentation,omitempty"`
 	SortText      string  `json:"sortText,omitempty"`
+
+	AdditionalTextEdits []textEdit `json:"additionalTextEdits,omitempty"`
 }
 
 // The kinds of completions that no role has.
@@ -170,8 +172,29 @@ func (r *request) scope(d *document, c *cursor) ([]completion, error) {
 		for _, word := range syntax.Keywords() {
 			add("3", completion{Label: word, Kind: kindKeyword})
 		}
+		for _, i := range r.imports(d, c) {
+			add("4", i)
+		}
 	}
 	return beginning(items, c.word.Text()), nil
+}
+
+// imports lists the modules of std that begin with what is written already. The import is written
+// with the name.
+func (r *request) imports(d *document, c *cursor) []completion {
+	var items []completion
+	if c.word.Start == c.word.End {
+		return nil
+	}
+	for _, module := range std.Modules() {
+		at, text := check.NewImport(d.syntax(), module)
+		items = append(items, completion{
+			Label: module[strings.LastIndexByte(module, '.')+1:], Kind: kindModule,
+			Detail:              "import " + module,
+			AdditionalTextEdits: []textEdit{{r.view.encoding.span(at), text}},
+		})
+	}
+	return items
 }
 
 // local describes a variable of a body.

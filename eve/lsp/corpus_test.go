@@ -53,6 +53,10 @@ func (c *client) everything(uri string, p position) []byte {
 		{"textDocument/hover", at(uri, p)}, {"textDocument/definition", at(uri, p)},
 		{"textDocument/references", references}, {"textDocument/documentHighlight", at(uri, p)},
 		{"textDocument/completion", at(uri, p)}, {"textDocument/signatureHelp", at(uri, p)},
+		{"textDocument/typeDefinition", at(uri, p)},
+		{"textDocument/prepareCallHierarchy", at(uri, p)},
+		{"textDocument/selectionRange", map[string]any{"textDocument": documentID{uri},
+			"positions": []position{p, {}}}},
 		{"textDocument/prepareRename", at(uri, p)}, {"textDocument/rename", rename},
 		{"textDocument/codeAction", whole}, {"textDocument/inlayHint", whole},
 		{"textDocument/semanticTokens/full", of(uri)}, {"textDocument/foldingRange", of(uri)},
@@ -238,6 +242,8 @@ func BenchmarkAnswers(b *testing.B) {
 		"range": span{position{}, position{1 << 30, 0}}}
 	references := at(hello, place)
 	references["context"] = map[string]any{"includeDeclaration": true}
+	rename := at(hello, place)
+	rename["newName"] = "a_new_name"
 	version := 1
 	for _, q := range []struct {
 		method string
@@ -248,6 +254,9 @@ func BenchmarkAnswers(b *testing.B) {
 		{"textDocument/references", references},
 		{"textDocument/completion", at(hello, place)},
 		{"textDocument/signatureHelp", at(hello, position{line, 24})},
+		{"textDocument/rename", rename},
+		{"textDocument/selectionRange", map[string]any{"textDocument": documentID{hello},
+			"positions": []position{place}}},
 		{"textDocument/semanticTokens/full", of(hello)},
 		{"textDocument/inlayHint", whole},
 		{"textDocument/codeAction", whole},

@@ -71,6 +71,44 @@ func TestVSCodeProtocol(t *testing.T) {
 	}
 }
 
+// The extension of VS Code starts the server, runs a file and its tests, and has every command that
+// its manifest names.
+func TestVSCodeExtension(t *testing.T) {
+	node := tool(t, "node", "nodejs")
+	got := run(t, "", nil, node, "testdata/extension.js",
+		absolute(t, "../editors/vscode/extension.js"))
+	want := `/opt/eve lsp
+saved
+run the till.eve: {"process":"/opt/eve","args":["run","/shop/the till.eve"]}
+test the till.eve: {"process":"/opt/eve","args":["test","/shop/the till.eve"]}
+Eve: open a file of Eve first.
+stopped
+/opt/eve lsp
+stopped
+eve.restart,eve.run,eve.test
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	content, err := os.ReadFile("../editors/vscode/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Contributes struct {
+			Commands []struct{ Command string }
+		}
+	}
+	unmarshal(t, content, &manifest)
+	var names []string
+	for _, c := range manifest.Contributes.Commands {
+		names = append(names, c.Command)
+	}
+	if list := strings.Join(names, ",") + "\n"; !strings.HasSuffix(want, list) {
+		t.Errorf("the manifest has the commands %s", list)
+	}
+}
+
 // Neovim, with the files that we ship, opens a program, shows its errors, applies a fix, renames
 // and formats.
 func TestNeovim(t *testing.T) {

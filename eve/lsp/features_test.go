@@ -182,6 +182,87 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+func TestTypeDefinition(t *testing.T) {
+	text, places := marked(shop)
+	c := open(t)
+	c.didOpen(hello, text)
+	for marker, want := range map[string]string{"$5": "$3", "$6": "", "$7": ""} {
+		var l *location
+		c.must("textDocument/typeDefinition", at(hello, places[marker]), &l)
+		switch {
+		case want == "" && l != nil:
+			t.Errorf("%s: got %+v, want none", marker, l)
+		case want != "" && (l == nil || l.Range.Start != places[want]):
+			t.Errorf("%s: got %+v, want %s", marker, l, places[want].text())
+		}
+	}
+	text, places = marked("main: () void:\n    $1t: timer@ = timer.every(1s)\n" +
+		"    all: vector<timer@>\n    $2all.push(t)\n")
+	c.didOpen(hello+"2", text)
+	for _, marker := range []string{"$1", "$2"} {
+		var l location
+		c.must("textDocument/typeDefinition", at(hello+"2", places[marker]), &l)
+		f, ok := (&view{}).read(pathOf(l.URI), map[string]bool{})
+		if !ok || !strings.HasPrefix(f.Text[utf16.offset(f, l.Range.Start):], "timer: emitter") {
+			t.Errorf("%s: %+v is not the declaration of timer", marker, l)
+		}
+	}
+}
+
+// The parts around a place grow from its name to the whole file.
+func TestSelectionRange(t *testing.T) {
+	text, places := marked(shop)
+	f := newFile("", text)
+	c := open(t)
+	c.didOpen(hello, text)
+	var all []*selectionRange
+	c.must("textDocument/selectionRange", map[string]any{"textDocument": documentID{hello},
+		"positions": []position{places["$4"], {0, 0}}}, &all)
+	if len(all) != 2 || all[0] == nil || all[1] == nil {
+		t.Fatalf("got %+v", all)
+	}
+	var got []string
+	for s := all[0]; s != nil; s = s.Parent {
+		part := utf16.part(f, s.Range)
+		if s.Parent != nil {
+			if p := utf16.part(f, s.Parent.Range); p.Start > part.Start || p.End < part.End ||
+				p == part {
+				t.Errorf("%q is not in %q", part.Text(), p.Text())
+			}
+		}
+		first, _, _ := strings.Cut(part.Text(), "\n")
+		got = append(got, first)
+	}
+	want := []string{"left", "self.left", "self.left -= n", "if self.left < n: return false",
+		"take: [+self] (self, n: int = 1) bool:", "type thing:", "# A shop."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// A module that is not imported is offered, and its import is written with it.
+func TestCompletionImports(t *testing.T) {
+	for text, want := range map[string]string{
+		"# Runs.\nmain: () void:\n    fet$1\n": "import io.fetch\n\n" +
+			"# Runs.\nmain: () void:\n    fet\n",
+		"import util.json\nmain: () void: fet$1\n": "import io.fetch\nimport util.json\n" +
+			"main: () void: fet\n",
+	} {
+		c := open(t)
+		text, places := marked(text)
+		c.didOpen(hello, text)
+		var list completionList
+		c.must("textDocument/completion", at(hello, places["$1"]), &list)
+		i := slices.IndexFunc(list.Items, func(i completion) bool { return i.Label == "fetch" })
+		if i < 0 {
+			t.Fatalf("%q: got %+v", text, list.Items)
+		}
+		if got := apply(text, list.Items[i].AdditionalTextEdits); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // A declaration in std is shown from the cache.
 func TestDefinitionInStd(t *testing.T) {
 	c := open(t)
@@ -197,6 +278,12 @@ func TestDefinitionInStd(t *testing.T) {
 	if !ok || !strings.HasPrefix(f.Text[utf16.offset(f, l.Range.Start):], "push: [+self]") {
 		t.Errorf("%+v is not the declaration of push", l)
 	}
+	c.didOpen(l.URI, f.Text)
+	if d := c.diagnostics(l.URI, 1); len(d) > 0 {
+		t.Errorf("the module that is shown has the errors\n%s", short(d))
+	}
+	c.everything(l.URI, l.Range.Start)
+	c.checkTokens(l.URI, f.Text)
 }
 
 func TestCompletion(t *testing.T) {

@@ -115,6 +115,7 @@ type server struct {
 	due       <-chan time.Time
 	checked   chan published
 	flat      bool // the client knows no hierarchy of symbols
+	watches   bool // the client can be asked to watch files
 }
 
 // A job is a request that is being answered.
@@ -175,7 +176,7 @@ func (s *server) receive(content []byte) error {
 	case m.Method == "" && m.ID == nil:
 		return s.respond(nil, nil, &rpcError{invalidRequest, "the message has no method"})
 	case m.Method == "":
-		return nil // the answer to a request of ours, of which there are none
+		return nil // the answer to our request to watch files: nothing depends on it
 	case m.ID == nil:
 		return s.notified(m)
 	}

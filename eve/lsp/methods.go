@@ -7,6 +7,8 @@ type method func(r *request, params json.RawMessage) (any, error)
 
 // methods are the requests that this server answers.
 var methods = map[string]method{
+	"callHierarchy/incomingCalls":       with((*request).incomingCalls),
+	"callHierarchy/outgoingCalls":       with((*request).outgoingCalls),
 	"textDocument/codeAction":           with((*request).codeActions),
 	"textDocument/completion":           with((*request).completion),
 	"textDocument/definition":           with((*request).definition),
@@ -16,12 +18,15 @@ var methods = map[string]method{
 	"textDocument/formatting":           with((*request).formatting),
 	"textDocument/hover":                with((*request).hover),
 	"textDocument/inlayHint":            with((*request).inlayHints),
+	"textDocument/prepareCallHierarchy": with((*request).prepareCalls),
 	"textDocument/prepareRename":        with((*request).prepareRename),
 	"textDocument/references":           with((*request).references),
 	"textDocument/rename":               with((*request).rename),
+	"textDocument/selectionRange":       with((*request).selectionRanges),
 	"textDocument/semanticTokens/full":  with((*request).tokensFull),
 	"textDocument/semanticTokens/range": with((*request).tokensRange),
 	"textDocument/signatureHelp":        with((*request).signatureHelp),
+	"textDocument/typeDefinition":       with((*request).typeDefinition),
 	"workspace/symbol":                  with((*request).workspaceSymbols),
 }
 

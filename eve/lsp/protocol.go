@@ -41,11 +41,27 @@ type initializeParams struct {
 				Hierarchical bool `json:"hierarchicalDocumentSymbolSupport"`
 			} `json:"documentSymbol"`
 		} `json:"textDocument"`
+		Workspace struct {
+			DidChangeWatchedFiles struct {
+				DynamicRegistration bool `json:"dynamicRegistration"`
+			} `json:"didChangeWatchedFiles"`
+		} `json:"workspace"`
 	} `json:"capabilities"`
 }
 
 type folder struct {
 	URI string `json:"uri"`
+}
+
+// A registration asks the client for notifications of one kind.
+type registration struct {
+	ID      string `json:"id"`
+	Method  string `json:"method"`
+	Options any    `json:"registerOptions"`
+}
+
+type registrationParams struct {
+	Registrations []registration `json:"registrations"`
 }
 
 type initializeResult struct {

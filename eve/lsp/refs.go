@@ -23,6 +23,11 @@ func (r *request) definition(q placeParams) (any, error) {
 	if name.use.Role == check.ModuleName {
 		at = source.Span{File: name.use.File}
 	}
+	return r.located(at)
+}
+
+// located is the location of a declaration; nil if an editor cannot show it.
+func (r *request) located(at source.Span) (any, error) {
 	if !at.IsValid() {
 		return nil, nil
 	}

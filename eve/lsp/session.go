@@ -14,6 +14,7 @@ func (s *server) initialize(m *message) error {
 	}
 	s.state = serving
 	s.flat = !p.Capabilities.TextDocument.DocumentSymbol.Hierarchical
+	s.watches = p.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration
 	v := *s.view
 	if slices.Contains(p.Capabilities.General.PositionEncodings, utf8s) {
 		v.encoding = utf8s
@@ -34,6 +35,7 @@ func capabilities(e encoding) map[string]any {
 		"textDocumentSync": map[string]any{
 			"openClose": true, "change": 2, "save": map[string]any{"includeText": false},
 		},
+		"callHierarchyProvider":      true,
 		"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
 		"completionProvider":         map[string]any{"triggerCharacters": []string{"."}},
 		"definitionProvider":         true,
@@ -45,6 +47,7 @@ func capabilities(e encoding) map[string]any {
 		"inlayHintProvider":          true,
 		"referencesProvider":         true,
 		"renameProvider":             map[string]any{"prepareProvider": true},
+		"selectionRangeProvider":     true,
 		"semanticTokensProvider": map[string]any{
 			"legend": map[string]any{"tokenTypes": tokenTypes, "tokenModifiers": tokenModifiers},
 			"full":   true, "range": true,
@@ -52,6 +55,7 @@ func capabilities(e encoding) map[string]any {
 		"signatureHelpProvider": map[string]any{
 			"triggerCharacters": []string{"(", ","}, "retriggerCharacters": []string{"="},
 		},
+		"typeDefinitionProvider":  true,
 		"workspaceSymbolProvider": true,
 		"workspace": map[string]any{
 			"workspaceFolders": map[string]any{"supported": true, "changeNotifications": true},
@@ -89,6 +93,8 @@ func (s *server) notified(m *message) error {
 		return nil
 	}
 	switch m.Method {
+	case "initialized":
+		return s.watch()
 	case "$/cancelRequest":
 		return s.cancelled(m.Params)
 	case "textDocument/didOpen":
@@ -109,6 +115,23 @@ func (s *server) notified(m *message) error {
 		})
 	}
 	return nil
+}
+
+// watch asks the client to tell of files that others change, as git does. A client that cannot be
+// asked may do so by itself.
+func (s *server) watch() error {
+	if !s.watches {
+		return nil
+	}
+	params, err := json.Marshal(registrationParams{[]registration{{
+		ID: "files", Method: "workspace/didChangeWatchedFiles",
+		Options: map[string]any{"watchers": []any{map[string]any{"globPattern": "**/*.eve"}}},
+	}}})
+	if err != nil {
+		return err
+	}
+	return writeMessage(s.out, &message{ID: json.RawMessage(`"files"`),
+		Method: "client/registerCapability", Params: params})
 }
 
 // take reads the parameters of a notification, which has no response: what is wrong with them is

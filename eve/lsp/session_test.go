@@ -106,6 +106,31 @@ func TestRequestsOutOfPlace(t *testing.T) {
 	refused("textDocument/hover", at(hello, position{}), invalidRequest)
 }
 
+// A client that can watch files is asked to, and another one is not.
+func TestWatchesFiles(t *testing.T) {
+	for _, can := range []bool{false, true} {
+		c := start(t)
+		c.must("initialize", map[string]any{"capabilities": map[string]any{
+			"workspace": map[string]any{"didChangeWatchedFiles": map[string]any{
+				"dynamicRegistration": can}}}}, nil)
+		c.notify("initialized", map[string]any{})
+		c.must("workspace/symbol", map[string]any{"query": ""}, nil) // what it asks comes before
+		if !can {
+			if len(c.notes) > 0 {
+				t.Errorf("a client that cannot watch was sent %+v", <-c.notes)
+			}
+			continue
+		}
+		m := <-c.notes
+		if m.Method != "client/registerCapability" || m.ID == nil ||
+			!strings.Contains(string(m.Params), `"globPattern":"**/*.eve"`) {
+			t.Errorf("got %s %s", m.Method, m.Params)
+		}
+		c.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":null}`)
+		c.must("workspace/symbol", map[string]any{"query": ""}, nil)
+	}
+}
+
 // A request that waits is answered once when it is cancelled, and never again.
 func TestCancel(t *testing.T) {
 	c := open(t)

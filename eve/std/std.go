@@ -75,15 +75,36 @@ func Home(name string) string { return homes()[name] }
 
 // homes are the modules of all public names that are imported.
 var homes = sync.OnceValue(func() map[string]string {
-	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?(\w+)`)
 	all := map[string]string{}
 	for _, m := range Modules() {
-		_, text, _ := Text(m)
-		for _, found := range declared.FindAllStringSubmatch(text, -1) {
-			if name := found[1]; all[name] == "" {
+		for _, name := range publicNames(m) {
+			if all[name] == "" {
 				all[name] = m
 			}
 		}
 	}
 	return all
 })
+
+// Called returns the module whose name ends in a word, and that declares a public name: "io.fetch"
+// for fetch and get. It is empty when there is none.
+func Called(word, name string) string {
+	for _, m := range Modules() {
+		if strings.HasSuffix(m, "."+word) && slices.Contains(publicNames(m), name) {
+			return m
+		}
+	}
+	return ""
+}
+
+var declared = regexp.MustCompile(`(?m)^pub (?:type |union |const )?(\w+)`)
+
+// publicNames lists the public names of a module.
+func publicNames(module string) []string {
+	_, text, _ := Text(module)
+	var all []string
+	for _, found := range declared.FindAllStringSubmatch(text, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
