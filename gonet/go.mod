@@ -2,7 +2,7 @@ module interleave/gonet
 
 go 1.26.0
 
-// The links need x/sys. The other four are for tests only.
+// The links of other systems than Linux need x/sys. The other four are for tests only.
 require (
 	github.com/beevik/ntp v1.6.0
 	github.com/coder/websocket v1.8.15

@@ -2,21 +2,20 @@ package link
 
 import (
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // fromDevice makes a link of the descriptor of a tap or tun. It returns nil for another descriptor.
 func fromDevice(fd int, features Features) (Link, error) {
-	req, err := unix.NewIfreq("")
+	req, err := newIfreq("")
 	if err != nil {
 		return nil, err
 	}
-	if unix.IoctlIfreq(fd, unix.TUNGETIFF, req) != nil {
+	if ioctlDevice(fd, syscall.TUNGETIFF, req) != nil {
 		return nil, nil //nolint:nilerr // another descriptor
 	}
-	flags, name := req.Uint16(), req.Name()
-	if flags&unix.IFF_VNET_HDR != 0 {
+	flags, name := req.flags(), req.name()
+	if flags&syscall.IFF_VNET_HDR != 0 {
 		t, err := NewTap(fd, features.MTU)
 		if err != nil {
 			return nil, err // not t: a Link with a nil *Tap is not nil
@@ -28,7 +27,7 @@ func fromDevice(fd int, features Features) (Link, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	features.L3 = flags&unix.IFF_TUN != 0
+	features.L3 = flags&syscall.IFF_TUN != 0
 	file, err := pollable(fd)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

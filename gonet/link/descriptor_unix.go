@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // NewDescriptor makes a link of a descriptor that another process has opened and handed in: that of
@@ -28,20 +27,20 @@ func NewDescriptor(fd int, features Features) (Link, error) {
 	if l != nil {
 		return l, nil
 	}
-	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	kind, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: neither a device nor a socket: %w", fd, err)
 	}
 	// Anybody could send to a socket that is not connected, and what it sends goes nowhere.
-	if _, err := unix.Getpeername(fd); errors.Is(err, unix.ENOTCONN) {
+	if _, err := syscall.Getpeername(fd); errors.Is(err, syscall.ENOTCONN) {
 		return nil, fmt.Errorf("descriptor %d: a socket without a peer: %w", fd, err)
 	}
 	conn, err := socketConn(fd)
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
 	}
-	_ = unix.Close(fd) // conn has a copy
-	if kind == unix.SOCK_STREAM {
+	_ = syscall.Close(fd) // conn has a copy
+	if kind == syscall.SOCK_STREAM {
 		return NewStream(conn, features), nil
 	}
 	return NewPackets(conn, features), nil
@@ -50,7 +49,7 @@ func NewDescriptor(fd int, features Features) (Link, error) {
 // socketConn makes a connection of a copy of a descriptor. In a connection of package net, unlike
 // in a file, a datagram of no bytes is not the end.
 func socketConn(fd int) (net.Conn, error) {
-	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	own, err := dup(fd)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"interleave/gonet/wire"
 )
 
@@ -59,12 +57,12 @@ const (
 // OpenTap opens the tap device with a name. If there is none, it creates one, which the kernel
 // removes when the Tap is closed. It needs CAP_NET_ADMIN in the network namespace, or a device that
 // belongs to the user. The caller must bring the device up and give it addresses.
-func OpenTap(name string) (*Tap, error) { return open("tap", unix.IFF_TAP, name) }
+func OpenTap(name string) (*Tap, error) { return open("tap", syscall.IFF_TAP, name) }
 
 // OpenTun is OpenTap for a tun, a device that carries IP packets without Ethernet. The kernel does
 // not look for stations on it, so the caller needs no more than its addresses and routes. The empty
 // name takes any: macOS, FreeBSD and OpenBSD have an OpenTun, too, and other names.
-func OpenTun(name string) (*Tap, error) { return open("tun", unix.IFF_TUN, name) }
+func OpenTun(name string) (*Tap, error) { return open("tun", syscall.IFF_TUN, name) }
 
 // open opens a device of a kind, whose flag for TUNSETIFF is IFF_TAP or IFF_TUN.
 func open(kind string, flag uint16, name string) (*Tap, error) {
@@ -81,19 +79,19 @@ func open(kind string, flag uint16, name string) (*Tap, error) {
 
 // attach opens a descriptor of a device, and returns it with the name that the kernel has chosen.
 func attach(flag uint16, name string) (int, string, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	fd, err := syscall.Open("/dev/net/tun", syscall.O_RDWR|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return 0, "", fmt.Errorf("/dev/net/tun: %w", err)
 	}
-	req, err := unix.NewIfreq(name)
+	req, err := newIfreq(name)
 	if err != nil {
-		return 0, "", errors.Join(err, unix.Close(fd))
+		return 0, "", errors.Join(err, syscall.Close(fd))
 	}
-	req.SetUint16(flag | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
-		return 0, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
+	req.setFlags(flag | syscall.IFF_NO_PI | syscall.IFF_VNET_HDR)
+	if err := ioctlDevice(fd, syscall.TUNSETIFF, req); err != nil {
+		return 0, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), syscall.Close(fd))
 	}
-	return fd, req.Name(), nil
+	return fd, req.name(), nil
 }
 
 // newTap makes a Tap of a descriptor, which it closes if it fails. An MTU of 0 is that of the
@@ -122,27 +120,27 @@ func newTap(fd int, kind, name string, bytes int) (*Tap, error) {
 // once only.
 func setOffloads(fd int, f *Features) {
 	const ofTCP = tunChecksum | tunTSO4 | tunTSO6
-	f.UDP = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, ofTCP|tunUSO4|tunUSO6) == nil
-	if f.UDP || unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, ofTCP) == nil {
+	f.UDP = ioctlInt(fd, syscall.TUNSETOFFLOAD, ofTCP|tunUSO4|tunUSO6) == nil
+	if f.UDP || ioctlInt(fd, syscall.TUNSETOFFLOAD, ofTCP) == nil {
 		f.TCPv4, f.TCPv6, f.MaxSuper = true, true, 65535
 	}
 }
 
 // mtu returns the MTU of a device.
 func mtu(name string) (int, error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written to the socket
-	req, err := unix.NewIfreq(name)
+	defer func() { _ = syscall.Close(fd) }() // nothing was written to the socket
+	req, err := newIfreq(name)
 	if err != nil {
 		return 0, err
 	}
-	if err := unix.IoctlIfreq(fd, unix.SIOCGIFMTU, req); err != nil {
+	if err := ioctlDevice(fd, syscall.SIOCGIFMTU, req); err != nil {
 		return 0, fmt.Errorf("SIOCGIFMTU: %w", err)
 	}
-	return int(req.Uint32()), nil
+	return req.mtu(), nil
 }
 
 // Kind returns "tap" or "tun".
@@ -219,7 +217,7 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 
 // readError names the device, and says so if it was deleted: its descriptor is then in a bad state.
 func (t *Tap) readError(err error) error {
-	if errors.Is(err, unix.EBADFD) {
+	if errors.Is(err, syscall.EBADFD) {
 		return fmt.Errorf("%s %s: the device was deleted: %w", t.kind, t.name, err)
 	}
 	return fmt.Errorf("%s %s: read: %w", t.kind, t.name, err)
@@ -238,12 +236,12 @@ func (t *Tap) fill(fd uintptr) bool {
 	for size := 0; r.n < len(r.batch) && size < maxBatchBytes; {
 		buffer := borrow(&t.buffers[r.n])
 		b := buffer.room
-		got, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b[0])),
+		got, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&b[0])),
 			uintptr(len(b)))
 		switch {
-		case errno == unix.EINTR:
+		case errno == syscall.EINTR:
 			continue
-		case errno == unix.EAGAIN:
+		case errno == syscall.EAGAIN:
 			if r.n > 0 {
 				return true
 			}
@@ -325,7 +323,7 @@ const maxPieces = 7
 type tapWrite struct {
 	header [virtioLen]byte
 	small  [smallFrame]byte // the whole frame, if it is small
-	vector [maxPieces + 1]unix.Iovec
+	vector [maxPieces + 1]syscall.Iovec
 	n      int // used elements of vector, or bytes of small
 	call   uintptr
 	at     unsafe.Pointer // the argument of the system call: vector, or small
@@ -343,8 +341,8 @@ func newTapWrite() any {
 	w.vector[0].SetLen(virtioLen)
 	w.write = func(fd uintptr) {
 		for {
-			_, _, w.errno = unix.RawSyscall(w.call, fd, uintptr(w.at), uintptr(w.n))
-			if w.errno != unix.EINTR {
+			_, _, w.errno = syscall.RawSyscall(w.call, fd, uintptr(w.at), uintptr(w.n))
+			if w.errno != syscall.EINTR {
 				return
 			}
 		}
@@ -361,14 +359,14 @@ func (w *tapWrite) prepare(g GSO, pieces [][]byte) {
 		length += len(p)
 	}
 	if length <= smallFrame {
-		w.call, w.at = unix.SYS_WRITE, unsafe.Pointer(&w.small[0])
+		w.call, w.at = syscall.SYS_WRITE, unsafe.Pointer(&w.small[0])
 		w.n = copy(w.small[:], w.header[:])
 		for _, p := range pieces {
 			w.n += copy(w.small[w.n:], p)
 		}
 		return
 	}
-	w.call, w.at = unix.SYS_WRITEV, unsafe.Pointer(&w.vector[0])
+	w.call, w.at = syscall.SYS_WRITEV, unsafe.Pointer(&w.vector[0])
 	w.n = 1
 	for _, p := range pieces {
 		if len(p) > 0 {
@@ -388,7 +386,7 @@ func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 	w.prepare(g, pieces)
 	err := t.raw.Control(w.write)
 	errno := w.errno
-	if w.call == unix.SYS_WRITEV {
+	if w.call == syscall.SYS_WRITEV {
 		clear(w.vector[1:]) // do not keep the pieces alive
 	}
 	t.writes.Put(w)
@@ -408,7 +406,8 @@ func (t *Tap) writeError(err error, errno syscall.Errno) error {
 	switch {
 	case err != nil:
 		return ErrClosed
-	case errno == unix.EAGAIN, errno == unix.ENOBUFS, errno == unix.ENOMEM, errno == unix.EIO:
+	case errno == syscall.EAGAIN, errno == syscall.ENOBUFS, errno == syscall.ENOMEM,
+		errno == syscall.EIO:
 		t.dropped.Add(1) // EIO: the device is down
 		return nil
 	}

@@ -3,8 +3,8 @@ package link
 import (
 	"errors"
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"syscall"
+	"unsafe"
 )
 
 // NewTap makes a link of the descriptor of a tap or tun, for example one that a process with more
@@ -17,7 +17,7 @@ func NewTap(fd, mtu int) (*Tap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
 	}
-	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	own, err := dup(fd)
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
 	}
@@ -25,28 +25,29 @@ func NewTap(fd, mtu int) (*Tap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", kind, name, err)
 	}
-	return t, unix.Close(fd)
+	return t, syscall.Close(fd)
 }
 
 // attached returns the kind and name of the device to which a descriptor is attached, and prepares
 // the descriptor for a Tap.
 func attached(fd int) (kind, name string, err error) {
-	req, err := unix.NewIfreq("")
+	req, err := newIfreq("")
 	if err != nil {
 		return "", "", err
 	}
-	if err := unix.IoctlIfreq(fd, unix.TUNGETIFF, req); err != nil {
+	if err := ioctlDevice(fd, syscall.TUNGETIFF, req); err != nil {
 		return "", "", fmt.Errorf("not a tap or tun: TUNGETIFF: %w", err)
 	}
-	kind, name = "tap", req.Name()
-	flags := req.Uint16()
-	if flags&unix.IFF_TUN != 0 {
+	kind, name = "tap", req.name()
+	flags := req.flags()
+	if flags&syscall.IFF_TUN != 0 {
 		kind = "tun"
 	}
-	if flags&unix.IFF_NO_PI == 0 || flags&unix.IFF_VNET_HDR == 0 {
+	if flags&syscall.IFF_NO_PI == 0 || flags&syscall.IFF_VNET_HDR == 0 {
 		return "", "", fmt.Errorf("%s %s: opened without IFF_NO_PI or IFF_VNET_HDR", kind, name)
 	}
+	length := int32(virtioLen)
 	return kind, name, errors.Join(
-		unix.IoctlSetPointerInt(fd, unix.TUNSETVNETHDRSZ, virtioLen),
-		unix.SetNonblock(fd, true))
+		ioctlPointer(fd, syscall.TUNSETVNETHDRSZ, unsafe.Pointer(&length)),
+		syscall.SetNonblock(fd, true))
 }
