@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"interleave/gonet/tcp"
@@ -46,9 +47,9 @@ func (s *Stack) flushConns(ctx context.Context) error {
 	var listeners []*Listener
 	err := s.claim(func() {
 		s.stopForwarding()
-		for _, l := range s.listeners {
+		s.listeners.each(func(_ netip.AddrPort, l *Listener) {
 			listeners = append(listeners, l)
-		}
+		})
 	})
 	if err != nil {
 		return nil // the stack has ended: nothing can be flushed

@@ -86,12 +86,21 @@ type connDealer struct {
 var _ net.Conn = (*Conn)(nil)
 
 func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
+	c, err := s.makeConn(remote)
+	if err != nil {
+		return nil, err
+	}
+	c.bind(local)
+	return c, nil
+}
+
+// makeConn makes a connection to a peer that has no local address yet.
+func (s *Stack) makeConn(remote netip.AddrPort) (*Conn, error) {
 	c := &Conn{reader: connReader{deadline: makeDeadline()},
 		writer: connWriter{deadline: makeDeadline()}}
 	if err := s.initConn(c, remote); err != nil {
 		return nil, err
 	}
-	c.bind(local)
 	return c, nil
 }
 
@@ -103,23 +112,31 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 		return err
 	}
 	c.stack, c.remote = s, remote
-	c.cfg, c.net, c.neighbour, c.linger = s.cfg.TCP, n, nb, -1
-	header := headerLen(remote.Addr())
-	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
-	if nb == s.self {
+	c.net, c.neighbour, c.linger = n, nb, -1
+	c.configure(&s.cfg.TCP)
+	c.packetID = uint16(s.random())
+	return nil
+}
+
+// configure sets the options of a connection that is not bound yet. Those of the path are the
+// stack's.
+func (c *Conn) configure(options *tcp.Config) {
+	s, remote := c.stack, c.remote.Addr()
+	c.cfg = *options
+	header := headerLen(remote)
+	c.cfg.MSS = s.mtu(remote) - header - wire.TCPLen
+	if c.neighbour == s.self {
 		c.cfg.MSS = maxPacket - header - wire.TCPLen // no link carries the packets
 	}
-	if remote.Addr().Is6() {
+	if remote.Is6() {
 		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
 	}
-	super := remote.Addr().Is4() && s.features.TCPv4 || remote.Addr().Is6() && s.features.TCPv6
+	super := remote.Is4() && s.features.TCPv4 || remote.Is6() && s.features.TCPv6
 	if !super {
 		c.cfg.Burst = 0
 	} else if c.cfg.Burst == 0 {
 		c.cfg.Burst = s.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
-	c.packetID = uint16(s.random())
-	return nil
 }
 
 // bind sets the local address of a connection, and what depends on it.

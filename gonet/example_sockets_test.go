@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"interleave/gonet"
+	"interleave/gonet/tcp"
 )
 
 // A server of UDP that has a socket of its own for a peer, at the port of the socket for all.
@@ -36,6 +37,44 @@ func ExampleDialer_localAddr() {
 	// Output:
 	// first from 10.0.0.1:4000 to 10.0.0.2, TTL 64
 	// 10.0.0.2:53 to 10.0.0.1:4000
+}
+
+// Two listeners at one port, each with a small window for its connections: the clients are divided
+// between them.
+func ExampleListenConfig() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	config := gonet.ListenConfig{Stack: server, SharePort: true,
+		TCP: &tcp.Config{ReceiveBuffer: 16 << 10, UserTimeout: time.Minute}}
+	served := make(chan string)
+	for range 2 {
+		l, err := config.Listen("tcp", ":80")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				served <- c.LocalAddr().String()
+			}
+		}()
+	}
+	for range 3 {
+		if _, err := client.Dial("tcp", "10.0.0.2:80"); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(<-served)
+	}
+	// Output:
+	// 10.0.0.2:80
+	// 10.0.0.2:80
+	// 10.0.0.2:80
 }
 
 // Many datagrams in one write, as with UDP_SEGMENT of Linux. A link that takes super-frames carries

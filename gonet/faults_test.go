@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,12 +125,12 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 			for _, c := range s.conns {
 				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.local, c.remote)
 			}
-			for _, l := range s.listeners {
+			s.listeners.each(func(_ netip.AddrPort, l *Listener) {
 				if l.unaccepted.Load() != 0 {
 					t.Errorf("seed %d: %d connections count as not accepted", seed,
 						l.unaccepted.Load())
 				}
-			}
+			})
 			if len(s.reassemblies) != 0 || len(s.pings) != 0 || len(s.toUpdate) != 0 {
 				t.Errorf("seed %d: %d datagrams, %d pings, %d connections to update are left", seed,
 					len(s.reassemblies), len(s.pings), len(s.toUpdate))

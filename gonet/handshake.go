@@ -84,7 +84,7 @@ func (s *Stack) evict(c *Conn) {
 // acceptSYN makes a connection for a SYN to a listener, or answers with a cookie when the backlog
 // has no room. It returns false if nobody listens. Dealer only.
 func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
-	l := s.listenerAt(local)
+	l := s.listenerFor(local, remote)
 	if l == nil {
 		return false
 	}
@@ -104,9 +104,9 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	return true
 }
 
-// listenerAt returns the listener for an address, or nil. Dealer only.
-func (s *Stack) listenerAt(local netip.AddrPort) *Listener {
-	return lookupBound(s.listeners, local)
+// listenerFor returns the listener for a connection, or nil. Dealer only.
+func (s *Stack) listenerFor(local, remote netip.AddrPort) *Listener {
+	return pick(s, s.listeners.lookup(local), local, remote)
 }
 
 // addConn puts a listener's new connection in the table. Dealer only.

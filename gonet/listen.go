@@ -16,7 +16,9 @@ type Listener struct {
 	local netip.AddrPort
 	// accept is called with each established connection; nil: they wait in the accept queue.
 	accept  func(*AsyncConn) AsyncHandler
-	backlog int // bound on unaccepted
+	backlog int          // bound on unaccepted
+	options *connOptions // of its connections; nil: the stack's
+	sharing sharing      // see ListenConfig.SharePort
 	// acceptQueue has the established connections that wait for Accept. The half-open ones are in
 	// the SYN queue: see synqueue.go.
 	acceptQueue chan *Conn
@@ -39,12 +41,7 @@ const defaultBacklog = 1024
 // Listen listens at an address, which is written as for net.Listen. network is "tcp" for both
 // families, "tcp4" or "tcp6".
 func (s *Stack) Listen(network, address string) (*Listener, error) {
-	l := s.newListener(nil)
-	l.acceptQueue = make(chan *Conn, l.backlog)
-	if err := l.listen(network, address); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return ListenConfig{Stack: s}.Listen(network, address)
 }
 
 func (s *Stack) newListener(accept func(*AsyncConn) AsyncHandler) *Listener {
@@ -62,11 +59,13 @@ func (l *Listener) listen(network, address string) error {
 	if err == nil {
 		var failed error
 		err = s.claim(func() {
-			local, failed = s.freePort(local,
-				func(a netip.AddrPort) bool { return isFree(s.listeners, a) })
+			chosen := local.Port() != 0
+			local, failed = s.freePort(local, func(a netip.AddrPort) bool {
+				return s.listeners.isFree(a, chosen && l.sharing.on)
+			})
 			if failed == nil {
 				l.local = local
-				s.listeners[local] = l
+				s.listeners.add(local, l)
 			}
 		})
 		err = errors.Join(err, failed)
@@ -79,15 +78,26 @@ func (l *Listener) listen(network, address string) error {
 
 // newConn makes a connection for a SYN. Dealer only.
 func (l *Listener) newConn(local, remote netip.AddrPort) (*Conn, error) {
+	var c *Conn
 	if l.accept == nil {
-		return l.stack.newConn(local, remote)
+		made, err := l.stack.makeConn(remote)
+		if err != nil {
+			return nil, err
+		}
+		c = made
+	} else {
+		a, err := l.stack.makeAsync(remote)
+		if err != nil {
+			return nil, err
+		}
+		c = &a.conn
 	}
-	a, err := l.stack.makeAsync(remote)
-	if err != nil {
-		return nil, err
+	if o := l.options; o != nil {
+		c.configure(&o.tcp)
+		c.ttl, c.tos = o.ttl, o.tos
 	}
-	a.conn.bind(local)
-	return &a.conn, nil
+	c.bind(local)
+	return c, nil
 }
 
 // Accept implements net.Listener.
@@ -128,7 +138,7 @@ func (l *Listener) Close() error {
 	}
 	s := l.stack
 	_ = s.claim(func() { // a stack that has ended has no listeners
-		delete(s.listeners, l.local)
+		s.listeners.remove(l.local, l)
 		for _, c := range s.conns {
 			if c.listener == l && !c.leftBacklog.Load() && !c.dealer.inAcceptQueue {
 				s.abortConn(c)

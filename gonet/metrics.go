@@ -50,12 +50,12 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		for _, c := range s.conns {
 			conns = append(conns, c)
 		}
-		for a := range s.listeners {
+		s.listeners.each(func(a netip.AddrPort, _ *Listener) {
 			out.Listeners = append(out.Listeners, displayed(a))
-		}
-		for a := range s.sockets {
+		})
+		s.sockets.each(func(a netip.AddrPort, _ *PacketConn) {
 			out.Sockets = append(out.Sockets, displayed(a))
-		}
+		})
 		for key, p := range s.peers {
 			if p.flow != nil {
 				out.Flows = append(out.Flows, FlowInfo{p.remote, p.local})

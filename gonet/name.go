@@ -104,30 +104,3 @@ func familyWildcard(a netip.AddrPort) netip.AddrPort {
 
 // dualWildcard returns the key of a port for all addresses of both families.
 func dualWildcard(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.Addr{}, port) }
-
-// lookupBound returns the listener or socket that receives what is sent to a: one that is bound to
-// exactly a, to all addresses of a's family, or to all of both families, in this order.
-func lookupBound[T any](all map[netip.AddrPort]*T, a netip.AddrPort) *T {
-	if x := all[a]; x != nil {
-		return x
-	}
-	if x := all[familyWildcard(a)]; x != nil {
-		return x
-	}
-	return all[dualWildcard(a.Port())]
-}
-
-// isFree tells whether a listener or socket may be bound to a. A binding to all addresses of both
-// families conflicts with one to all addresses of either family.
-func isFree[T any](all map[netip.AddrPort]*T, a netip.AddrPort) bool {
-	switch {
-	case all[a] != nil:
-		return false
-	case !a.Addr().IsValid():
-		return all[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())] == nil &&
-			all[netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())] == nil
-	case a.Addr().IsUnspecified():
-		return all[dualWildcard(a.Port())] == nil
-	}
-	return true
-}

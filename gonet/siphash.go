@@ -59,6 +59,7 @@ const (
 	forCookie
 	forRandom
 	forPacketID
+	forSharing
 )
 
 // hash returns a number that is unpredictable outside this stack. It depends on the flow, the

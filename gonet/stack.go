@@ -98,8 +98,8 @@ type Stack struct {
 
 	// From here on: dealer only.
 	conns         map[flow]*Conn
-	listeners     map[netip.AddrPort]*Listener
-	sockets       map[netip.AddrPort]*PacketConn
+	listeners     bindings[*Listener]
+	sockets       bindings[*PacketConn]
 	groups        groups
 	peers         map[peerKey]*PacketConn // the dialed ones
 	pings         map[pingKey]chan<- time.Time
@@ -138,8 +138,8 @@ func New(cfg Config) (*Stack, error) {
 		header: cfg.Link.Features().HeaderLen(),
 		start:  time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
-		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
-		sockets: map[netip.AddrPort]*PacketConn{}, peers: map[peerKey]*PacketConn{},
+		conns: map[flow]*Conn{}, listeners: bindings[*Listener]{},
+		sockets: bindings[*PacketConn]{}, peers: map[peerKey]*PacketConn{},
 		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*reassembler{},
 		advertised: make(chan struct{}), forward: newForwarder(&cfg),
 	}
@@ -273,12 +273,8 @@ func (s *Stack) end(err error) {
 	for _, c := range s.conns {
 		c.endWithStack(s.fail)
 	}
-	for _, l := range s.listeners {
-		l.closeWith(s.fail)
-	}
-	for _, p := range s.sockets {
-		p.closeWith(s.fail)
-	}
+	s.listeners.each(func(_ netip.AddrPort, l *Listener) { l.closeWith(s.fail) })
+	s.sockets.each(func(_ netip.AddrPort, p *PacketConn) { p.closeWith(s.fail) })
 	for _, p := range s.peers {
 		p.closeWith(s.fail)
 	}

@@ -40,7 +40,7 @@ func (s *Stack) cookieHash(f flow, seq uint32) tcp.Keyed {
 // acceptCookie makes a connection for a segment that acknowledges a cookie. It returns false if the
 // segment does not. Dealer only.
 func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
-	l := s.listenerAt(local)
+	l := s.listenerFor(local, remote)
 	if l == nil || s.now > l.cookiesUntil {
 		return false
 	}

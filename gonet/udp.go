@@ -18,12 +18,13 @@ type PacketConn struct {
 	stack *Stack
 	// local's address is unspecified for all addresses of one family, and invalid for those of
 	// both. That of a socket of ListenMulticastUDP is a group.
-	local  netip.AddrPort
-	remote netip.AddrPort // invalid unless it was dialed
-	flow   *UDPFlow       // of which it is the socket, nil for others
-	in     datagramQueue
-	ttl    atomic.Uint32 // see SetTTL
-	tos    atomic.Uint32
+	local   netip.AddrPort
+	remote  netip.AddrPort // invalid unless it was dialed
+	sharing sharing        // see ListenConfig.SharePort
+	flow    *UDPFlow       // of which it is the socket, nil for others
+	in      datagramQueue
+	ttl     atomic.Uint32 // see SetTTL
+	tos     atomic.Uint32
 	// see SetMulticastTTL and SetMulticastLoopback
 	groupTTL atomic.Uint32
 	noLoop   atomic.Bool
@@ -42,14 +43,7 @@ var (
 // ListenPacket opens a UDP socket at an address, which is written as for net.ListenPacket. network
 // is "udp", "udp4" or "udp6".
 func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
-	local, err := s.parseOurs(network, "udp", address)
-	if err == nil {
-		var p *PacketConn
-		if p, err = s.bind(local, netip.AddrPort{}); err == nil {
-			return p, nil
-		}
-	}
-	return nil, &net.OpError{Op: "listen", Net: network, Addr: udpAddr(local), Err: err}
+	return ListenConfig{Stack: s}.ListenPacket(network, address)
 }
 
 func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(displayed(a)) }
@@ -58,27 +52,32 @@ func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(display
 // one that receives from all others.
 type peerKey struct{ local, remote netip.AddrPort }
 
-// bind takes a port for a socket: a free one if local has port 0.
+// bind makes a socket, and takes a port for it: a free one if local has port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	p := s.newPacketConn(local, remote)
+	return p, s.bindSocket(p)
+}
+
+// bindSocket takes the port of a socket's local address for it, or a free one for port 0.
+func (s *Stack) bindSocket(p *PacketConn) error {
 	var failed error
 	err := s.claim(func() {
-		chosen := local.Port() != 0
-		local, failed = s.freePort(local, func(a netip.AddrPort) bool {
-			if !remote.IsValid() {
-				return isFree(s.sockets, a)
+		chosen := p.local.Port() != 0
+		p.local, failed = s.freePort(p.local, func(a netip.AddrPort) bool {
+			if !p.remote.IsValid() {
+				return s.sockets.isFree(a, chosen && p.sharing.on)
 			}
-			return s.peers[peerKey{a, remote}] == nil && (chosen || isFree(s.sockets, a))
+			return s.peers[peerKey{a, p.remote}] == nil && (chosen || s.sockets.isFree(a, false))
 		})
-		switch p.local = local; {
+		switch {
 		case failed != nil:
-		case remote.IsValid():
-			s.peers[peerKey{local, remote}] = p
+		case p.remote.IsValid():
+			s.peers[peerKey{p.local, p.remote}] = p
 		default:
-			s.sockets[local] = p
+			s.sockets.add(p.local, p)
 		}
 	})
-	return p, errors.Join(err, failed)
+	return errors.Join(err, failed)
 }
 
 func (s *Stack) newPacketConn(local, remote netip.AddrPort) *PacketConn {
@@ -136,7 +135,7 @@ func (s *Stack) socketFor(to, from netip.AddrPort) *PacketConn {
 			return p
 		}
 	}
-	return lookupBound(s.sockets, to)
+	return pick(s, s.sockets.lookup(to), to, from)
 }
 
 // boundExactly returns the socket for a datagram to a foreign address, or nil: wildcards are for
@@ -145,7 +144,7 @@ func (s *Stack) boundExactly(to, from netip.AddrPort) *PacketConn {
 	if p := s.peers[peerKey{to, from}]; p != nil {
 		return p
 	}
-	return s.sockets[to]
+	return pick(s, s.sockets[to], to, from)
 }
 
 func (s *Stack) inputUDP(p *packet) {
@@ -414,9 +413,7 @@ func (s *Stack) removeSocket(p *PacketConn) {
 	if key := (peerKey{p.local, p.remote}); s.peers[key] == p {
 		delete(s.peers, key)
 	}
-	if s.sockets[p.local] == p {
-		delete(s.sockets, p.local)
-	}
+	s.sockets.remove(p.local, p)
 	s.leaveGroups(p)
 }
 
