@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strings"
 	"sync/atomic"
-	"time"
 )
 
 // errNoServers is the error of a resolver without servers.
@@ -36,69 +34,4 @@ func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 		}
 		return s.DialContext(ctx, network, to.String())
 	}}
-}
-
-// Resolver looks up the addresses of a name, as a *net.Resolver does. network is "ip", "ip4" or
-// "ip6".
-type Resolver interface {
-	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
-}
-
-// Dialer connects to names. Its DialContext fits http.Transport and the like.
-type Dialer struct {
-	Stack    *Stack
-	Resolver Resolver // nil: only addresses can be dialed
-	// LocalAddr is the address and port to dial from, as of net.Dialer: a *net.TCPAddr or a
-	// *net.UDPAddr. Without an address the route selects it, and a port of 0 is a free one.
-	LocalAddr net.Addr
-}
-
-// leastTry is the least time that each address of a name gets to answer, if the context's deadline
-// allows it. It is that of package net.
-const leastTry = 2 * time.Second
-
-// DialContext connects as net.Dialer's does. It tries the addresses of a name one after the other;
-// each gets its share of the time until the context's deadline.
-func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-	}
-	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil ||
-		isLocalhost(host) {
-		return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
-	}
-	family := "ip"
-	if strings.HasSuffix(network, "4") || strings.HasSuffix(network, "6") {
-		family += network[len(network)-1:]
-	}
-	addresses, err := d.Resolver.LookupNetIP(ctx, family, host)
-	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-	}
-	var first error
-	for i, a := range addresses {
-		c, err := d.try(ctx, network, net.JoinHostPort(a.Unmap().String(), port), len(addresses)-i)
-		if err == nil {
-			return c, nil
-		}
-		if first == nil {
-			first = err
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, first
-}
-
-// try dials one address, with the among-th part of the remaining time.
-func (d Dialer) try(ctx context.Context, network, address string, among int) (net.Conn, error) {
-	if end, ok := ctx.Deadline(); ok && among > 1 {
-		share, cancel := context.WithTimeout(ctx, max(time.Until(end)/time.Duration(among),
-			leastTry))
-		defer cancel()
-		ctx = share
-	}
-	return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
 }
