@@ -97,7 +97,7 @@ func TestAppDNS(t *testing.T) {
 }
 
 // byName gets a page from a server by its name.
-func byName(ctx context.Context, t *testing.T, p *hostPair, r *net.Resolver) {
+func byName(ctx context.Context, t *testing.T, p *hostPair, r Resolver) {
 	server := &http.Server{ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, r.Host)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"interleave/gonet/dns"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 )
@@ -170,7 +171,7 @@ func TestResolver(t *testing.T) {
 			t.Errorf("a name that is not there: %v", err)
 		}
 		if _, err := x.Resolver().LookupHost(ctx, "host.test."); err == nil ||
-			!strings.Contains(err.Error(), errNoServers.Error()) {
+			!strings.Contains(err.Error(), dns.ErrNoServers.Error()) {
 			t.Errorf("without servers: %v", err)
 		}
 		l, err := y.Listen("tcp", ":80")

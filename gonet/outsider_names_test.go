@@ -84,7 +84,8 @@ func TestOutsiderDnsmasq(t *testing.T) {
 		if got, err := r.LookupNetIP(ctx, "ip4", "many.test."); err != nil || len(got) != 150 {
 			t.Errorf("%d addresses of 150, %v", len(got), err)
 		}
-		if got, err := r.LookupAddr(ctx, "10.9.0.1"); err != nil ||
+		system := s.SystemResolver(netip.AddrPortFrom(netip.MustParseAddr(at), 53))
+		if got, err := system.LookupAddr(ctx, "10.9.0.1"); err != nil ||
 			fmt.Sprint(got) != "[host.test.]" {
 			t.Errorf("%v, %v", got, err)
 		}

@@ -69,8 +69,8 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"internal/version", "internal/api",
-	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dhcp",
-	"gonet", "host", "relay", "socks", "tun2socks", "slirp", "cmd/gonet",
+	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dns",
+	"dhcp", "gonet", "host", "relay", "socks", "tun2socks", "slirp", "cmd/gonet",
 	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
 	"wintun",
 	"beside/host", "beside/host/gonethost", "beside/host/gvisorhost",

@@ -298,7 +298,7 @@ func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error
 	if err != nil {
 		return h, err
 	}
-	h.Resolver = h.Stack.Resolver(h.plan.dns...)
+	h.Resolver = h.Stack.SystemResolver(h.plan.dns...)
 	h.undo[0] = h.Stack.Close // closes the tap too
 	if h.client != nil {
 		h.undo = append(h.undo, h.client.Release)

@@ -75,7 +75,11 @@ func CreateNetTUN(localAddresses, dnsServers []netip.Addr, mtu int) (tun.Device,
 	}
 	d := &tunDevice{end: far, stack: stack, mtu: mtu, events: make(chan tun.Event, 1)}
 	d.events <- tun.EventUp
-	return d, &Net{stack: stack, servers: append([]netip.Addr(nil), dnsServers...)}, nil
+	var servers []netip.AddrPort
+	for _, a := range dnsServers {
+		servers = append(servers, netip.AddrPortFrom(a, 0))
+	}
+	return d, &Net{stack: stack, resolver: stack.Resolver(servers...)}, nil
 }
 
 // hosts makes a network of one host of each address.

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"interleave/gonet"
+	"interleave/gonet/dns"
 )
 
 // Net has the sockets of the stack behind a device.
 type Net struct {
-	stack   *gonet.Stack
-	servers []netip.Addr
+	stack    *gonet.Stack
+	resolver *dns.Resolver
 }
 
 // Stack returns the stack itself, for what Net does not show.

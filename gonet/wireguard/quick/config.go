@@ -15,6 +15,7 @@ type Config struct {
 	PrivateKey Secret
 	Addresses  []netip.Prefix // of this host in the tunnel
 	DNS        []netip.Addr   // servers in the tunnel
+	Search     []string       // domains in which names without a dot are looked up
 	MTU        int            // in bytes
 	ListenPort uint16         // the UDP port of this host; 0: any
 	Peers      []Peer

@@ -147,7 +147,7 @@ func (p *parser) dns(value string) error {
 		case err == nil && a.Zone() == "":
 			p.config.DNS = append(p.config.DNS, a.Unmap())
 		case err != nil && isDomain(text):
-			p.note(p.line, "the search domain %s is ignored: write names in full", shown(text))
+			p.config.Search = append(p.config.Search, text)
 		default:
 			return fmt.Errorf("%s is not an address", shown(text))
 		}

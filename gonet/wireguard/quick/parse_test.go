@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 	want = &Config{PrivateKey: mustKey(t, private),
 		Addresses: prefixes("10.0.0.2/24", "10.0.0.3/32", "fd00::2/64"),
 		DNS:       []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")},
-		MTU:       1280, ListenPort: 51820,
+		Search:    []string{"corp.example"}, MTU: 1280, ListenPort: 51820,
 		Peers: []Peer{
 			{PublicKey: mustKey(t, public), PresharedKey: mustKey(t, preshared),
 				AllowedIPs: prefixes("10.0.0.1/32", "10.1.0.0/16", "fd00::/64"),
@@ -106,7 +106,6 @@ func TestParse(t *testing.T) {
 			{PublicKey: mustKey(t, second), Endpoint: Endpoint{"vpn.example.org", 51820}},
 		},
 		Notes: []string{
-			`wg0.conf:5: the search domain "corp.example" is ignored: write names in full`,
 			"wg0.conf:8: FwMark is ignored: nothing is routed on this machine",
 			"wg0.conf:9: Table is ignored: nothing is routed on this machine",
 			"wg0.conf:10: PreUp is ignored: no command of the file is executed",

@@ -95,6 +95,9 @@ func describe(w io.Writer, c *quick.Config) {
 	for _, a := range c.DNS {
 		fmt.Fprintf(w, "%-9s %v\n", "dns", a)
 	}
+	for _, domain := range c.Search {
+		fmt.Fprintf(w, "%-9s %s\n", "search", domain)
+	}
 	fmt.Fprintf(w, "%-9s %d\n", "mtu", c.MTU)
 	for _, p := range c.Peers {
 		at := "without an endpoint"

@@ -47,6 +47,7 @@ func open(ctx context.Context, config *quick.Config, log *console,
 	if err != nil {
 		return nil, err
 	}
+	stack.SetSearch(config.Search...)
 	var up atomic.Bool // until then, errors are returned
 	t.net = stack
 	t.device = device.NewDevice(tun, conn.NewDefaultBind(), t.logger(&up, verbose))

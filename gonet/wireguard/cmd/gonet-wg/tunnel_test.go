@@ -82,7 +82,7 @@ func encoded(key []byte) string { return base64.StdEncoding.EncodeToString(key) 
 func (f *far) conf(t *testing.T, peer *ecdh.PublicKey, port string) string {
 	t.Helper()
 	return write(t, "wg0.conf", fmt.Sprintf("[Interface]\nPrivateKey = %s\n"+
-		"Address = 10.9.0.2/32, fd09::2/128\nDNS = 10.9.0.1\nPostUp = false\n"+
+		"Address = 10.9.0.2/32, fd09::2/128\nDNS = 10.9.0.1, test\nPostUp = false\n"+
 		"[Peer]\nPublicKey = %s\nAllowedIPs = 0.0.0.0/0, ::/0\nEndpoint = 127.0.0.1:%s\n",
 		encoded(f.peer.Bytes()), encoded(peer.Bytes()), port))
 }
@@ -216,6 +216,8 @@ func TestTunnel(t *testing.T) {
 	t.Run("SOCKS5", func(t *testing.T) {
 		fetched(t, "far /a for far.test from 10.9.0.2", "-U", login, "--socks5-hostname", socksAt,
 			"http://far.test/a")
+		fetched(t, "far /d for far from 10.9.0.2", "-U", login, "--socks5-hostname", socksAt,
+			"http://far/d") // by the search domain
 		fetched(t, "far /b for 10.9.0.1 from 10.9.0.2", "-U", login, "--socks5", socksAt,
 			"http://10.9.0.1/b")
 		fetched(t, "far /c for [fd09::1] from fd09::2", "-g", "-U", login, "--socks5-hostname",
