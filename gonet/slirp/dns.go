@@ -115,9 +115,13 @@ func writeMessage(w io.Writer, b []byte) error {
 
 var errNoAnswer = errors.New("an answer to something else")
 
-// resolve asks the servers in turn, over "udp" or "tcp", until one answers.
+// resolve answers by the host's own names, or else asks the servers in turn, over "udp" or "tcp",
+// until one answers.
 func (s *Slirp) resolve(network string, q query) []byte {
 	s.counters.queries.Add(1)
+	if answer := s.hostName(q); answer != nil {
+		return answer
+	}
 	// The guest's identifier may be easy to guess. Each query has a socket, and so a port, of its
 	// own (RFC 5452 section 9.2).
 	asked := q.withID(uint16(rand.Uint32()))

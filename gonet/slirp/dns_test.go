@@ -18,12 +18,18 @@ import (
 	"interleave/gonet"
 )
 
-// question returns a query for a name.
+// question returns a query for the IPv4 addresses of a name.
 func question(t testing.TB, id uint16, name string) []byte {
+	t.Helper()
+	return questionOf(t, id, name, dnsmessage.TypeA)
+}
+
+// questionOf returns a query for records of a type.
+func questionOf(t testing.TB, id uint16, name string, kind dnsmessage.Type) []byte {
 	t.Helper()
 	m := dnsmessage.Message{Header: dnsmessage.Header{ID: id, RecursionDesired: true},
 		Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name),
-			Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+			Type: kind, Class: dnsmessage.ClassINET}}}
 	b, err := m.Pack()
 	if err != nil {
 		t.Fatal(err)
@@ -305,23 +311,30 @@ func FuzzResolvConf(f *testing.F) {
 	})
 }
 
-// FuzzQuery holds that what is taken for a query has an answer, which only it takes.
+// FuzzQuery holds that what is taken for a query has answers, which only it takes.
 func FuzzQuery(f *testing.F) {
 	q := question(f, 7, "www.test.")
 	f.Add(q, answerTo(f, q))
 	f.Add(append(q, 0, 0, 41), q[:3])
+	f.Add(questionOf(f, 8, "WWW.test.", dnsmessage.TypeAAAA), q)
+	known := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
 	f.Fuzz(func(t *testing.T, b, answer []byte) {
 		q, err := parseQuery(b)
 		if err != nil {
 			return
 		}
 		q.isAnsweredBy(answer)
-		failure := q.failure()
-		if !q.isAnsweredBy(failure) || q.withID(^binary.BigEndian.Uint16(b)).isAnsweredBy(failure) {
-			t.Fatalf("query % x, failure % x", b, failure)
+		name, _ := q.asked()
+		if len(name) > maxNameLen {
+			t.Fatalf("a name of %d bytes", len(name))
 		}
-		if _, err := parseQuery(failure); err == nil {
-			t.Fatalf("% x: an answer is no query", failure)
+		for _, a := range [][]byte{q.failure(), q.answer(known)} {
+			if !q.isAnsweredBy(a) || q.withID(^binary.BigEndian.Uint16(b)).isAnsweredBy(a) {
+				t.Fatalf("query % x, answer % x", b, a)
+			}
+			if _, err := parseQuery(a); err == nil {
+				t.Fatalf("% x: an answer is no query", a)
+			}
 		}
 	})
 }

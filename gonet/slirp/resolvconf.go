@@ -3,52 +3,27 @@ package slirp
 import (
 	"bytes"
 	"net/netip"
-	"os"
-	"sync"
-	"time"
 )
 
 // ResolvConf has the servers of a file in the format of resolver(5). The file is read again when it
 // has changed, so a host that moves to another network takes the guest along.
 type ResolvConf struct {
-	path string
-
-	mu      sync.Mutex
+	watchedFile
 	servers []netip.AddrPort
-	checked time.Time // when the file was last looked at
-	info    os.FileInfo
 }
 
 // NewResolvConf returns the servers of a file, which is usually /etc/resolv.conf.
-func NewResolvConf(path string) *ResolvConf { return &ResolvConf{path: path} }
-
-// checkInterval is the least time between two looks at the file. A guess.
-const checkInterval = time.Second
+func NewResolvConf(path string) *ResolvConf {
+	return &ResolvConf{watchedFile: watchedFile{path: path}}
+}
 
 // Servers returns the servers, at most three, as resolver(5) has them: the one of this machine if
 // the file lists none or cannot be read.
 func (r *ResolvConf) Servers() []netip.AddrPort {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); r.servers == nil || now.Sub(r.checked) >= checkInterval {
-		r.checked = now
-		r.refresh()
-	}
+	r.refresh(func(text []byte) { r.servers = parseResolvConf(text) })
 	return r.servers
-}
-
-// refresh reads the file if it is another one, or was changed. The caller holds mu.
-func (r *ResolvConf) refresh() {
-	info, err := os.Stat(r.path)
-	if err == nil && r.info != nil && os.SameFile(info, r.info) &&
-		info.ModTime().Equal(r.info.ModTime()) && info.Size() == r.info.Size() {
-		return
-	}
-	text, err := os.ReadFile(r.path)
-	if err != nil {
-		info, text = nil, nil
-	}
-	r.info, r.servers = info, parseResolvConf(text)
 }
 
 // maxServers is how many servers count (resolver(5)).

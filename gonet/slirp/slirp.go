@@ -38,6 +38,11 @@ type Config struct {
 	// Resolvers returns the servers of DNS to which queries are forwarded, the first one first. It
 	// is called for each query. Nil: there is no DNS forwarder.
 	Resolvers func() []netip.AddrPort
+	// Hosts returns the addresses of a name that the host knows without a server, nil for all
+	// others. The DNS forwarder calls it for each query for addresses, with the name in lower case
+	// and without a dot at its end. An address of the loopback is the host's own. Nil: there are
+	// none.
+	Hosts func(name string) []netip.Addr
 	// Connections bounds the connections at once, of both directions; 0: 4096. SYNs beyond are
 	// dropped.
 	Connections int

@@ -22,7 +22,8 @@ const testTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gonet": main, "slirp4netns": main, "peer": peer,
-		"frames": frames, "load": load, "peersbench": peersBench})
+		"frames": frames, "load": load, "peersbench": peersBench, "forbidden": forbidden,
+		"confined": confined})
 }
 
 // TestScripts runs testdata/script/*.txtar: commands as they are typed, each script in a network

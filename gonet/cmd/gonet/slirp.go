@@ -31,7 +31,7 @@ type slirpFlags struct {
 	api, cidr, mac                         string
 	netns, netnsType, userns               string
 	outbound, outbound6                    string
-	resolvConf                             string
+	resolvConf, hosts                      string
 	target                                 string // a PID, a path or a descriptor
 	network                                slirp.Network
 	host                                   slirp.Kernel
@@ -99,10 +99,13 @@ that namespace, as its owner has them.
 	f.StringVar(&w.outbound6, "outbound-addr6", "", "the same for IPv6")
 	f.StringVar(&w.mac, "macaddress", "", "the hardware address of the tap, with -c")
 	f.BoolVar(&w.sandbox, "enable-sandbox", false,
-		"drop all capabilities but that for ports below 1024, and gain none")
-	f.BoolVar(&w.seccomp, "enable-seccomp", false, "accepted, without effect")
+		"drop all capabilities but that for ports below 1024, gain none, and hide the user's files")
+	f.BoolVar(&w.seccomp, "enable-seccomp", false,
+		"forbid system calls that serve no guest: programs, namespaces, mounts, new code, ...")
 	f.StringVar(&w.resolvConf, "resolv-conf", "/etc/resolv.conf",
 		"the file that lists the DNS servers of the host; changes are seen")
+	f.StringVar(&w.hosts, "hosts", "/etc/hosts",
+		"the file of names that the DNS forwarder answers itself; changes are seen; empty: none")
 	f.BoolVar(&w.verbose, "verbose", false, "print each failure to standard error")
 	return c
 }
@@ -238,10 +241,6 @@ func checkFD(flag string, fd int) error {
 
 // run serves until the user stops it, the exit descriptor is closed or the namespace has ended.
 func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if w.seccomp {
-		fmt.Fprintln(stderr, "gonet: --enable-seccomp has no effect here: system calls are not "+
-			"filtered; the guest's packets are parsed in a language with memory safety")
-	}
 	limitMemory()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -257,6 +256,9 @@ func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	cfg.Connections, cfg.Flows = shares(limit.Cur)
 	if !w.noDNS {
 		cfg.Resolvers = slirp.NewResolvConf(w.resolvConf).Servers
+		if w.hosts != "" {
+			cfg.Hosts = slirp.NewHosts(w.hosts).Lookup
+		}
 	}
 	if w.verbose {
 		cfg.Log = func(format string, args ...any) {
@@ -281,6 +283,11 @@ func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			defer cancel()
 			apiEnded <- s.ServeAPI(ctx, api)
 		}()
+	}
+	if w.seccomp {
+		if err := forbidCalls(); err != nil {
+			fmt.Fprintln(stderr, "gonet: --enable-seccomp has no effect here:", err)
+		}
 	}
 	w.describe(stdout, l)
 	if err := w.ready(); err != nil {
@@ -339,7 +346,7 @@ func (w *slirpFlags) openLink(ctx context.Context, stderr io.Writer) (link.Link,
 		return nil, err
 	}
 	if w.sandbox {
-		err := w.enterSandbox(fd) // returns only if it fails
+		err := w.enterSandbox(fd, stderr) // returns only if it fails
 		fmt.Fprintln(stderr, "gonet: --enable-sandbox has no effect here:", err)
 	}
 	t, err := link.NewTap(fd, w.tap.MTU)

@@ -70,8 +70,8 @@ func TestSlirpFlags(t *testing.T) {
 		t.Errorf("%q and %q, want %q and %q", w.tap.Lines, w.tap.Lines6, want, want6)
 	}
 	if got := strings.Join(w.inSandbox("/bin/gonet", 5), " "); got != "slirp "+
-		"--disable-host-loopback=true --enable-ipv6=true --mtu=65520 --ready-fd=1 "+
-		"--netns-type=tapfd -- 5 tap0" {
+		"--disable-host-loopback=true --enable-ipv6=true --enable-seccomp=true --mtu=65520 "+
+		"--ready-fd=1 --netns-type=tapfd -- 5 tap0" {
 		t.Errorf("in the sandbox: %s", got)
 	}
 	w, err = slirpOf("-c -m 1280 -6 -a api --cidr 10.9.0.0/16 --macaddress 02:00:00:00:00:07 " +

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
@@ -23,9 +25,10 @@ var sandboxes = [][]string{
 }
 
 // enterSandbox starts this process anew without privileges, under the same PID, and hands it the
-// tap. Capabilities are a thread's, and those of a running process in Go cannot all be changed.
+// tap. Capabilities and the rules of landlock are a thread's, and those of a running process in Go
+// cannot all be changed; a program that is started has those of the thread that starts it.
 // enterSandbox returns only if that fails.
-func (w *slirpFlags) enterSandbox(tap int) error {
+func (w *slirpFlags) enterSandbox(tap int, stderr io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -48,6 +51,11 @@ func (w *slirpFlags) enterSandbox(tap int) error {
 			return err
 		}
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := confine(w.sandboxFiles(setpriv, self)); err != nil {
+		fmt.Fprintln(stderr, "gonet: --enable-sandbox hides no files here:", err)
+	}
 	args := append(append([]string{setpriv}, sandboxes[i]...), "--", self)
 	return syscall.Exec(setpriv, append(args, w.inSandbox(self, tap)...), os.Environ())
 }
@@ -59,7 +67,7 @@ func (w *slirpFlags) inSandbox(self string, tap int) (all []string) {
 		all = append(all, "slirp")
 	}
 	done := []string{"netns", "netns-type", "userns-path", "configure", "macaddress",
-		"enable-sandbox", "enable-seccomp"}
+		"enable-sandbox"}
 	w.flags.Visit(func(f *pflag.Flag) {
 		if !slices.Contains(done, f.Name) {
 			all = append(all, "--"+f.Name+"="+f.Value.String())
