@@ -69,26 +69,49 @@ func (d *Dialer) fail(to Address, err error) error {
 	return fmt.Errorf("socks: %v through %s: %w", to, d.Server, err)
 }
 
+// Check connects to the server, authenticates, and asks for nothing. A program can so tell its user
+// at the start what every connection would fail with.
+func (d *Dialer) Check(ctx context.Context) error {
+	c, err := d.converse(ctx, func(net.Conn) error { return nil })
+	if err != nil {
+		return fmt.Errorf("socks: %s: %w", d.Server, err)
+	}
+	return c.Close()
+}
+
 // request connects to the server, sends a request, and returns the connection and the address of
 // the reply.
 func (d *Dialer) request(ctx context.Context, q Request) (net.Conn, Address, error) {
-	c, err := d.dial(ctx, "tcp", d.Server)
+	var p Reply
+	c, err := d.converse(ctx, func(c net.Conn) (err error) {
+		p, err = d.ask(c, q)
+		return err
+	})
 	if err != nil {
 		return nil, Address{}, err
 	}
-	var p Reply
+	return c, p.Address, nil
+}
+
+// converse connects to the server and authenticates, and goes on with f. All that has the context's
+// time.
+func (d *Dialer) converse(ctx context.Context, f func(net.Conn) error) (net.Conn, error) {
+	c, err := d.dial(ctx, "tcp", d.Server)
+	if err != nil {
+		return nil, err
+	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(longAgo) }) // ends the handshake
 	if err = d.authenticate(c); err == nil {
-		p, err = d.ask(c, q)
+		err = f(c)
 	}
 	if !stop() {
 		err = ctx.Err()
 	}
 	if err != nil {
 		_ = c.Close() // the error says more
-		return nil, Address{}, err
+		return nil, err
 	}
-	return c, p.Address, nil
+	return c, nil
 }
 
 // longAgo is a deadline that has passed.

@@ -91,6 +91,43 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// TestCheck asks a server for nothing.
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []step
+		want  string // of the error; empty: there is none
+	}{
+		"fine": {[]step{{"\x05\x02\x00\x02", "\x05\x02"},
+			{"\x01\x04user\x06secret", "\x01\x00"}}, ""},
+		"a wrong password": {[]step{{"\x05\x02\x00\x02", "\x05\x02"},
+			{"\x01\x04user\x06secret", "\x01\x01"}}, "does not accept the user or the password"},
+		"another protocol": {[]step{{"\x05\x02\x00\x02", "HTTP/1.1 400 Bad Request"}},
+			"version 72, not 5"},
+	} {
+		d := Dialer{Server: "proxy.test:1080", User: "user", Password: "secret"}
+		var closed chan struct{}
+		d.Dial, closed = scripted(t, c.steps...)
+		err := d.Check(t.Context())
+		if (err == nil) != (c.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "proxy.test:1080")) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		<-closed
+	}
+	synctest.Test(t, func(t *testing.T) { // a server that says nothing
+		d := Dialer{}
+		var closed chan struct{}
+		d.Dial, closed = scripted(t, step{greeted + "and more", ""})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := d.Check(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		<-closed
+	})
+}
+
 // TestConnectFails holds the error of each failure, and that no connection is left.
 func TestConnectFails(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +82,9 @@ func (w *tunFlags) run(cmd *cobra.Command) error {
 		out := cmd.OutOrStdout()
 		h.describe(out)
 		fmt.Fprintf(out, "%-9s %s\n", "socks5", w.server)
+		var checked sync.WaitGroup
+		checked.Go(func() { checkServer(cmd.Context(), cfg.Server, cmd.ErrOrStderr()) })
+		defer checked.Wait()
 		if err := p.Serve(cmd.Context()); err != nil {
 			return err
 		}
@@ -87,6 +94,19 @@ func (w *tunFlags) run(cmd *cobra.Command) error {
 			s.Sent, s.Received)
 		return h.wait(cmd.Context())
 	})
+}
+
+// checkTime is for how long the server is waited for at the start. A guess.
+const checkTime = 10 * time.Second
+
+// checkServer says at the start if the server does not answer, or lets this program not in. It may
+// do so later.
+func checkServer(ctx context.Context, d *socks.Dialer, stderr io.Writer) {
+	limited, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	if err := d.Check(limited); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(stderr, "gonet: %v: connections fail until that is mended\n", err)
+	}
 }
 
 // config returns the configuration that the flags describe, but for the stack, and completes the
