@@ -125,7 +125,7 @@ func (c *Conn) firstReset() func() {
 func (c *Conn) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.machine.Info().Busy()
+	return c.machine != nil && c.machine.Info().Busy()
 }
 
 func anyBusy(conns []*Conn) bool {

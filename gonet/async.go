@@ -217,16 +217,9 @@ func (a *AsyncConn) LocalAddr() netip.AddrPort { return a.conn.localAddr() }
 // RemoteAddr returns the address of the peer.
 func (a *AsyncConn) RemoteAddr() netip.AddrPort { return a.conn.remote }
 
-// Info describes the connection now.
-func (a *AsyncConn) Info() ConnInfo {
-	c := &a.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.machine == nil {
-		return ConnInfo{Local: c.local, Remote: c.remote}
-	}
-	return ConnInfo{c.machine.Info(), c.local, c.remote}
-}
+// Info describes the connection now. Before the SYN was sent, and soon after the return of Closed,
+// it has only the addresses.
+func (a *AsyncConn) Info() ConnInfo { return a.conn.Info() }
 
 // SetKeepAliveConfig is that of Conn, as are the options below.
 func (a *AsyncConn) SetKeepAliveConfig(k net.KeepAliveConfig) error {

@@ -191,3 +191,58 @@ func TestAsyncResumeMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestAsyncUsedAfterItsEnd calls the methods of connections that have ended, while the memory of
+// their machines serves others: those are not disturbed.
+func TestAsyncUsedAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := twoQuiet(t)
+		at := listenAsync(t, y, 80, &callbacks{
+			received: func(c *AsyncConn, data []byte) int { n, _ := c.Send(data); return n }})
+		ended, closed := ends(2)
+		for range 20 {
+			old := dialAsync(t, x, at, &callbacks{closed: closed,
+				connected: func(c *AsyncConn) { _ = c.Abort() }})
+			want(t, ended, net.ErrClosed)
+			synctest.Wait()
+			got := 0
+			dialAsync(t, x, at, &callbacks{closed: closed,
+				connected: func(c *AsyncConn) {
+					if n, err := c.Send(make([]byte, 5000)); n != 5000 || err != nil {
+						t.Error(n, err)
+					}
+				},
+				received: func(c *AsyncConn, data []byte) int {
+					useEnded(t, old)
+					if got += len(data); got == 5000 {
+						_ = c.Close() // Closed has the error
+					}
+					return len(data)
+				}})
+			synctest.Wait()
+			useEnded(t, old)
+			want(t, ended, nil)
+			if got != 5000 {
+				t.Errorf("%d bytes have come back", got)
+			}
+		}
+		empty(t, 0, x, y)
+	})
+}
+
+// useEnded calls all methods of a connection that has ended.
+func useEnded(t *testing.T, c *AsyncConn) {
+	t.Helper()
+	_, sending := c.Send([]byte("late"))
+	for _, err := range []error{sending, c.CloseWrite(), c.CloseRead(), c.Close(), c.Abort(),
+		c.SetNoDelay(true), c.SetReadBuffer(1), c.SetTTL(1), c.SetLinger(0)} {
+		if !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a call after the end: %v", err)
+		}
+	}
+	c.Resume()
+	c.SetTimer(1)
+	if i := c.Info(); i.State != tcp.Closed || i.Segments != 0 || i.Remote != c.RemoteAddr() {
+		t.Errorf("after the end: %+v", i)
+	}
+}

@@ -63,7 +63,7 @@ func (s *Stack) takeAsync() {
 		q.taken[i] = nil
 		a.conn.mu.Lock()
 		a.queued = false
-		if a.conn.machine == nil {
+		if a.conn.machine == nil && !a.over {
 			a.dial()
 		}
 		a.conn.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Stack) endAsync() {
 	q.conns = nil
 	q.mu.Unlock()
 	for _, a := range waiting {
-		if a.conn.machine == nil { // the others are in the table
+		if a.conn.machine == nil && !a.over { // the others are in the table, or have ended
 			a.conn.endWithStack(s.fail)
 		}
 	}
@@ -128,7 +128,7 @@ func (a *AsyncConn) update(now tcp.Time) {
 	c := &a.conn
 	c.mu.Lock()
 	a.runEvents(now)
-	if c.machine == nil { // it could not be dialed
+	if c.machine == nil { // it could not be dialed, or has ended
 		c.mu.Unlock()
 		return
 	}
@@ -139,9 +139,12 @@ func (a *AsyncConn) update(now tcp.Time) {
 		c.alarmAt = 0 // the alarm of what was sent would go off early, and for nothing
 	}
 	a.output(now)
-	removed := a.over && c.newlyClosed()
 	ended, _ := a.ended() // by what was sent: there is no route any more
 	again := a.queued
+	removed := a.over && c.newlyClosed()
+	if removed {
+		a.freeMachine()
+	}
 	c.mu.Unlock()
 	switch {
 	case ended && !a.over && !again:
@@ -307,11 +310,22 @@ func (a *AsyncConn) offer(now tcp.Time) bool {
 	return true
 }
 
-// evicted ends a connection that was removed from the table before its handler was told of its end:
-// it has left TIME-WAIT for another one. Dealer only; the caller holds mu.
+// evicted ends a connection that was removed from the table. If its handler was not told of its end
+// yet, it is told now: the connection has left TIME-WAIT for another one. Dealer only; the caller
+// holds mu.
 func (a *AsyncConn) evicted() {
-	if !a.over {
-		a.failure = errClosed
-		a.conn.stack.queueUpdate(&a.conn)
+	if a.over {
+		a.freeMachine()
+		return
 	}
+	a.failure = errClosed
+	a.conn.stack.queueUpdate(&a.conn)
+}
+
+// freeMachine gives the machine of a connection that has ended to the next one. The user may keep
+// the AsyncConn for as long as it likes, but all its methods look for a machine first. The caller
+// holds mu.
+func (a *AsyncConn) freeMachine() {
+	a.conn.machine.Free()
+	a.conn.machine = nil
 }

@@ -74,9 +74,7 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 	})
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { out.Neighbours = c.List() })
 	for _, c := range conns {
-		c.mu.Lock()
-		out.Conns = append(out.Conns, ConnInfo{c.machine.Info(), c.local, c.remote})
-		c.mu.Unlock()
+		out.Conns = append(out.Conns, c.Info())
 	}
 	slices.SortFunc(out.Conns, func(a, b ConnInfo) int {
 		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
@@ -95,6 +93,9 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 func (c *Conn) Info() ConnInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.machine == nil { // that of an AsyncConn that was not dialed yet, or has ended
+		return ConnInfo{Local: c.local, Remote: c.remote}
+	}
 	return ConnInfo{c.machine.Info(), c.local, c.remote}
 }
 

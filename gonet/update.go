@@ -108,7 +108,7 @@ func (c *Conn) arm(now tcp.Time) {
 func (c *Conn) expire() {
 	c.mu.Lock()
 	c.alarmAt = 0
-	if c.stackErr == nil {
+	if c.stackErr == nil && c.machine != nil {
 		c.machine.Expire(c.machineTime(c.stack.clock()))
 		c.stack.queueUpdate(c)
 	}

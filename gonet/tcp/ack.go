@@ -22,7 +22,8 @@ type sender struct {
 	synSent        int  // how often the SYN was sent
 
 	scoreboard scoreboard
-	control    congestion
+	control    congestion // in the memory of cubic; nil before the peer's SYN
+	cubic      cubic
 	usage      usage
 	rtt        rtt
 	rack       rack

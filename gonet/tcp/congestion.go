@@ -60,12 +60,13 @@ const (
 	NewReno = "newreno"
 )
 
-func newCongestion(name string, mss int) congestion {
-	base := reno{mss: mss, cwnd: initialWindow(mss), ssthresh: unlimited}
+// newCongestion returns a congestion control that begins, in the memory of a CUBIC.
+func newCongestion(name string, mss int, memory *cubic) congestion {
+	*memory = cubic{reno: reno{mss: mss, cwnd: initialWindow(mss), ssthresh: unlimited}}
 	if name == NewReno {
-		return &base
+		return &memory.reno
 	}
-	return &cubic{reno: base}
+	return memory
 }
 
 // unlimited is the initial slow start threshold, the largest window.

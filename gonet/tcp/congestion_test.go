@@ -25,7 +25,7 @@ func TestInitialWindow(t *testing.T) {
 
 func TestSlowStartDoublesAWindow(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
-		c, r := newCongestion(name, mss), &rtt{smoothed: 10 * ms}
+		c, r := newCongestion(name, mss, new(cubic)), &rtt{smoothed: 10 * ms}
 		window(c, 0, r)
 		window(c, Time(10*ms), r)
 		if got := c.window(); got != 4*initialWindow(mss) {
@@ -35,7 +35,7 @@ func TestSlowStartDoublesAWindow(t *testing.T) {
 }
 
 func TestRenoGrowsByASegmentARoundTrip(t *testing.T) {
-	c, r := newCongestion(NewReno, mss), &rtt{}
+	c, r := newCongestion(NewReno, mss, new(cubic)), &rtt{}
 	c.lost(100*mss, 0)
 	if c.window() != 50*mss || c.threshold() != 50*mss {
 		t.Fatalf("after a loss of 100 segments: %d, threshold %d, want the half", c.window(),
@@ -63,7 +63,7 @@ func TestRenoGrowsByASegmentARoundTrip(t *testing.T) {
 
 func TestUndo(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
-		c, r := newCongestion(name, mss), &rtt{smoothed: 10 * ms}
+		c, r := newCongestion(name, mss, new(cubic)), &rtt{smoothed: 10 * ms}
 		for i := range 4 {
 			window(c, Time(i)*Time(10*ms), r)
 		}
@@ -84,7 +84,7 @@ func TestUndo(t *testing.T) {
 // time, and steep beyond.
 func TestCubicFollowsItsCurve(t *testing.T) {
 	const trip = 100 * ms
-	c := newCongestion(CUBIC, mss).(*cubic)
+	c := newCongestion(CUBIC, mss, new(cubic)).(*cubic)
 	c.cwnd, c.ssthresh = 1000*mss, 500*mss
 	c.lost(1000*mss, 0)
 	if d := c.window() - 700*mss; d < -mss || d > mss {
@@ -109,7 +109,7 @@ func TestCubicFollowsItsCurve(t *testing.T) {
 // alone would be slower.
 func TestCubicIsFriendlyToReno(t *testing.T) {
 	const trip = ms
-	cub, ren := newCongestion(CUBIC, mss), newCongestion(NewReno, mss)
+	cub, ren := newCongestion(CUBIC, mss, new(cubic)), newCongestion(NewReno, mss, new(cubic))
 	cub.lost(100*mss, 0)
 	r := &rtt{smoothed: trip, known: true}
 	start := cub.window()
@@ -128,7 +128,8 @@ func TestCubicIsFriendlyToReno(t *testing.T) {
 // time must not let the window jump.
 func TestCubicForgetsItsCurve(t *testing.T) {
 	for _, timeout := range []bool{false, true} {
-		c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
+		c := newCongestion(CUBIC, mss, new(cubic)).(*cubic)
+		r := &rtt{smoothed: 100 * ms, known: true}
 		c.cwnd = 100 * mss
 		c.lost(100*mss, 0)
 		window(c, 0, r)
@@ -148,7 +149,7 @@ func TestCubicForgetsItsCurve(t *testing.T) {
 }
 
 func TestFastConvergence(t *testing.T) {
-	c := newCongestion(CUBIC, mss).(*cubic)
+	c := newCongestion(CUBIC, mss, new(cubic)).(*cubic)
 	c.cwnd = 100 * mss
 	c.lost(100*mss, 0) // at 100
 	c.lost(c.cwnd, 0)  // at 70, below the last maximum: another flow needs its share
@@ -160,7 +161,7 @@ func TestFastConvergence(t *testing.T) {
 // TestCubicStartsAnewAfterATimeout holds that the curve starts flat where slow start has ended (RFC
 // 9438 section 4.8).
 func TestCubicStartsAnewAfterATimeout(t *testing.T) {
-	c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
+	c, r := newCongestion(CUBIC, mss, new(cubic)).(*cubic), &rtt{smoothed: 100 * ms, known: true}
 	c.cwnd, c.ssthresh = 100*mss, 50*mss
 	c.timedOut(100*mss, true, 0)
 	if c.window() != mss || c.threshold() != 70*mss {
@@ -180,7 +181,7 @@ func TestCubicStartsAnewAfterATimeout(t *testing.T) {
 
 func TestSmallerSegmentsKeepTheirNumber(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
-		c := newCongestion(name, mss)
+		c := newCongestion(name, mss, new(cubic))
 		if c.resized(1000); c.window() != 10_000 {
 			t.Errorf("%s: ten segments of 1000 bytes have a window of %d", name, c.window())
 		}
@@ -193,7 +194,7 @@ func TestSmallerSegmentsKeepTheirNumber(t *testing.T) {
 
 func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
-		c, r := newCongestion(name, mss), &rtt{}
+		c, r := newCongestion(name, mss, new(cubic)), &rtt{}
 		window(c, 0, r)
 		window(c, 0, r)
 		if c.idle(); c.window() != initialWindow(mss) {
@@ -207,7 +208,7 @@ func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 // start a mark counts as a loss.
 func TestCubicGivesLessForAMark(t *testing.T) {
 	for name, parts := range map[string][2]int{CUBIC: {70, 85}, NewReno: {50, 80}} {
-		c := newCongestion(name, mss)
+		c := newCongestion(name, mss, new(cubic))
 		c.resized(mss) // the same size changes nothing
 		window(c, 0, &rtt{smoothed: 10 * ms})
 		c.marked(20*mss, 0)
@@ -230,7 +231,7 @@ func TestCubicGivesLessForAMark(t *testing.T) {
 // TestLargerSegmentsAreFewer holds that larger segments let neither the window nor the curve jump.
 func TestLargerSegmentsAreFewer(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
-		c := newCongestion(name, 1000)
+		c := newCongestion(name, 1000, new(cubic))
 		if c.resized(mss); c.window() != 10_000 {
 			t.Errorf("%s: 10000 bytes of window are %d with larger segments", name, c.window())
 		}
@@ -238,7 +239,7 @@ func TestLargerSegmentsAreFewer(t *testing.T) {
 			t.Errorf("%s: a window of %d bytes has no room for a segment", name, c.window())
 		}
 	}
-	c := newCongestion(CUBIC, 1000).(*cubic)
+	c := newCongestion(CUBIC, 1000, new(cubic)).(*cubic)
 	c.lost(10_000, 0)
 	window(c, 0, &rtt{smoothed: 10 * ms})
 	if c.resized(2000); c.max != 5 || c.started {

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"interleave/gonet/wire"
@@ -132,12 +133,26 @@ func Accept(cfg *Config, iss uint32, syn *wire.TCP, now Time) *Conn {
 	return c
 }
 
+// machines is a pool of those that Free was called for. All their fields are zero.
+var machines = sync.Pool{New: func() any { return new(Conn) }}
+
 func newConn(cfg *Config, iss Seq, now Time) *Conn {
-	c := &Conn{cfg: cfg}
+	c := machines.Get().(*Conn)
+	c.cfg = cfg
 	c.send.init(iss, cfg)
 	c.receive.limit = min(initialReceive, c.receiveMax())
 	c.timers.since, c.timers.lastInput = now, now
 	return c
+}
+
+// Free gives the memory of the machine back, for that of another connection. The machine must not
+// be used afterwards.
+func (c *Conn) Free() {
+	c.receive.in.free()
+	c.send.out.free()
+	c.send.scoreboard.free()
+	*c = Conn{}
+	machines.Put(c)
 }
 
 // takeSyn processes the peer's SYN: its sequence number, and the options that both ends may use
@@ -165,7 +180,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	c.send.mss = max(c.send.mss, minMSS)
 	c.send.search.full, c.send.search.high = c.send.mss, c.send.mss
 	c.negotiate(h.Flags)
-	c.send.control = newCongestion(c.cfg.Congestion, c.send.mss)
+	c.send.control = newCongestion(c.cfg.Congestion, c.send.mss, &c.send.cubic)
 	// The window of a SYN is never scaled (RFC 7323 section 2.2).
 	c.send.window, c.send.maxWindow = int(h.Window), int(h.Window)
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), Seq(h.Ack)
