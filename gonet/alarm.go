@@ -173,9 +173,10 @@ func (s *Stack) alarmTimerFired() {
 
 // expire runs the timers of all connections whose alarm is due. Dealer only.
 func (s *Stack) expire() {
-	s.expired = s.alarms.popDue(s.expired[:0], s.clock())
+	now := s.clock()
+	s.expired = s.alarms.popDue(s.expired[:0], now)
 	for i, c := range s.expired {
-		c.expire()
+		c.expire(now)
 		s.expired[i] = nil
 	}
 }

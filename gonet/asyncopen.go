@@ -100,7 +100,7 @@ func (a *AsyncConn) dial() {
 		return
 	}
 	c.bind(local)
-	c.machine = tcp.Dial(&c.cfg, c.isn(), c.machineTime(s.now))
+	c.machine = tcp.Dial(&c.cfg, c.isn(s.now), c.machineTime(s.now))
 	s.conns[c.flow] = c
 }
 

@@ -158,7 +158,7 @@ func (c *Conn) call(f func(now tcp.Time)) error {
 	c.mu.Lock()
 	err := c.unusable()
 	if err == nil {
-		now := c.stack.clock()
+		now := c.callTime()
 		f(now)
 		if c.async != nil {
 			c.async.changed(now)
@@ -171,6 +171,15 @@ func (c *Conn) call(f func(now tcp.Time)) error {
 		c.postRemove()
 	}
 	return err
+}
+
+// callTime returns the time for a user's call: now, or in a call of a handler the time of the batch.
+// The caller holds mu.
+func (c *Conn) callTime() tcp.Time {
+	if c.async != nil && c.async.running {
+		return c.lastTime
+	}
+	return c.stack.clock()
 }
 
 // unusable returns the error with which every call on a closed or failed connection ends, or nil.

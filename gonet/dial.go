@@ -121,7 +121,7 @@ func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
 			return
 		}
 		c.delivered = true // there is no listener to deliver it to
-		c.machine = tcp.Dial(&c.cfg, c.isn(), s.now)
+		c.machine = tcp.Dial(&c.cfg, c.isn(s.now), s.now)
 		s.conns[c.flow] = c
 		c.update(s.now)
 	})

@@ -213,7 +213,7 @@ func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
 	if t := s.forward.limits.RequestTime; c.cfg.SynTimeout == 0 || c.cfg.SynTimeout > t {
 		c.cfg.SynTimeout = t
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(), &r.syn, s.now)
+	c.machine = tcp.Accept(&c.cfg, c.isn(s.now), &r.syn, s.now)
 	if r.readBuffer > 0 { // behind Accept: the window's scale allows for a larger one later
 		c.cfg.ReceiveBuffer = r.readBuffer
 		c.machine.Reconfigure()

@@ -99,7 +99,7 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 		s.sendCookie(l, c, h)
 		return true
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(), h, s.now)
+	c.machine = tcp.Accept(&c.cfg, c.isn(s.now), h, s.now)
 	s.addConn(l, c)
 	return true
 }
@@ -145,4 +145,4 @@ func (s *Stack) sendReset(p *packet, h *wire.TCP, n int) {
 
 // isn returns an initial sequence number: a clock of 4 us plus a secret offset for each flow (RFC
 // 6528).
-func (c *Conn) isn() uint32 { return c.isnOffset + uint32(c.stack.clock()/4000) }
+func (c *Conn) isn(now tcp.Time) uint32 { return c.isnOffset + uint32(now/4000) }

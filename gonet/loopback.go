@@ -61,6 +61,10 @@ func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
 	return nil
 }
 
+// loopbackClock is after how many frames of a batch the clock is read again. A reading takes as long
+// as a tenth of a frame's way through the layers, but the calls of handlers may take time in between.
+const loopbackClock = 16
+
 // takeLoopback takes the queued frames, if all that were taken before are done. It returns false
 // if there are none.
 func (l *loopback) takeLoopback() bool {
@@ -81,13 +85,17 @@ func (l *loopback) takeLoopback() bool {
 // the link does not block.
 func (s *Stack) runLoopback() {
 	l := &s.loopback
+	clockAt := 0 // the number of frames before which the clock is read again
 	for frames, bytes := 0, 0; l.takeLoopback(); {
+		if frames >= clockAt {
+			s.now, clockAt = s.clock(), frames+loopbackClock
+		}
 		first := l.done
 		for l.done < len(l.taken) && frames < loopbackBatchLen && bytes < loopbackBatchBytes {
 			bytes += len(l.taken[l.done].Data)
 			l.done, frames = l.done+1, frames+1
 		}
-		s.now, s.fromLoopback = s.clock(), true
+		s.fromLoopback = true
 		s.inputFrames(l.taken[first:l.done])
 		s.fromLoopback = false
 		s.flush()

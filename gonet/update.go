@@ -105,11 +105,11 @@ func (c *Conn) arm(now tcp.Time) {
 }
 
 // expire runs the machine's timers that are due. Dealer only.
-func (c *Conn) expire() {
+func (c *Conn) expire(now tcp.Time) {
 	c.mu.Lock()
 	c.alarmAt = 0
 	if c.stackErr == nil && c.machine != nil {
-		c.machine.Expire(c.machineTime(c.stack.clock()))
+		c.machine.Expire(c.machineTime(now))
 		c.stack.queueUpdate(c)
 	}
 	c.mu.Unlock()
