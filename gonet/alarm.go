@@ -11,14 +11,23 @@ import (
 // with one runtime timer for all. With a timer for each connection, the runtime woke a thread
 // whenever one was set that became the first to go off.
 type alarms struct {
-	onTimer    func() // runs when the timer goes off
-	mu         sync.Mutex
-	heap       []alarm  // earliest first
-	dealerTime tcp.Time // when the dealer must run in any case (ackHoldTime), 0: never
-	timer      *time.Timer
-	at         tcp.Time // when timer goes off, 0 if it does not run
-	ended      bool
+	onTimer func() // runs when the timer goes off
+	mu      sync.Mutex
+	heap    []alarm            // earliest first
+	due     [dueKinds]tcp.Time // when the dealer must run for something else, 0: never
+	timer   *time.Timer
+	at      tcp.Time // when timer goes off, 0 if it does not run
+	ended   bool
 }
+
+// dueKind is what the dealer must run for beside the alarms of connections.
+type dueKind int
+
+const (
+	dueHeldACKs dueKind = iota // see heldack.go
+	dueUnarmed                 // see unarmed.go
+	dueKinds
+)
 
 type alarm struct {
 	at tcp.Time
@@ -49,19 +58,24 @@ func (a *alarms) remove(c *Conn) {
 	}
 }
 
-// setDealerTime sets the instant at which the dealer must run in any case; 0 clears it.
-func (a *alarms) setDealerTime(at, now tcp.Time) {
+// setDue sets the instant at which the dealer must run for something; 0 clears it.
+func (a *alarms) setDue(kind dueKind, at, now tcp.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.dealerTime = at
+	a.due[kind] = at
 	a.setTimer(now)
 }
 
 // popDue removes the alarms that are due, appends their connections to the slice and returns it,
-// and sets the timer for the remaining alarms.
+// and sets the timer for the remaining alarms. What else is due counts as done.
 func (a *alarms) popDue(to []*Conn, now tcp.Time) []*Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for kind, at := range a.due {
+		if at <= now {
+			a.due[kind] = 0
+		}
+	}
 	for len(a.heap) > 0 && a.heap[0].at <= now {
 		to = append(to, a.heap[0].c)
 		a.removeAt(1)
@@ -110,11 +124,16 @@ func (a *alarms) setTimer(now tcp.Time) {
 }
 
 func (a *alarms) earliest() (tcp.Time, bool) {
-	at := a.dealerTime
-	if len(a.heap) > 0 && (at == 0 || a.heap[0].at < at) {
-		at = a.heap[0].at
+	var first tcp.Time
+	if len(a.heap) > 0 {
+		first = a.heap[0].at
 	}
-	return at, at != 0
+	for _, at := range a.due {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	return first, first != 0
 }
 
 // removeAt removes the alarm at index i from the heap. Indexes count from 1.
@@ -171,7 +190,7 @@ func (s *Stack) alarmTimerFired() {
 	}
 }
 
-// expire runs the timers of all connections whose alarm is due. Dealer only.
+// expire runs the timers of all connections whose alarm is due, and all else that is. Dealer only.
 func (s *Stack) expire() {
 	now := s.clock()
 	s.expired = s.alarms.popDue(s.expired[:0], now)
@@ -179,4 +198,5 @@ func (s *Stack) expire() {
 		c.expire(now)
 		s.expired[i] = nil
 	}
+	s.armAll(now)
 }

@@ -107,18 +107,13 @@ func (a *AsyncConn) changed(now tcp.Time) {
 	if a.running || c.machine == nil {
 		return
 	}
-	a.output(now)
-	if ended, _ := a.ended(); ended && !a.over {
-		a.enqueue()
-	}
-}
-
-// output sends what is due, and sets the alarm. The caller holds mu.
-func (a *AsyncConn) output(now tcp.Time) {
-	if c := &a.conn; !c.removed {
+	if !c.removed {
 		now = c.machineTime(now)
 		c.transmit(now, false)
 		c.arm(now)
+	}
+	if ended, _ := a.ended(); ended && !a.over {
+		a.enqueue()
 	}
 }
 
@@ -138,7 +133,11 @@ func (a *AsyncConn) update(now tcp.Time) {
 		c.dealer.inTimeWait = true
 		c.alarmAt = 0 // the alarm of what was sent would go off early, and for nothing
 	}
-	a.output(now)
+	if !c.removed {
+		now = c.machineTime(now)
+		c.transmit(now, false)
+		c.armLater(now)
+	}
 	ended, _ := a.ended() // by what was sent: there is no route any more
 	again := a.queued
 	removed := a.over && c.newlyClosed()

@@ -61,7 +61,7 @@ type connLocked struct {
 	cfg       tcp.Config
 	net       *network // the snapshot in which neighbour was looked up
 	neighbour *neighbour.Entry
-	alarmAt   tcp.Time      // when the alarm goes off, 0 if none is set
+	alarmAt   tcp.Time      // when the alarm goes off, or is set (unarmed.go); 0: never
 	lastTime  tcp.Time      // the latest time that the machine was given
 	stackErr  error         // why the stack has ended, nil while it runs
 	linger    time.Duration // see SetLinger; negative: until the user timeout
@@ -74,6 +74,7 @@ type connLocked struct {
 	readClosed         bool   // CloseRead was called
 	removed            bool   // removal from the dealer's table was requested, or is done
 	holdsACK           bool   // it is in the stack's heldACKs
+	hadAlarm           bool   // the alarm was set, and may be in the stack's heap
 }
 
 // connDealer is the part of a connection that only the dealer uses.
@@ -81,6 +82,8 @@ type connDealer struct {
 	updateQueued  bool // it is in the stack's toUpdate
 	inAcceptQueue bool // it was put in its listener's accept queue
 	inTimeWait    bool // it is in the stack's timeWaits
+	wasUnarmed    bool // it was put in the stack's unarmed
+	unarmed       int  // its index there, counted from 1; 0: it is not there any more
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -173,8 +176,8 @@ func (c *Conn) call(f func(now tcp.Time)) error {
 	return err
 }
 
-// callTime returns the time for a user's call: now, or in a call of a handler the time of the batch.
-// The caller holds mu.
+// callTime returns the time for a user's call: the current one, or that of the batch in a call of a
+// handler. The caller holds mu.
 func (c *Conn) callTime() tcp.Time {
 	if c.async != nil && c.async.running {
 		return c.lastTime

@@ -73,7 +73,7 @@ func (s *Stack) queueUpdate(c *Conn) {
 func (s *Stack) evict(c *Conn) {
 	c.mu.Lock()
 	c.removed = true
-	s.alarms.remove(c)
+	c.removeAlarm()
 	if c.async != nil {
 		c.async.evicted()
 	}

@@ -37,7 +37,7 @@ type heldACKs struct {
 // limitHeldACKs has the next read of the link end after ackHoldTime, if acknowledgements are held.
 func (s *Stack) limitHeldACKs() {
 	if len(s.heldACKs.young) > 0 {
-		s.alarms.setDealerTime(s.now.Add(ackHoldTime), s.now)
+		s.alarms.setDue(dueHeldACKs, s.now.Add(ackHoldTime), s.now)
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *Stack) ageHeldACKs() {
 	h := &s.heldACKs
 	h.old, h.young = h.young, h.old
 	if len(h.old) > 0 {
-		s.alarms.setDealerTime(0, s.now)
+		s.alarms.setDue(dueHeldACKs, 0, s.now)
 		h.old = slices.DeleteFunc(h.old, (*Conn).heldACKGone)
 	}
 }

@@ -61,8 +61,8 @@ func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
 	return nil
 }
 
-// loopbackClock is after how many frames of a batch the clock is read again. A reading takes as long
-// as a tenth of a frame's way through the layers, but the calls of handlers may take time in between.
+// loopbackClock is after how many frames of a batch the clock is read again. A reading takes about
+// a tenth of the time of a frame, but the calls of handlers in between may take long.
 const loopbackClock = 16
 
 // takeLoopback takes the queued frames, if all that were taken before are done. It returns false

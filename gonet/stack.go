@@ -107,6 +107,7 @@ type Stack struct {
 	reassemblies  map[fragmentKey]*reassembler
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
 	heldACKs      heldACKs
+	unarmed       unarmed
 	expired       []*Conn // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
 	now           tcp.Time // the time of this batch

@@ -24,7 +24,7 @@ func (c *Conn) update(now tcp.Time) {
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
 	c.transmit(now, true)
-	c.arm(now)
+	c.armLater(now)
 	c.wake()
 	held := c.holdACK()
 	over := c.newlyClosed()
@@ -74,7 +74,7 @@ func (c *Conn) newlyClosed() bool {
 		return false
 	}
 	c.removed = true
-	c.stack.alarms.remove(c)
+	c.removeAlarm()
 	return true
 }
 
@@ -83,6 +83,7 @@ func (s *Stack) removeConn(c *Conn) {
 	if s.conns[c.flow] == c {
 		delete(s.conns, c.flow)
 	}
+	s.unarmed.remove(c)
 	c.leaveBacklog()
 	if c.dealer.inTimeWait {
 		s.timeWaits.trim(s.conns)
@@ -93,15 +94,32 @@ func (s *Stack) removeConn(c *Conn) {
 // goes off too early is harmless: it is set again. So it is not moved for every acknowledgement.
 // The caller holds mu.
 func (c *Conn) arm(now tcp.Time) {
+	if at, ok := c.deadline(); ok && (c.alarmAt == 0 || at < c.alarmAt) {
+		c.setAlarm(at, now)
+	}
+}
+
+// deadline returns when the dealer must look at the connection; false means never. The caller holds
+// mu.
+func (c *Conn) deadline() (tcp.Time, bool) {
 	at, ok := c.machine.Deadline()
 	if c.async != nil {
-		at, ok = c.async.sooner(at, ok)
+		return c.async.sooner(at, ok)
 	}
-	if !ok || c.alarmAt != 0 && c.alarmAt <= at {
-		return
-	}
-	c.alarmAt = at
+	return at, ok
+}
+
+// setAlarm sets or moves the alarm. The caller holds mu.
+func (c *Conn) setAlarm(at, now tcp.Time) {
+	c.alarmAt, c.hadAlarm = at, true
 	c.stack.alarms.set(c, at, now)
+}
+
+// removeAlarm removes the alarm. The caller holds mu.
+func (c *Conn) removeAlarm() {
+	if c.hadAlarm {
+		c.stack.alarms.remove(c)
+	}
 }
 
 // expire runs the machine's timers that are due. Dealer only.
@@ -169,7 +187,7 @@ func (c *Conn) endWithStack(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stackErr, c.removed = err, true
-	c.stack.alarms.remove(c)
+	c.removeAlarm()
 	if c.async != nil {
 		c.async.runEvents(c.lastTime)
 		return
