@@ -26,6 +26,7 @@ type dueKind int
 const (
 	dueHeldACKs dueKind = iota // see heldack.go
 	dueUnarmed                 // see unarmed.go
+	dueRemnants                // see waiting.go
 	dueKinds
 )
 
@@ -199,4 +200,5 @@ func (s *Stack) expire() {
 		s.expired[i] = nil
 	}
 	s.armAll(now)
+	s.endTimeWaits(now)
 }

@@ -129,6 +129,14 @@ func (a *AsyncConn) update(now tcp.Time) {
 	}
 	c.machine.Settle()
 	waits := c.machine.State() == tcp.TimeWait && !c.removed && !c.dealer.inTimeWait
+	if waits && a.over {
+		if left, ok := a.shrink(now); ok {
+			c.mu.Unlock()
+			c.stack.removeConn(c)
+			c.stack.keepRemnant(c, left, now)
+			return
+		}
+	}
 	if waits {
 		c.dealer.inTimeWait = true
 		c.alarmAt = 0 // the alarm of what was sent would go off early, and for nothing
@@ -153,6 +161,20 @@ func (a *AsyncConn) update(now tcp.Time) {
 	case waits:
 		c.stack.enterTimeWait(c)
 	}
+}
+
+// shrink sends the last acknowledgement of a connection in TIME-WAIT whose handler has had its last
+// call, and returns what must be kept of it. It returns false if there is more to be sent. Dealer
+// only; the caller holds mu.
+func (a *AsyncConn) shrink(now tcp.Time) (left tcp.Waiting, ok bool) {
+	c := &a.conn
+	c.transmit(c.machineTime(now), false)
+	if left, ok = c.machine.Waiting(); ok {
+		c.removed = true
+		c.removeAlarm()
+		a.freeMachine()
+	}
+	return left, ok
 }
 
 // runEvents calls the handler with all that it must be told. Dealer only; the caller holds mu.

@@ -133,7 +133,7 @@ func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
 func (s *Stack) freeFlow(f flow) bool {
 	c := s.conns[f]
 	if c == nil {
-		return true
+		return s.remnants.yields(f, &s.cfg.TCP, s.now)
 	}
 	c.mu.Lock()
 	yes := c.machine.Yields(s.now)

@@ -125,6 +125,9 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 			for _, c := range s.conns {
 				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.local, c.remote)
 			}
+			if n := s.remnants.len() + len(s.remnants.flows); n != 0 {
+				t.Errorf("seed %d: remnants of connections are left", seed)
+			}
 			s.listeners.each(func(_ netip.AddrPort, l *Listener) {
 				if l.unaccepted.Load() != 0 {
 					t.Errorf("seed %d: %d connections count as not accepted", seed,

@@ -202,8 +202,8 @@ func (s *Stack) abandonRequest(r *TCPRequest, why error) {
 // acceptRequest makes the connection of a request, and sends the SYN-ACK. Dealer only.
 func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
 	s.now = s.clock()
-	if s.conns[r.flow] != nil { // the program has dialed the client from the same address
-		return nil, errInUse
+	if s.conns[r.flow] != nil || s.remnants.has(r.flow) {
+		return nil, errInUse // the program has dialed the client from the same address
 	}
 	c, err := s.newConn(r.dst, r.src)
 	if err != nil {

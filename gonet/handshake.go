@@ -43,6 +43,9 @@ func (s *Stack) inputTCP(p *packet) {
 		s.queueUpdate(c)
 		return
 	}
+	if s.inputRemnant(p, &h, body, key) {
+		return
+	}
 	if p.foreign && s.listeners[local] == nil {
 		s.forwardSegment(p, &h, key, len(body))
 		return

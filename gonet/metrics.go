@@ -50,6 +50,7 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		for _, c := range s.conns {
 			conns = append(conns, c)
 		}
+		out.Conns = s.remnants.infos()
 		s.listeners.each(func(a netip.AddrPort, _ *Listener) {
 			out.Listeners = append(out.Listeners, displayed(a))
 		})
@@ -87,6 +88,15 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		return cmp.Or(a.Source.Compare(b.Source), a.Destination.Compare(b.Destination))
 	})
 	return out, err
+}
+
+// infos describes the connections of which little is left. Dealer only.
+func (r *remnants) infos() (all []ConnInfo) {
+	for f := range r.flows {
+		local, remote := f.addresses()
+		all = append(all, ConnInfo{tcp.Info{State: tcp.TimeWait}, local, remote})
+	}
+	return all
 }
 
 // Info describes the connection now.

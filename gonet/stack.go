@@ -110,6 +110,7 @@ type Stack struct {
 	unarmed       unarmed
 	expired       []*Conn // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
+	remnants      remnants
 	now           tcp.Time // the time of this batch
 	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
 	lastICMPError tcp.Time // when the last ICMP error was sent

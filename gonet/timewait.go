@@ -8,19 +8,34 @@ type timeWaits struct {
 	ended int // length of the prefix of all whose connections were removed
 }
 
-// maxTimeWaits is the default bound: about 100 MB. A new connection in TIME-WAIT evicts the oldest.
-// Old duplicates of the evicted one are then caught by their sequence numbers only.
+// maxTimeWaits is the default bound: about 100 MB, or 15 if the connections have callbacks, of
+// which only remnants are kept. A new connection in TIME-WAIT evicts the oldest of its kind, or
+// else of the other. Old duplicates of the evicted one are then caught by their sequence numbers
+// only.
 const maxTimeWaits = 1 << 16
+
+// mostTimeWaits returns the bound.
+func (s *Stack) mostTimeWaits() int {
+	if n := s.cfg.TimeWaits; n > 0 {
+		return n
+	}
+	return maxTimeWaits
+}
+
+// countTimeWaits returns the number of connections in TIME-WAIT. Dealer only.
+func (s *Stack) countTimeWaits() int {
+	return len(s.timeWaits.all) - s.timeWaits.ended + s.remnants.len()
+}
 
 // enterTimeWait adds a connection that has entered TIME-WAIT. Dealer only.
 func (s *Stack) enterTimeWait(c *Conn) {
 	w := &s.timeWaits
-	most := s.cfg.TimeWaits
-	if most == 0 {
-		most = maxTimeWaits
-	}
-	if len(w.all)-w.ended >= most {
-		s.evict(w.all[w.ended])
+	if s.countTimeWaits() >= s.mostTimeWaits() {
+		if len(w.all) > w.ended {
+			s.evict(w.all[w.ended])
+		} else {
+			s.remnants.evictFirst()
+		}
 	}
 	w.all = append(w.all, c)
 }

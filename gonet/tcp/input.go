@@ -1,10 +1,6 @@
 package tcp
 
-import (
-	"time"
-
-	"interleave/gonet/wire"
-)
+import "interleave/gonet/wire"
 
 // InputLoan is Input for a payload in a buffer that may be kept, which saves a copy.
 func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
@@ -220,55 +216,4 @@ func (c *Conn) inputFin(now Time) {
 	case FinWait2:
 		c.timeWait(now)
 	}
-}
-
-// inputFinAgain processes a segment of n bytes in TIME-WAIT. A FIN is acknowledged. The time-out
-// starts again only if the FIN is the peer's, sent again. A forged one could hold the flow for
-// ever.
-func (c *Conn) inputFinAgain(h *wire.TCP, n int, now Time) {
-	if h.Flags&wire.FIN == 0 {
-		return
-	}
-	c.ackAtOnce()
-	if Seq(h.Seq).Plus(n) == c.receive.finAt && Seq(h.Ack) == c.send.next {
-		c.startTwoMSL(now)
-	}
-}
-
-// timeWait enters TIME-WAIT, which keeps old segments from a new connection of the same flow.
-func (c *Conn) timeWait(now Time) {
-	c.state = TimeWait
-	c.send.scoreboard.free()
-	c.timers = timers{lastInput: c.timers.lastInput, since: c.timers.since}
-	c.startTwoMSL(now)
-}
-
-// startTwoMSL starts the 2 MSL timer: the time-out of TIME-WAIT, or that of a FIN-WAIT-2 whose user
-// has closed the connection.
-func (c *Conn) startTwoMSL(now Time) {
-	c.timers.twoMSL = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
-}
-
-// Yields tells whether we may open a new connection in place of this one in TIME-WAIT. Timestamps
-// tell old segments from new ones, once our timestamp clock has advanced (RFC 6191; Linux:
-// tcp_tw_reuse).
-func (c *Conn) Yields(now Time) bool {
-	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.twoMSL.Sub(now)
-	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
-}
-
-// yieldAfter is the least time in TIME-WAIT before Yields allows reuse, as in Linux.
-const yieldAfter = time.Second
-
-// Reusable tells whether the peer's SYN may open a new connection in place of this one in
-// TIME-WAIT. The SYN must be newer by its timestamp, or by its sequence number (RFC 6191, RFC 9293
-// section 3.6.1).
-func (c *Conn) Reusable(syn *wire.TCP) bool {
-	if c.state != TimeWait {
-		return false
-	}
-	if c.timestamps && syn.Options.HasTimestamp && syn.Options.TSVal != c.recent {
-		return int32(syn.Options.TSVal-c.recent) > 0
-	}
-	return Seq(syn.Seq).After(c.receive.next)
 }
