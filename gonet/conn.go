@@ -29,9 +29,10 @@ func flowOf(local, remote netip.AddrPort) flow {
 type Conn struct {
 	connFixed
 	connLocked
-	reader connReader
-	writer connWriter
 	dealer connDealer
+	// The parts of the goroutines that read and write; nil in an AsyncConn.
+	reader *connReader
+	writer *connWriter
 	// leftBacklog tells whether the connection does not count in its listener's unaccepted any
 	// more. Any goroutine.
 	leftBacklog atomic.Bool
@@ -88,6 +89,7 @@ type connDealer struct {
 
 var _ net.Conn = (*Conn)(nil)
 
+// newConn makes a connection for calls that block.
 func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	c, err := s.makeConn(remote)
 	if err != nil {
@@ -99,8 +101,13 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 
 // makeConn makes a connection to a peer that has no local address yet.
 func (s *Stack) makeConn(remote netip.AddrPort) (*Conn, error) {
-	c := &Conn{reader: connReader{deadline: makeDeadline()},
-		writer: connWriter{deadline: makeDeadline()}}
+	whole := new(struct { // one allocation
+		conn   Conn
+		reader connReader
+		writer connWriter
+	})
+	c := &whole.conn
+	c.reader, c.writer = &whole.reader, &whole.writer
 	if err := s.initConn(c, remote); err != nil {
 		return nil, err
 	}
@@ -232,7 +239,7 @@ func (c *Conn) closeFailed(err error) error {
 // closeMachine closes the machine as SetLinger says. The caller holds mu.
 func (c *Conn) closeMachine(now tcp.Time) {
 	c.markClosed()
-	unread := c.reader.unreadLen.Load() > 0 && !c.readClosed
+	unread := c.reader != nil && c.reader.unreadLen.Load() > 0 && !c.readClosed
 	if c.linger == 0 || unread { // unread data is lost: the peer gets a reset (RFC 2525, 2.17)
 		c.machine.Abort()
 	} else {

@@ -11,14 +11,12 @@ import (
 var errDeadline = os.ErrDeadlineExceeded
 
 // deadline is an instant that can be moved, and a channel that is closed once the instant has
-// passed.
+// passed. The zero value is no deadline.
 type deadline struct {
-	mu     *sync.Mutex
+	mu     sync.Mutex
 	timer  *time.Timer
 	passed chan struct{}
 }
-
-func makeDeadline() deadline { return deadline{mu: &sync.Mutex{}} }
 
 // set moves the deadline to t. The zero time removes it.
 func (d *deadline) set(t time.Time) {

@@ -33,8 +33,8 @@ var _ net.PacketConn = (*ICMPConn)(nil)
 // ListenICMP opens an endpoint. network is "ip4:icmp" or "ip6:ipv6-icmp", with names or numbers as
 // of package net, and address an address of the stack, or empty for all of the family.
 func (s *Stack) ListenICMP(network, address string) (*ICMPConn, error) {
-	c := &ICMPConn{stack: s, in: makeDatagramQueue(s.cfg.SocketBuffer), read: makeDeadline(),
-		write: makeDeadline(), closed: make(chan struct{})}
+	c := &ICMPConn{stack: s, in: makeDatagramQueue(s.cfg.SocketBuffer),
+		closed: make(chan struct{})}
 	var err error
 	if c.local, err = s.parseICMP(network, address); err == nil {
 		err = s.claim(func() { s.icmpConns = append(s.icmpConns, c) })

@@ -32,7 +32,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // bytes where the stack has them, at most 64 KiB by each call. WriteTo ends with the stream, which
 // is no error. Bytes that w has not taken when it fails are left to the next Read.
 func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
-	r := &c.reader
+	r := c.reader
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -59,7 +59,7 @@ func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
 // wants none, it returns the error, io.EOF included, with which a Read of size bytes ends. The
 // caller holds reader.mu.
 func (c *Conn) awaitBytes(size int) error {
-	r := &c.reader
+	r := c.reader
 	for {
 		if r.deadline.expired() {
 			return c.fail("read", errDeadline)
@@ -120,7 +120,7 @@ func (c *Conn) readError(size int) error {
 
 // takePiece takes the next bytes from the machine. The caller holds mu and reader.mu.
 func (c *Conn) takePiece(now tcp.Time) {
-	r := &c.reader
+	r := c.reader
 	r.piece = c.machine.Take(now)
 	r.unread = r.piece.Data
 	if len(r.unread) >= largePiece {

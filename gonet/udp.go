@@ -83,7 +83,7 @@ func (s *Stack) bindSocket(p *PacketConn) error {
 func (s *Stack) newPacketConn(local, remote netip.AddrPort) *PacketConn {
 	return &PacketConn{
 		stack: s, local: local, remote: remote, in: makeDatagramQueue(s.cfg.SocketBuffer),
-		read: makeDeadline(), write: makeDeadline(), closed: make(chan struct{}),
+		closed: make(chan struct{}),
 	}
 }
 
