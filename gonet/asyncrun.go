@@ -143,7 +143,7 @@ func (a *AsyncConn) update(now tcp.Time) {
 	}
 	if !c.removed {
 		now = c.machineTime(now)
-		c.transmit(now, false)
+		c.transmitByDealer(now, false)
 		c.armLater(now)
 	}
 	ended, _ := a.ended() // by what was sent: there is no route any more
@@ -168,7 +168,7 @@ func (a *AsyncConn) update(now tcp.Time) {
 // only; the caller holds mu.
 func (a *AsyncConn) shrink(now tcp.Time) (left tcp.Waiting, ok bool) {
 	c := &a.conn
-	c.transmit(c.machineTime(now), false)
+	c.transmitByDealer(c.machineTime(now), false)
 	if left, ok = c.machine.Waiting(); ok {
 		c.removed = true
 		c.removeAlarm()

@@ -27,9 +27,14 @@ func newEnvelope() *envelope { return envelopes.Get().(*envelope) }
 
 // free returns the envelope to the pool.
 func (e *envelope) free() {
+	e.reset()
+	envelopes.Put(e)
+}
+
+// reset makes the envelope empty.
+func (e *envelope) reset() {
 	clear(e.list[:]) // do not keep the payload alive
 	e.ttl, e.tos, e.toSelf = 0, 0, false
-	envelopes.Put(e)
 }
 
 // pack stores a packet: its first header and the rest. The first element of list is left for the

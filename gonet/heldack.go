@@ -87,7 +87,7 @@ func (c *Conn) sendHeldACK(now tcp.Time) {
 	c.holdsACK = false
 	if c.machine.AckDue() {
 		now = c.machineTime(now)
-		c.transmit(now, false)
+		c.transmitByDealer(now, false)
 		c.arm(now)
 	}
 }

@@ -11,6 +11,18 @@ import (
 // alone and may be held: see heldack.go. The caller holds mu.
 func (c *Conn) transmit(now tcp.Time, hold bool) {
 	e := newEnvelope()
+	c.transmitIn(e, now, hold)
+	e.free()
+}
+
+// transmitByDealer is transmit for the dealer, which has an envelope of its own.
+func (c *Conn) transmitByDealer(now tcp.Time, hold bool) {
+	e := &c.stack.envelope
+	c.transmitIn(e, now, hold)
+	e.reset()
+}
+
+func (c *Conn) transmitIn(e *envelope, now tcp.Time, hold bool) {
 	for {
 		more := false
 		if hold {
@@ -23,7 +35,6 @@ func (c *Conn) transmit(now tcp.Time, hold bool) {
 		}
 		c.emit(e)
 	}
-	e.free()
 }
 
 func (c *Conn) emit(e *envelope) {

@@ -108,7 +108,8 @@ type Stack struct {
 	toUpdate      []*Conn // connections that flush updates at the end of this batch
 	heldACKs      heldACKs
 	unarmed       unarmed
-	expired       []*Conn // connections whose alarm is due; used within expire
+	envelope      envelope // of the segments that the dealer sends
+	expired       []*Conn  // connections whose alarm is due; used within expire
 	timeWaits     timeWaits
 	remnants      remnants
 	now           tcp.Time // the time of this batch

@@ -23,7 +23,7 @@ func (c *Conn) update(now tcp.Time) {
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
-	c.transmit(now, true)
+	c.transmitByDealer(now, true)
 	c.armLater(now)
 	c.wake()
 	held := c.holdACK()

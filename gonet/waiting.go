@@ -160,7 +160,7 @@ func (s *Stack) inputRemnant(p *packet, h *wire.TCP, body []byte, f flow) bool {
 		c.machine.Marked()
 	}
 	c.machine.Input(h, body, s.now)
-	c.transmit(s.now, false)
+	c.transmitByDealer(s.now, false)
 	if x.Waiting, ok = c.machine.Waiting(); ok {
 		r.flows[f] = x
 	}
