@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-
-	"interleave/gonet/tcp"
 )
 
 // AsyncListener hands new connections to a function: see Stack.ListenAsync.
@@ -93,15 +91,12 @@ func (a *AsyncConn) dial() {
 	if a.grantWishes(s.now); a.failure != nil {
 		return
 	}
-	local, err := s.freePort(c.local,
-		func(from netip.AddrPort) bool { return s.freeFlow(flowOf(from, c.remote)) })
+	local, err := s.portTo(c.local, c.remote)
 	if err != nil {
 		a.failure = err
 		return
 	}
-	c.bind(local)
-	c.machine = tcp.Dial(&c.cfg, c.isn(s.now), c.machineTime(s.now))
-	s.conns[c.flow] = c
+	c.startDial(local)
 }
 
 // close closes a connection of either kind. Any goroutine.

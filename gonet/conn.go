@@ -64,7 +64,7 @@ type connLocked struct {
 	neighbour *neighbour.Entry
 	alarmAt   tcp.Time      // when the alarm goes off, or is set (unarmed.go); 0: never
 	lastTime  tcp.Time      // the latest time that the machine was given
-	stackErr  error         // why the stack has ended, nil while it runs
+	stackErr  error         // why the stack has ended, or why no port can be dialed from
 	linger    time.Duration // see SetLinger; negative: until the user timeout
 	// The waiters, of capacity 1. Each is made by the first goroutine that waits.
 	readable, writable chan struct{}

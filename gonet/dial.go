@@ -3,7 +3,6 @@ package gonet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -56,7 +55,7 @@ func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
 		return fail(to, err)
 	}
 	if err := c.established(ctx); err != nil {
-		_ = c.Abort() // the connection may have ended
+		c.giveUp()
 		return fail(to, err)
 	}
 	return c, nil
@@ -106,26 +105,65 @@ func (s *Stack) sourceOf(local net.Addr, kind string, to netip.Addr) (netip.Addr
 	return netip.AddrPortFrom(src, from.Port()), nil
 }
 
-// connect takes the port of src, or a free one for port 0, and sends a SYN from it.
+// connect makes a connection, and has the dealer take the port of src for it, or a free one for
+// port 0, and send a SYN from there. It does not wait for the dealer: established does.
 func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
-	var c *Conn
-	var failed error
-	err := s.claim(func() {
-		s.now = s.clock()
-		local, err := s.freePort(src,
-			func(a netip.AddrPort) bool { return s.freeFlow(flowOf(a, to)) })
-		if err == nil {
-			c, err = s.newConn(local, to)
+	c, err := s.makeConn(to)
+	if err != nil {
+		return nil, err
+	}
+	c.local = src
+	c.delivered = true // there is no listener to deliver it to
+	return c, s.post(c.dial)
+}
+
+// dial gives a connection its port and its machine, and sends its SYN. Dealer only.
+func (c *Conn) dial() {
+	s := c.stack
+	s.now = s.clock()
+	c.mu.Lock()
+	if c.closed { // established has not waited so long
+		c.mu.Unlock()
+		return
+	}
+	local, err := s.portTo(c.local, c.remote)
+	if err != nil {
+		c.stackErr = err
+		if c.writable != nil {
+			signal(c.writable)
 		}
-		if failed = err; err != nil {
-			return
-		}
-		c.delivered = true // there is no listener to deliver it to
-		c.machine = tcp.Dial(&c.cfg, c.isn(s.now), s.now)
-		s.conns[c.flow] = c
-		c.update(s.now)
-	})
-	return c, errors.Join(err, failed)
+		c.mu.Unlock()
+		return
+	}
+	c.startDial(local)
+	c.mu.Unlock()
+	c.update(s.now)
+}
+
+// portTo returns an address from which a peer can be dialed: local, with a free port if its own is
+// 0. Dealer only.
+func (s *Stack) portTo(local, peer netip.AddrPort) (netip.AddrPort, error) {
+	return s.freePort(local,
+		func(from netip.AddrPort) bool { return s.freeFlow(flowOf(from, peer)) })
+}
+
+// startDial puts a connection in SYN-SENT and in the table. Dealer only; the caller holds mu.
+func (c *Conn) startDial(local netip.AddrPort) {
+	s := c.stack
+	c.bind(local)
+	c.machine = tcp.Dial(&c.cfg, c.isn(s.now), c.machineTime(s.now))
+	s.conns[c.flow] = c
+}
+
+// giveUp ends a connection whose handshake is not waited for any more.
+func (c *Conn) giveUp() {
+	c.mu.Lock()
+	dialed := c.machine != nil
+	c.closed = !dialed // the dealer will not dial it
+	c.mu.Unlock()
+	if dialed {
+		_ = c.Abort() // the connection may have ended
+	}
 }
 
 // freeFlow tells whether a new connection may use a flow. It ends a connection of the same flow in
@@ -157,6 +195,8 @@ func (c *Conn) established(ctx context.Context) error {
 		case <-waiter:
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-c.stack.done: // perhaps before the dealer has dialed
+			return c.stack.fail
 		}
 	}
 }
@@ -164,12 +204,13 @@ func (c *Conn) established(ctx context.Context) error {
 // handshake returns the waiter of the handshake. When the handshake has ended, it returns nil and
 // the error with which it did. The caller holds mu.
 func (c *Conn) handshake() (waiter <-chan struct{}, err error) {
-	switch state := c.machine.State(); {
+	switch m := c.machine; {
 	case c.stackErr != nil:
 		return nil, c.stackErr
-	case state == tcp.Closed:
-		return nil, cmp.Or(c.machine.Err(), errClosed)
-	case state >= tcp.Established:
+	case m == nil: // the dealer has not dialed yet
+	case m.State() == tcp.Closed:
+		return nil, cmp.Or(m.Err(), errClosed)
+	case m.State() >= tcp.Established:
 		return nil, nil
 	}
 	return makeWaiter(&c.writable), nil

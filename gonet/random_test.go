@@ -3,6 +3,7 @@ package gonet
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -101,13 +102,18 @@ func destination(i int) netip.AddrPort {
 // the IP identifications of dials to many hosts (RFC 6056, RFC 6528, RFC 7739).
 func TestPortsAndNumbersOfDialsAreRandom(t *testing.T) {
 	s, r := recorded(t)
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
 	var ports, sequences, firstIDs []uint64
 	for i := range draws {
-		if _, err := s.DialContext(over, "tcp4", destination(i).String()); err == nil {
-			t.Fatal("a dial that is over has succeeded")
+		to := destination(i)
+		from, err := s.sourceOf(nil, "tcp", to.Addr())
+		if err != nil {
+			t.Fatal(err)
 		}
+		c, err := s.connect(from, to)
+		if err = errors.Join(err, s.claim(func() {})); err != nil { // the dealer dials first
+			t.Fatal(err)
+		}
+		c.giveUp()
 		ids, bodies := r.sent(t, wire.ProtocolTCP)
 		h, _, err := wire.ParseTCP(bodies[0])
 		if err != nil || h.Flags != wire.SYN {
