@@ -23,6 +23,15 @@ func flowOf(local, remote netip.AddrPort) flow {
 	return flow{local.Addr().As16(), remote.Addr().As16(), local.Port(), remote.Port()}
 }
 
+// addresses returns both ends of a flow.
+func (f *flow) addresses() (local, remote netip.AddrPort) {
+	return netip.AddrPortFrom(netip.AddrFrom16(f.local).Unmap(), f.localPort),
+		netip.AddrPortFrom(netip.AddrFrom16(f.remote).Unmap(), f.remotePort)
+}
+
+// reversed returns the flow as its other end has it.
+func (f *flow) reversed() flow { return flow{f.remote, f.local, f.remotePort, f.localPort} }
+
 // Conn is a TCP connection: a net.Conn. It has no goroutine of its own. Its machine runs under mu:
 // in the dealer when segments arrive or the alarm goes off, and in the goroutine that reads or
 // writes. The fields are grouped by their owners.

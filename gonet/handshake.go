@@ -17,50 +17,67 @@ func (s *Stack) inputTCP(p *packet) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	local, remote := netip.AddrPortFrom(p.dst, h.DstPort), netip.AddrPortFrom(p.src, h.SrcPort)
-	key := flowOf(local, remote)
+	key := flow{p.dst.As16(), p.src.As16(), h.DstPort, h.SrcPort}
+	if c := s.connFor(key, &h); c != nil {
+		s.inputConn(c, &h, body, p.marked())
+		return
+	}
+	s.inputUnconnected(p, &h, body, key)
+}
+
+// connFor returns the connection that a segment is for, or nil. A SYN may end one in TIME-WAIT.
+// Dealer only.
+func (s *Stack) connFor(key flow, h *wire.TCP) *Conn {
 	c := s.conns[key]
 	if c != nil && h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN {
 		c.mu.Lock()
-		again := c.machine.Reusable(&h)
+		again := c.machine.Reusable(h)
 		c.mu.Unlock()
 		if again {
 			s.evict(c)
-			c = nil
+			return nil
 		}
 	}
-	if c != nil {
-		c.mu.Lock()
-		if p.marked() {
-			c.machine.Marked()
-		}
-		if now := c.machineTime(s.now); c.async != nil && c.async.takesNow() {
-			c.machine.InputBorrowed(&h, body, s.loan, now)
-		} else {
-			c.machine.InputLoan(&h, body, s.loan, now)
-		}
-		c.mu.Unlock()
-		s.queueUpdate(c)
+	return c
+}
+
+// inputConn hands a segment to its connection. marked tells whether a router has marked its packet.
+// Dealer only.
+func (s *Stack) inputConn(c *Conn, h *wire.TCP, body []byte, marked bool) {
+	c.mu.Lock()
+	if marked {
+		c.machine.Marked()
+	}
+	if now := c.machineTime(s.now); c.async != nil && c.async.takesNow() {
+		c.machine.InputBorrowed(h, body, s.loan, now)
+	} else {
+		c.machine.InputLoan(h, body, s.loan, now)
+	}
+	c.mu.Unlock()
+	s.queueUpdate(c)
+}
+
+// inputUnconnected processes a segment for which there is no connection. Dealer only.
+func (s *Stack) inputUnconnected(p *packet, h *wire.TCP, body []byte, key flow) {
+	if s.inputRemnant(p, h, body, key) {
 		return
 	}
-	if s.inputRemnant(p, &h, body, key) {
-		return
-	}
+	local, remote := netip.AddrPortFrom(p.dst, h.DstPort), netip.AddrPortFrom(p.src, h.SrcPort)
 	if p.foreign && s.listeners[local] == nil {
-		s.forwardSegment(p, &h, key, len(body))
+		s.forwardSegment(p, h, key, len(body))
 		return
 	}
 	switch h.Flags & (wire.SYN | wire.ACK | wire.RST) {
 	case wire.SYN:
-		if s.acceptSYN(local, remote, &h) {
+		if s.acceptSYN(local, remote, h) {
 			return
 		}
 	case wire.ACK:
-		if s.acceptCookie(local, remote, &h, body) {
+		if s.acceptCookie(local, remote, h, body) {
 			return
 		}
 	}
-	s.sendReset(p, &h, len(body))
+	s.sendReset(p, h, len(body))
 }
 
 // queueUpdate has the next flush update a connection. Dealer only.

@@ -79,13 +79,17 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	seg := &e.segment
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
+	if nb == s.self {
+		s.loopSegment(c, seg)
+		return nil
+	}
 	header := &e.transport
 	headerLen := h.Len()
 	length := headerLen + seg.Len()
 	ipLen, kind := c.putIP(e.ip[:], length, seg.Markable)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
-	if s.features.Partial || nb == s.self { // packets to ourselves need none
+	if s.features.Partial {
 		h.Checksum = sum
 		gso = link.GSO{Partial: true, Start: uint16(s.header + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {

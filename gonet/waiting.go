@@ -1,7 +1,6 @@
 package gonet
 
 import (
-	"net/netip"
 	"time"
 
 	"interleave/gonet/tcp"
@@ -178,10 +177,4 @@ func (s *Stack) revive(f flow, x *remnant) (*Conn, error) {
 	c.ttl, c.tos = x.ttl, x.tos
 	c.machine = tcp.Revive(&c.cfg, &x.Waiting, s.now)
 	return c, nil
-}
-
-// addresses returns both ends of a flow.
-func (f *flow) addresses() (local, remote netip.AddrPort) {
-	return netip.AddrPortFrom(netip.AddrFrom16(f.local).Unmap(), f.localPort),
-		netip.AddrPortFrom(netip.AddrFrom16(f.remote).Unmap(), f.remotePort)
 }
