@@ -14,12 +14,12 @@ type sender struct {
 	maxWindow      int // the largest window that the peer has announced
 	wl1, wl2       Seq
 	shift          uint8
-	mss            int  // largest payload of a segment, in bytes
-	out            ring // the bytes from una on, without SYN and FIN
-	closing        bool // a FIN follows the bytes in out
-	finAcked       bool // the FIN was acknowledged
-	synDue         bool // the SYN must be sent, or sent again
-	synSent        int  // how often the SYN was sent
+	mss            int   // largest payload of a segment, in bytes
+	out            ring  // the bytes from una on, without SYN and FIN
+	closing        bool  // a FIN follows the bytes in out
+	finAcked       bool  // the FIN was acknowledged
+	synDue         bool  // the SYN must be sent, or sent again
+	synSent        int32 // how often the SYN was sent
 
 	scoreboard scoreboard
 	control    congestion // in the memory of cubic; nil before the peer's SYN

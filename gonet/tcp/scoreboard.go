@@ -7,10 +7,11 @@ import "sync"
 // sent at once, up to a whole burst. It is cut where a SACK block or a retransmission ends within
 // it.
 type scoreboard struct {
-	flights  []flight
-	inFlight int // bytes that are neither sacked nor lost: pipe of RFC 6675
-	sacked   int // bytes that SACK blocks report as arrived
-	lost     int // bytes that must be retransmitted
+	flights  []flight  // in first, in a list of the pool, or in a longer one
+	first    [2]flight // a short exchange needs no more
+	inFlight int       // bytes that are neither sacked nor lost: pipe of RFC 6675
+	sacked   int       // bytes that SACK blocks report as arrived
+	lost     int       // bytes that must be retransmitted
 }
 
 // flight is a piece of the stream that was sent. SYN and FIN take a sequence number each.
@@ -40,9 +41,19 @@ func (b *scoreboard) sent(seq, end Seq, now Time) {
 	f := flight{seq: seq, end: end, at: now}
 	b.count(&f, 1)
 	if b.flights == nil {
-		b.flights = lists.Get().(*[listLen]flight)[:0]
+		b.flights = b.first[:0]
 	}
+	b.grow()
 	b.flights = append(b.flights, f)
+}
+
+// grow takes a list of the pool when first is full.
+func (b *scoreboard) grow() {
+	if n := len(b.flights); n == len(b.first) && n == cap(b.flights) {
+		longer := lists.Get().(*[listLen]flight)[:n]
+		copy(longer, b.flights)
+		b.flights = longer
+	}
 }
 
 // resent notes that up to n bytes of the lost flight i are retransmitted.
@@ -67,6 +78,7 @@ func (b *scoreboard) cut(i int, at Seq) {
 	if !at.After(f.seq) || !at.Before(f.end) {
 		return
 	}
+	b.grow()
 	b.flights = append(b.flights, flight{})
 	copy(b.flights[i+1:], b.flights[i:])
 	b.flights[i].end, b.flights[i+1].seq = at, at
