@@ -45,7 +45,7 @@ func (a *alarms) set(c *Conn, at, now tcp.Time) {
 	} else {
 		a.heap[c.alarm-1].at = at
 	}
-	a.restoreOrder(c.alarm)
+	a.restoreOrder(int(c.alarm))
 	a.setTimer(now)
 }
 
@@ -55,7 +55,7 @@ func (a *alarms) remove(c *Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.alarm != 0 {
-		a.removeAt(c.alarm)
+		a.removeAt(int(c.alarm))
 	}
 }
 
@@ -155,7 +155,7 @@ func (a *alarms) removeAt(i int) {
 
 func (a *alarms) store(i int, x alarm) {
 	a.heap[i-1] = x
-	x.c.alarm = i
+	x.c.alarm = int32(i)
 }
 
 // restoreOrder moves the alarm at index i up or down until the heap is in order.

@@ -47,7 +47,7 @@ type Conn struct {
 	leftBacklog atomic.Bool
 	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.
 	// The heap's mutex guards it.
-	alarm int
+	alarm int32
 }
 
 // connFixed is the part of a connection that does not change any more once the connection is in the
@@ -89,11 +89,11 @@ type connLocked struct {
 
 // connDealer is the part of a connection that only the dealer uses.
 type connDealer struct {
-	updateQueued  bool // it is in the stack's toUpdate
-	inAcceptQueue bool // it was put in its listener's accept queue
-	inTimeWait    bool // it is in the stack's timeWaits
-	wasUnarmed    bool // it was put in the stack's unarmed
-	unarmed       int  // its index there, counted from 1; 0: it is not there any more
+	updateQueued  bool  // it is in the stack's toUpdate
+	inAcceptQueue bool  // it was put in its listener's accept queue
+	inTimeWait    bool  // it is in the stack's timeWaits
+	wasUnarmed    bool  // it was put in the stack's unarmed
+	unarmed       int32 // its index there, counted from 1; 0: it is not there any more
 }
 
 var _ net.Conn = (*Conn)(nil)

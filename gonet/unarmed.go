@@ -44,17 +44,17 @@ func (c *Conn) armLater(now tcp.Time) {
 // add puts a connection on the list that was not there before.
 func (u *unarmed) add(c *Conn) {
 	u.conns = append(u.conns, c)
-	c.dealer.wasUnarmed, c.dealer.unarmed = true, len(u.conns)
+	c.dealer.wasUnarmed, c.dealer.unarmed = true, int32(len(u.conns))
 }
 
 // remove removes a connection, if it is on the list.
 func (u *unarmed) remove(c *Conn) {
-	i, n := c.dealer.unarmed, len(u.conns)
+	i, n := int(c.dealer.unarmed), len(u.conns)
 	if i == 0 {
 		return
 	}
 	last := u.conns[n-1]
-	u.conns[i-1], last.dealer.unarmed = last, i
+	u.conns[i-1], last.dealer.unarmed = last, int32(i)
 	u.conns[n-1], c.dealer.unarmed = nil, 0
 	u.conns = u.conns[:n-1]
 }

@@ -74,7 +74,7 @@ func TestUnarmedAgreesWithAMap(t *testing.T) {
 			t.Fatalf("%d connections, want %d", len(u.conns), len(there))
 		}
 		for i, c := range u.conns {
-			if !there[c] || c.dealer.unarmed != i+1 {
+			if !there[c] || int(c.dealer.unarmed) != i+1 {
 				t.Fatalf("at %d is one that has left, or whose index is %d", i, c.dealer.unarmed)
 			}
 		}
