@@ -128,22 +128,21 @@ func (a *AsyncConn) update(now tcp.Time) {
 		return
 	}
 	c.machine.Settle()
-	waits := c.machine.State() == tcp.TimeWait && !c.removed && !c.dealer.inTimeWait
-	if waits && a.over {
-		if left, ok := a.shrink(now); ok {
-			c.mu.Unlock()
-			c.stack.removeConn(c)
-			c.stack.keepRemnant(c, left, now)
-			return
-		}
+	if !c.removed {
+		now = c.machineTime(now)
+		c.transmitByDealer(now, false)
 	}
+	if left, ok := c.shrink(); ok {
+		c.mu.Unlock()
+		c.stack.keepRemnant(c, left, now)
+		return
+	}
+	waits := c.machine.State() == tcp.TimeWait && !c.removed && !c.dealer.inTimeWait
 	if waits {
 		c.dealer.inTimeWait = true
 		c.alarmAt = 0 // the alarm of what was sent would go off early, and for nothing
 	}
 	if !c.removed {
-		now = c.machineTime(now)
-		c.transmitByDealer(now, false)
 		c.armLater(now)
 	}
 	ended, _ := a.ended() // by what was sent: there is no route any more
@@ -161,20 +160,6 @@ func (a *AsyncConn) update(now tcp.Time) {
 	case waits:
 		c.stack.enterTimeWait(c)
 	}
-}
-
-// shrink sends the last acknowledgement of a connection in TIME-WAIT whose handler has had its last
-// call, and returns what must be kept of it. It returns false if there is more to be sent. Dealer
-// only; the caller holds mu.
-func (a *AsyncConn) shrink(now tcp.Time) (left tcp.Waiting, ok bool) {
-	c := &a.conn
-	c.transmitByDealer(c.machineTime(now), false)
-	if left, ok = c.machine.Waiting(); ok {
-		c.removed = true
-		c.removeAlarm()
-		a.freeMachine()
-	}
-	return left, ok
 }
 
 // runEvents calls the handler with all that it must be told. Dealer only; the caller holds mu.

@@ -133,7 +133,9 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 	c.stack, c.remote = s, remote
 	c.net, c.neighbour, c.linger = n, nb, -1
 	c.configure(&s.cfg.TCP)
-	c.packetID = uint16(s.random())
+	if nb != s.self { // no header has it else
+		c.packetID = uint16(s.random())
+	}
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package gonet
 
+import "time"
+
 // timeWaits holds the connections in TIME-WAIT, oldest first. The side that closes first enters
 // TIME-WAIT, so without a bound tens of thousands of short connections would fill the memory for a
 // minute each (Linux: tcp_max_tw_buckets). Dealer only.
@@ -8,11 +10,25 @@ type timeWaits struct {
 	ended int // length of the prefix of all whose connections were removed
 }
 
-// maxTimeWaits is the default bound: about 100 MB, or 15 if the connections have callbacks, of
-// which only remnants are kept. A new connection in TIME-WAIT evicts the oldest of its kind, or
-// else of the other. Old duplicates of the evicted one are then caught by their sequence numbers
-// only.
+// maxTimeWaits is the default bound: about 15 MB of remnants, or 100 if the connections are not
+// closed by their users. A new one evicts the oldest of its kind, or else of the other. Old
+// duplicates of the evicted one are then caught by their sequence numbers only.
 const maxTimeWaits = 1 << 16
+
+// The end of TIME-WAIT may be late by a part of it, and by mostWaitSlack at most, so that one timer
+// serves many connections.
+const (
+	waitPart      = 16
+	mostWaitSlack = 100 * time.Millisecond
+)
+
+// waitSlack returns how late the end of TIME-WAIT may be.
+func (s *Stack) waitSlack() time.Duration {
+	if d := s.cfg.TCP.TimeWait; d > 0 {
+		return min(max(d/waitPart, 1), mostWaitSlack)
+	}
+	return mostWaitSlack
+}
 
 // mostTimeWaits returns the bound.
 func (s *Stack) mostTimeWaits() int {

@@ -59,23 +59,32 @@ func (u *unarmed) remove(c *Conn) {
 	u.conns = u.conns[:n-1]
 }
 
-// armAll sets the alarms of the connections on the list, if it is time. Dealer only.
+// armAll sets the alarms of the connections on the list, if it is time. Those in TIME-WAIT that
+// were closed need none. Dealer only.
 func (s *Stack) armAll(now tcp.Time) {
 	u := &s.unarmed
 	if u.due == 0 || now < u.due {
 		return
 	}
-	u.due = 0
-	for i, c := range u.conns {
-		u.conns[i], c.dealer.unarmed = nil, 0
+	all := u.conns
+	u.conns, u.due = all[:0], 0
+	for _, c := range all { // the list is empty from here on
+		c.dealer.unarmed = 0
+	}
+	for i, c := range all {
+		all[i] = nil
 		c.mu.Lock()
-		if !c.removed {
+		left, waits := c.shrink()
+		if !waits && !c.removed {
 			c.alarmAt = 0
 			c.arm(now)
 		}
 		c.mu.Unlock()
+		if waits {
+			s.keepRemnant(c, left, now)
+		}
 	}
-	if u.conns = u.conns[:0]; cap(u.conns) > unarmedKept {
+	if cap(all) > unarmedKept {
 		u.conns = nil
 	}
 }

@@ -23,7 +23,12 @@ func (c *Conn) update(now tcp.Time) {
 	c.mu.Lock()
 	now = c.machineTime(now)
 	c.machine.Postpone(now)
-	c.transmitByDealer(now, true)
+	c.transmitByDealer(now, !c.closed) // a user who has closed sends nothing more
+	if left, ok := c.shrink(); ok {
+		c.mu.Unlock()
+		c.stack.keepRemnant(c, left, now)
+		return
+	}
 	c.armLater(now)
 	c.wake()
 	held := c.holdACK()
@@ -103,6 +108,10 @@ func (c *Conn) arm(now tcp.Time) {
 // mu.
 func (c *Conn) deadline() (tcp.Time, bool) {
 	at, ok := c.machine.Deadline()
+	if c.machine.State() == tcp.TimeWait {
+		slack := tcp.Time(c.stack.waitSlack())
+		at = (at/slack + 1) * slack
+	}
 	if c.async != nil {
 		return c.async.sooner(at, ok)
 	}

@@ -1,14 +1,12 @@
 package gonet
 
 import (
-	"time"
-
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// remnants has what is left of connections in TIME-WAIT whose users have gone: those with
-// callbacks, whose handler has had its last call. Each has about a tenth of the memory of a
+// remnants has what is left of connections in TIME-WAIT whose users have gone: those that were
+// closed, or whose handler has had its last call. Each has about a tenth of the memory of a
 // connection, and no pointers. For a segment of the peer the connection is made again. Dealer only.
 type remnants struct {
 	flows map[flow]remnant // nil: there are none
@@ -16,8 +14,7 @@ type remnants struct {
 	// until is not the remnant's queued is of a connection that has left TIME-WAIT since.
 	queue []queuedFlow
 	first int
-	slack time.Duration // how late TIME-WAIT may end
-	due   tcp.Time      // when the dealer looks at the first ones, 0: no such time is set
+	due   tcp.Time // when the dealer looks at the first ones, 0: no such time is set
 }
 
 type remnant struct {
@@ -31,15 +28,33 @@ type queuedFlow struct {
 	until tcp.Time
 }
 
-// The ends of TIME-WAIT are late by a part of it, and by mostWaitSlack at most, so that one timer
-// serves many.
-const (
-	waitSlack     = 16
-	mostWaitSlack = 100 * time.Millisecond
-)
+// shrink returns what must be kept of a connection in TIME-WAIT whose user has gone, and ends the
+// connection: keepRemnant must follow. It returns false for another one, and if there is something
+// to be sent. Dealer only; the caller holds mu.
+func (c *Conn) shrink() (left tcp.Waiting, ok bool) {
+	gone := c.closed
+	if c.async != nil {
+		gone = c.async.over
+	}
+	if !gone || c.removed {
+		return left, false
+	}
+	if left, ok = c.machine.Waiting(); !ok {
+		return left, false
+	}
+	c.removed = true
+	c.removeAlarm()
+	if c.async != nil {
+		c.async.freeMachine()
+	} else {
+		c.machine.Expire(left.Until) // the user may still ask for its figures
+	}
+	return left, true
+}
 
-// keepRemnant keeps what is left of a connection that was removed. Dealer only.
+// keepRemnant removes a connection from the table, and keeps what is left of it. Dealer only.
 func (s *Stack) keepRemnant(c *Conn, left tcp.Waiting, now tcp.Time) {
+	s.removeConn(c)
 	r := &s.remnants
 	for most := s.mostTimeWaits(); s.countTimeWaits() >= most; {
 		if !r.evictFirst() {
@@ -51,7 +66,6 @@ func (s *Stack) keepRemnant(c *Conn, left tcp.Waiting, now tcp.Time) {
 	}
 	r.flows[c.flow] = remnant{left, left.Until, c.ttl, c.tos}
 	r.queue = append(r.queue, queuedFlow{c.flow, left.Until})
-	r.slack = min(left.Until.Sub(now)/waitSlack, mostWaitSlack)
 	if r.due == 0 {
 		s.setRemnantsDue(now)
 	}
@@ -60,7 +74,7 @@ func (s *Stack) keepRemnant(c *Conn, left tcp.Waiting, now tcp.Time) {
 // setRemnantsDue sets when the dealer looks at the first ones. Dealer only.
 func (s *Stack) setRemnantsDue(now tcp.Time) {
 	r := &s.remnants
-	r.due = r.queue[r.first].until.Add(r.slack)
+	r.due = r.queue[r.first].until.Add(s.waitSlack())
 	s.alarms.setDue(dueRemnants, r.due, now)
 }
 

@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"io"
 	"net/netip"
 	"testing"
 	"testing/synctest"
@@ -161,6 +162,46 @@ func TestPortsOfRemnantsComeBack(t *testing.T) {
 			if err := dial(); err != nil {
 				t.Error(err)
 			}
+		}
+		empty(t, 0, x, y)
+	})
+}
+
+// TestClosedConnsLeaveRemnants holds that of a Conn that its user has closed, before or after it has
+// entered TIME-WAIT, a remnant is left, and that the user still gets its figures.
+func TestClosedConnsLeaveRemnants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := twoQuiet(t)
+		o := &attacker{t: t, victim: x}
+		for _, late := range []bool{false, true} {
+			c, far := connected(t, x, y, "10.0.0.2")
+			near := c.(*Conn)
+			if _, err := near.Write([]byte("hello")); err != nil {
+				t.Error(err)
+			}
+			end := near.Close
+			if late {
+				end = near.CloseWrite
+			}
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+			if b, err := io.ReadAll(far); err != nil || string(b) != "hello" {
+				t.Errorf("%q, %v", b, err)
+			}
+			closeConns(t, far)
+			synctest.Wait()
+			if late {
+				o.wantLeft(1, 0)
+				closeConns(t, near)
+				time.Sleep(unarmedTime)
+			}
+			o.wantLeft(0, 1)
+			if i := near.Info(); i.State != tcp.Closed || i.BytesOut != 5 {
+				t.Errorf("late %v: %+v", late, i)
+			}
+			time.Sleep(2 * time.Minute)
+			o.wantLeft(0, 0)
 		}
 		empty(t, 0, x, y)
 	})
