@@ -299,16 +299,32 @@ func (c *Conn) State() tcp.State {
 
 // SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error {
-	c.reader.deadline.set(t)
-	c.writer.deadline.set(t)
-	return nil
+	_ = c.SetReadDeadline(t) // never fails
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { c.reader.deadline.set(t); return nil }
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	c.reader.deadline.set(t)
+	c.signalIfMade(&c.readable)
+	return nil
+}
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { c.writer.deadline.set(t); return nil }
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	c.writer.deadline.set(t)
+	c.signalIfMade(&c.writable)
+	return nil
+}
+
+// signalIfMade has a goroutine that waits look again, if one ever has waited.
+func (c *Conn) signalIfMade(waiter *chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *waiter != nil {
+		signal(*waiter)
+	}
+}
 
 // fail returns an error of package net for an error of a call, and nil for nil.
 func (c *Conn) fail(op string, err error) error {

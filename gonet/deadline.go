@@ -78,15 +78,24 @@ func (d *deadline) wait() <-chan struct{} {
 	return d.passed
 }
 
-// await waits for a waiter's signal, or until the deadline passes, and then returns errDeadline.
-// Inlined, its select would take a part of the stack in callers that send.
+// await waits for a waiter's signal, or until the deadline passes, and then returns errDeadline. If
+// there was never a deadline, it waits for the signal alone, which takes half of the time: who sets
+// one must signal the waiter. Inlined, its select would take a part of the stack in callers that
+// send.
 //
 //go:noinline
 func (d *deadline) await(waiter <-chan struct{}) error {
+	d.mu.Lock()
+	passed := d.passed
+	d.mu.Unlock()
+	if passed == nil {
+		<-waiter
+		return nil
+	}
 	select {
 	case <-waiter:
 		return nil
-	case <-d.wait():
+	case <-passed:
 		return errDeadline
 	}
 }
