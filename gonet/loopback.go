@@ -21,8 +21,8 @@ type loopback struct {
 	done  int
 }
 
-// looped is a frame, or a segment of a connection. The headers of a segment are left as they are:
-// to write them only to read and check them again took a quarter of its time.
+// looped is a frame, or a segment of a connection. The headers of a segment are not written: they
+// would only be read and checked again.
 type looped struct {
 	link.Frame      // a segment has its payload as Data
 	segment    bool // it is a segment, with the fields below

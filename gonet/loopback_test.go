@@ -2,11 +2,13 @@ package gonet
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,6 +109,17 @@ func TestLoopbackKeepsLittle(t *testing.T) {
 	for end := time.Now().Add(time.Minute); kept() > loopbackKept; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d bytes are kept", kept())
+		}
+	}
+}
+
+// TestLoopbackRefuses holds that a segment of the stack to itself finds no connection where nobody
+// listens, at each address that is ours.
+func TestLoopbackRefuses(t *testing.T) {
+	s := host6(t, link.Loopback(), "1", quiet)
+	for _, a := range []string{"127.0.0.1:9", "[::1]:9", "10.0.0.1:9", "[2001:db8::1]:9"} {
+		if c, err := s.Dial("tcp", a); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: %v, %v", a, c, err)
 		}
 	}
 }

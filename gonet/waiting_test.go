@@ -167,8 +167,8 @@ func TestPortsOfRemnantsComeBack(t *testing.T) {
 	})
 }
 
-// TestClosedConnsLeaveRemnants holds that of a Conn that its user has closed, before or after it has
-// entered TIME-WAIT, a remnant is left, and that the user still gets its figures.
+// TestClosedConnsLeaveRemnants holds that of a Conn that its user has closed, before or after it
+// has entered TIME-WAIT, a remnant is left, and that the user still gets its figures.
 func TestClosedConnsLeaveRemnants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := twoQuiet(t)
