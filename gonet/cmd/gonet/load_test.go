@@ -29,10 +29,15 @@ type loaded struct {
 
 // load is the program at both ends of what the benchmark measures. `load serve ADDRESS` serves TCP
 // and UDP at a port. At the next port connections end at once, and at the one behind that it sends
-// without end, and does not read. `load send KIND ADDRESS FLOWS TIME PATIENCE` sends to one.
+// without end, and does not read. `load send KIND ADDRESS FLOWS TIME PATIENCE` sends to one. `load
+// bridge SOCKET MTU` brings a guest to gvproxy.
 func load() {
-	if os.Args[1] == "serve" {
+	switch os.Args[1] {
+	case "serve":
 		serveLoad(netip.MustParseAddrPort(os.Args[2]))
+		return
+	case "bridge":
+		bridge(os.Args[2], os.Args[3])
 		return
 	}
 	kind, to := os.Args[2], netip.MustParseAddrPort(os.Args[3])

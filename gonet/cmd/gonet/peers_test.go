@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// BenchmarkPeers measures `gonet slirp` beside slirp4netns and pasta, in turn within each round:
+// BenchmarkPeers measures `gonet slirp` beside those of slirp4netns, pasta and gvproxy that are
+// installed, in turn within each round:
 //
 //	go test -run '^$' -bench Peers -benchtime 5x -timeout 1h ./gonet/cmd/gonet
 //

@@ -79,7 +79,7 @@ type peerRound struct {
 
 // peerProgram is a program that connects a guest.
 type peerProgram struct {
-	name, file, hint string // hint names the package of Debian
+	name, file, hint string // hint says what to install, most of them as packages of Debian
 	start            func(i *peerGuest) error
 }
 
@@ -88,6 +88,8 @@ var peerPrograms = []peerProgram{
 	{"slirp4netns", "/usr/bin/slirp4netns", "slirp4netns",
 		func(i *peerGuest) error { return i.startSlirp() }},
 	{"pasta", "/usr/bin/pasta", "passt", (*peerGuest).startPasta},
+	{"gvproxy", "gvproxy", "github.com/containers/gvisor-tap-vsock/cmd/gvproxy by go install",
+		(*peerGuest).startGvproxy},
 }
 
 // peerGuest is a guest of one program.
@@ -206,6 +208,14 @@ func hostNetwork(outside int) error {
 // startServer starts the server of loads, and returns when it is ready.
 func startServer(where []string, address string, port int) error {
 	words := append(where, "load", "serve", net.JoinHostPort(address, strconv.Itoa(port)))
+	if err := startReady(words); err != nil {
+		return fmt.Errorf("the server at %s: %w", address, err)
+	}
+	return nil
+}
+
+// startReady starts a program, and returns when it has printed a line.
+func startReady(words []string) error {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -215,10 +225,8 @@ func startServer(where []string, address string, port int) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		return fmt.Errorf("the server at %s: %w", address, err)
-	}
-	return nil
+	_, err = bufio.NewReader(out).ReadString('\n')
+	return err
 }
 
 // startGuests starts a guest of each program that is installed, for each MTU.
