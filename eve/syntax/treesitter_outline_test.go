@@ -141,6 +141,10 @@ func grammarOutline(nodes []tsNode) []string {
 			if above == "test_declaration" || above == "extern_declaration" {
 				continue
 			}
+		case "pass_statement":
+			if above == "type_body" { // the parser has no node for it
+				continue
+			}
 		case "selector_expression":
 			inPath[i] = above == "type_expression" || n.parent >= 0 && inPath[n.parent]
 			if inPath[i] {
