@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"interleave/eve/build"
 	"interleave/eve/diag"
 	"interleave/eve/format"
 )
@@ -80,28 +81,15 @@ func replace(name, text string) error {
 func create(name, text string, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".eve-*")
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, cause(err))
+		return fmt.Errorf("writing %s: %w", name, build.Cause(err))
 	}
 	defer os.Remove(f.Name())
 	_, err = io.WriteString(f, text)
 	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", name, cause(err))
+		return fmt.Errorf("writing %s: %w", name, build.Cause(err))
 	}
 	if err := os.Rename(f.Name(), name); err != nil {
-		return fmt.Errorf("writing %s: %w", name, cause(err))
+		return fmt.Errorf("writing %s: %w", name, build.Cause(err))
 	}
 	return nil
-}
-
-// cause is an error without the name of the file, which is a temporary one.
-func cause(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return p.Err
-	case errors.As(err, &l):
-		return l.Err
-	}
-	return err
 }

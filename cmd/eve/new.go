@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"interleave/eve/build"
 )
 
 // project has the files of a new program. NAME stands for its name.
@@ -57,7 +59,7 @@ func runNew(c *call) error {
 		if errors.Is(made, fs.ErrExist) {
 			return fmt.Errorf("%s is there already, and not empty", folder)
 		}
-		return fmt.Errorf("making the folder %s: %w", folder, cause(made))
+		return fmt.Errorf("making the folder %s: %w", folder, build.Cause(made))
 	}
 	if err := writeProject(folder, name); err != nil {
 		if made == nil {

@@ -78,7 +78,7 @@ func (r *recorded) place(name string) error {
 	f, err := os.CreateTemp(dir, ".eve-*")
 	if err != nil {
 		return fmt.Errorf("nothing can be written into the folder %s: %w; choose another place "+
-			"with -o NAME", dir, cause(err))
+			"with -o NAME", dir, build.Cause(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -120,7 +120,7 @@ func (c cache) has(path string) bool {
 func (c cache) create(path string, write func(tmp string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "new-*"+filepath.Ext(path))
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, cause(err))
+		return fmt.Errorf("writing %s: %w", path, Cause(err))
 	}
 	f.Close()
 	defer os.Remove(f.Name())
@@ -128,7 +128,7 @@ func (c cache) create(path string, write func(tmp string) error) error {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, cause(err))
+		return fmt.Errorf("writing %s: %w", path, Cause(err))
 	}
 	return nil
 }
@@ -150,8 +150,8 @@ func (c cache) once(ctx context.Context, path string, write func(tmp string) err
 	return c.create(path, write)
 }
 
-// cause removes the temporary name from an error.
-func cause(err error) error {
+// Cause is an error of a file without the file's name, which is a temporary one.
+func Cause(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {

@@ -110,32 +110,22 @@ func (r *request) incomingCalls(q callParams) (any, error) {
 	if err != nil || p == nil {
 		return all, err
 	}
-	programs, err := r.programsWith(p, name.use)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[location]bool{}
-	for _, p := range programs {
-		for _, at := range p.sameAs(name.use) {
-			l, ok := r.view.location(at)
-			if !ok || seen[l] || at == p.here(name.use.Decl) {
-				continue
-			}
-			seen[l] = true
-			item, ok, err := r.callItem(callerAt(p.index.Trees[at.File], at))
-			if err != nil {
-				return nil, err
-			}
-			i := slices.IndexFunc(all, func(c incomingCall) bool { return c.From == item })
-			switch {
-			case ok && i < 0:
-				all = append(all, incomingCall{item, []span{l.Range}})
-			case ok:
-				all[i].FromRanges = append(all[i].FromRanges, l.Range)
-			}
+	err = r.eachUse(p, name.use, func(p *program, at source.Span, l location) error {
+		if at == p.here(name.use.Decl) {
+			return nil
 		}
-	}
-	return all, nil
+		item, ok, err := r.callItem(callerAt(p.index.Trees[at.File], at))
+		i := slices.IndexFunc(all, func(c incomingCall) bool { return c.From == item })
+		switch {
+		case err != nil || !ok:
+		case i < 0:
+			all = append(all, incomingCall{item, []span{l.Range}})
+		default:
+			all[i].FromRanges = append(all[i].FromRanges, l.Range)
+		}
+		return err
+	})
+	return all, err
 }
 
 // callerAt is the function or the test around a place; without a node if there is none.

@@ -92,22 +92,37 @@ func (r *request) references(q referenceParams) (any, error) {
 	if !name.use.Decl.IsValid() {
 		return all, nil
 	}
-	programs, err := r.programsWith(p, name.use)
+	err = r.eachUse(p, name.use, func(p *program, at source.Span, l location) error {
+		if at != p.here(name.use.Decl) || q.Context.IncludeDeclaration {
+			all = append(all, l)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// eachUse visits the places of a name in every program of the workspace that has its module, each
+// place once, with the program that has it.
+func (r *request) eachUse(p *program, u check.Use,
+	visit func(*program, source.Span, location) error) error {
+	programs, err := r.programsWith(p, u)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	seen := map[location]bool{}
 	for _, p := range programs {
-		for _, at := range p.sameAs(name.use) {
+		for _, at := range p.sameAs(u) {
 			l, ok := r.view.location(at)
-			if !ok || seen[l] || at == p.here(name.use.Decl) && !q.Context.IncludeDeclaration {
+			if !ok || seen[l] {
 				continue
 			}
 			seen[l] = true
-			all = append(all, l)
+			if err := visit(p, at, l); err != nil {
+				return err
+			}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // here is the same place in this program's files. Every program has its own copies of the files.
