@@ -18,7 +18,7 @@ import (
 const committed = "findings"
 
 func findingsCommand(lab *laboratory) *cobra.Command {
-	var folder, name string
+	var o findingsOptions
 	cmd := &cobra.Command{
 		Use:   "findings [RUN...]",
 		Short: "write docs/findings: a page for each source, from runs and from what people wrote",
@@ -30,44 +30,62 @@ servers. Without a RUN the pages are written again from the figures: do so after
 paragraph.
 
 A run of another machine than that of figures.json is written with --as NAME: its figures go into
-machines/NAME.json, and the pages say at each claim what that machine says of it.`,
+machines/NAME.json, and the pages say at each claim what that machine says of it.
+
+With --choices only the answers to "which model should I take?" come from the runs, for the services
+of which they tell more models apart. Such a run may have other windows than that of the claims, and
+another machine.`,
 		Example: `  interleave findings last
   interleave findings 20260101 20260102
   interleave findings --as xeon last       of a second machine, beside the first
+  interleave findings --choices last       more models of a service, from a run of its own
   interleave findings                      after a change in docs/findings/why
   interleave findings last --out /tmp/pages`,
 		ValidArgsFunction: lab.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("as") {
-				if err := findings.CheckName(name); err != nil {
+			as := cmd.Flags().Changed("as")
+			switch {
+			case o.choices && (as || len(args) == 0):
+				return usage("--choices takes a run and no --as, as in: " +
+					"interleave findings --choices last")
+			case as && len(args) == 0:
+				return usage("--as takes a run, as in: interleave findings --as %s last", o.name)
+			case as:
+				if err := findings.CheckName(o.name); err != nil {
 					return usage("--as: %w", err)
 				}
-				if len(args) == 0 {
-					return usage("--as takes a run, as in: interleave findings --as %s last", name)
-				}
 			}
-			return lab.writeFindings(cmd.OutOrStdout(), folder, name, args)
+			return lab.writeFindings(cmd.OutOrStdout(), o, args)
 		},
 	}
-	cmd.Flags().StringVarP(&folder, "out", "o", "",
+	cmd.Flags().StringVarP(&o.folder, "out", "o", "",
 		"the folder of the pages (default: docs/findings of the checkout)")
-	cmd.Flags().StringVar(&name, "as", "",
+	cmd.Flags().StringVar(&o.name, "as", "",
 		"the run is of another machine, which gets this name, beside the first one")
+	cmd.Flags().BoolVar(&o.choices, "choices", false,
+		"take only the answers to which model to take from the run")
 	return cmd
 }
 
-// writeFindings writes the pages of all machines. The name is that of the machine of the runs,
-// empty for the first one.
-func (l *laboratory) writeFindings(stdout io.Writer, folder, name string, args []string) error {
+// findingsOptions say what the figures of the runs are for.
+type findingsOptions struct {
+	folder  string // of the pages; empty for the checkout's
+	name    string // of the runs' machine; empty for the first one
+	choices bool   // only the answers to which model to take
+}
+
+// writeFindings writes the pages of all machines.
+func (l *laboratory) writeFindings(stdout io.Writer, o findingsOptions, args []string) error {
 	root, err := l.root()
 	if err != nil {
 		return err
 	}
 	home := findingsDir(root)
-	if folder == "" {
-		folder = home
+	if o.folder == "" {
+		o.folder = home
 	}
-	set, err := l.machines(stdout, home, folder, name, args)
+	folder, name := o.folder, o.name
+	set, err := l.machines(stdout, home, o, args)
 	if errors.Is(err, findings.ErrNone) {
 		err = &failure{exitUsage, err}
 	}
@@ -106,14 +124,15 @@ func (l *laboratory) writeFindings(stdout io.Writer, folder, name string, args [
 
 // machines are the figures for the pages of a folder: those that the checkout has, with those of
 // the runs in their place.
-func (l *laboratory) machines(stdout io.Writer, home, folder, name string,
+func (l *laboratory) machines(stdout io.Writer, home string, o findingsOptions,
 	args []string) (*findings.Set, error) {
+	folder, name := o.folder, o.name
 	var set *findings.Set
 	var err error
 	if len(args) == 0 {
 		set, err = findings.ReadSet(home)
 	} else {
-		set, err = l.measured(stdout, home, folder, name, args)
+		set, err = l.measured(stdout, home, o, args)
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +153,7 @@ func (l *laboratory) machines(stdout io.Writer, home, folder, name string,
 
 // measured are the figures of all machines, with those of some runs as the first machine's or, with
 // a name, as another one's.
-func (l *laboratory) measured(stdout io.Writer, home, folder, name string,
+func (l *laboratory) measured(stdout io.Writer, home string, o findingsOptions,
 	args []string) (*findings.Set, error) {
 	dirs, err := l.findAll(args)
 	if err != nil {
@@ -152,10 +171,32 @@ func (l *laboratory) measured(stdout io.Writer, home, folder, name string,
 	if f.Empty() {
 		return nil, usage("%s has no cell: nothing was measured in it", f.Run)
 	}
-	if name == "" {
-		return firstMachine(home, folder, f)
+	switch {
+	case o.choices:
+		return chosenFrom(stdout, home, f)
+	case o.name == "":
+		return firstMachine(home, o.folder, f)
 	}
-	return besideFirst(stdout, home, name, f, tree)
+	return besideFirst(stdout, home, o.name, f, tree)
+}
+
+// chosenFrom is the set of the checkout, with the runs' answers to which model to take where those
+// tell more.
+func chosenFrom(stdout io.Writer, home string, f *findings.Figures) (*findings.Set, error) {
+	first, err := findings.Read(home)
+	if err != nil {
+		return nil, err
+	}
+	others, err := findings.ReadOthers(home, "")
+	if err != nil {
+		return nil, err
+	}
+	taken := first.Choose(f)
+	if len(taken) == 0 {
+		return nil, usage("%s tells no more models of any service apart than is known", f.Run)
+	}
+	fmt.Fprintf(stdout, "which model to take, from %s: %s\n", f.Run, strings.Join(taken, ", "))
+	return onceEach(findings.Together(first, others...))
 }
 
 // firstMachine has the runs' figures in the place of the first machine's. Pages of another machine
@@ -170,6 +211,9 @@ func firstMachine(home, folder string, f *findings.Figures) (*findings.Set, erro
 	others, err := findings.ReadOthers(home, "")
 	if err != nil {
 		return nil, err
+	}
+	if earlier, err := findings.Read(home); err == nil {
+		f.KeepChosen(earlier)
 	}
 	return onceEach(findings.Together(f, others...))
 }

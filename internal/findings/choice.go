@@ -25,6 +25,9 @@ type Choice struct {
 	Point      string             `json:"point,omitempty"`
 	Condition  manifest.Condition `json:"condition,omitempty"`
 	Models     []Place            `json:"models"` // the best first
+	// of the run that the answer comes from, if not the one of the claims
+	Run     string `json:"run,omitempty"`
+	Machine string `json:"machine,omitempty"`
 }
 
 // A Place is one model in the order of a choice.

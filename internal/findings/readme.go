@@ -192,6 +192,11 @@ func (w *writer) service(name string, choices []Choice) {
 	w.line("")
 	w.line("### %s", name)
 	w.line("")
+	if c := choices[0]; c.Run != "" {
+		w.prose("", "From run %s on %s: it tells more models apart than the run of the claims.",
+			c.Run, c.Machine)
+		w.line("")
+	}
 	w.line("| need | take | not told apart | where |")
 	w.line("|---|---|---|---|")
 	for _, c := range choices {
