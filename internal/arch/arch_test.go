@@ -81,8 +81,8 @@ var gonetRooms = []string{
 // first, since it must use nothing of what it judges.
 var papayaRooms = []string{
 	"checker",
-	"irc", "bans", "proxy", "fence", "log", "search", "hall", "limit", "handshake", "server",
-	"metrics", "account", "bot", "push", "file", "preview", "certificate", "config",
+	"irc", "bans", "proxy", "fence", "log", "search", "hall", "batch", "limit", "handshake",
+	"server", "metrics", "account", "bot", "push", "file", "preview", "certificate", "config",
 	"keep", "control",
 	"client", "web", "terminal",
 	"torture",

@@ -40,6 +40,21 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 	return cmd != nil && cmd.apply != nil && !cmd.asking(h, c, m) && len(m.Params) >= cmd.words
 }
 
+// MayLog says whether obeying a line that is not Logged may give an entry for the log. Lines of a
+// client before its registration may, and those of a batch; mere questions do not.
+func (h *Hall) MayLog(c *Client, m *irc.Message) bool {
+	if c.user == nil || c.gathers(m) {
+		return true
+	}
+	switch m.Command {
+	case "PING", "PONG", "NAMES", "WHO", "WHOIS", "WHOWAS", "MONITOR", "LIST", "MOTD", "LUSERS",
+		"LINKS", "HELP", "HELPOP", "ISON", "USERHOST", "INFO", "VERSION", "TIME", "CHATHISTORY",
+		"SEARCH":
+		return false
+	}
+	return command(m.Command) != nil
+}
+
 // Awaited says whether the client gets a reply when the line is logged, so that it may be waiting.
 func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	switch m.Command {

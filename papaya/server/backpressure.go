@@ -20,8 +20,6 @@ const (
 	// longer than that. Both are guesses: a client may need some milliseconds until it gets a core.
 	pauseFor  = 20 * time.Millisecond
 	pausesFor = 500 * time.Millisecond
-	// retryAfter is how soon waiting lines are tried again.
-	retryAfter = time.Millisecond
 	// smallBatch bounds a batch for slow clients, as a share of the limit.
 	smallBatch = 32
 )
@@ -38,45 +36,11 @@ func (s *server) watch(c *conn, waiting int) {
 	}
 }
 
-// admitLines moves the lines that may go into the next batch before the lines that wait for slow
-// clients. It returns how many they are and how large the batch may be.
-func (s *server) admitLines() (n, size int) {
-	if s.now < s.log.retryAt {
-		return 0, 0
-	}
-	to, size := s.slowTargets()
-	held := map[*conn]bool{}
-	var ready, wait []item
-	logged := false
-	for _, i := range s.log.queue {
-		if i.conn != nil && (held[i.conn] || reaches(&i, to)) {
-			held[i.conn] = true // its later lines wait too, to stay in order
-			i.came = s.now
-			wait = append(wait, i)
-			continue
-		}
-		logged = logged || i.entry.Kind != 0
-		ready = append(ready, i)
-	}
-	if len(wait) > 0 {
-		s.log.retryAt = s.now + retryAfter
-	}
-	if !logged {
-		s.log.queue = wait
-		for _, i := range ready {
-			s.complete(i)
-		}
-		return 0, size
-	}
-	s.log.queue = append(ready, wait...)
-	return len(ready), size
-}
-
-// slowTargets returns the nicks and rooms of the slow clients. A client that has read enough, or
-// for which others have waited long enough, is not slow any more.
-func (s *server) slowTargets() (to map[string]bool, size int) {
+// slowTargets returns which items are for slow clients, and so wait, and how large a batch may be.
+// A client that has read enough, or for which others have waited long enough, is not slow any more.
+func (s *server) slowTargets() (held func(*item) bool, size int) {
 	limit := s.config.Limits.Unread
-	to, size = map[string]bool{}, s.maxBatch()
+	to, size := map[string]bool{}, s.maxBatch()
 	slow := s.slow[:0]
 	for _, c := range s.slow {
 		took := s.now - c.slowAt
@@ -97,18 +61,18 @@ func (s *server) slowTargets() (to map[string]bool, size int) {
 	}
 	clear(s.slow[len(slow):])
 	s.slow = slow
-	return to, size
+	return func(i *item) bool { return reaches(i, to) }, size
 }
 
 // reaches says whether an item is a message for one of the names.
 func reaches(i *item, to map[string]bool) bool {
-	if i.entry.Kind == hall.Lines {
-		return to[irc.Lower(hall.LinesTarget(i.entry))]
+	if i.Entry.Kind == hall.Lines {
+		return to[irc.Lower(hall.LinesTarget(i.Entry))]
 	}
-	if i.entry.Kind != hall.Said {
+	if i.Entry.Kind != hall.Said {
 		return false
 	}
-	switch m := i.message; m.Command {
+	switch m := i.What.message; m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":
 		for name := range strings.SplitSeq(m.Param(0), ",") {
 			if to[irc.Lower(irc.RoomOf(name))] {

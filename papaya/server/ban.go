@@ -88,7 +88,7 @@ func (s *server) followBans() {
 		if c != nil {
 			c.ending = true
 		}
-		s.push(item{conn: c, entry: e})
+		s.push(words{conn: c}, e)
 	}
 	list, changes := s.hall.Bans()
 	if s.bars.list.Load() != nil && changes == s.bars.changes {

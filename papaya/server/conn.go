@@ -9,11 +9,12 @@ import (
 	"time"
 	"unsafe"
 
+	"interleave/papaya/batch"
 	"interleave/papaya/hall"
 )
 
 // chunkSize is in bytes: the most that is read from a client at once, and so the most of one client
-// that may be in the outbox.
+// that may wait for the log.
 const chunkSize = 16 << 10
 
 // closeTimeout is how long a client that is being disconnected has to take its last lines.
@@ -35,18 +36,15 @@ type conn struct {
 	wait   time.Duration // how long the reader must pause then
 
 	// The goroutine that owns the hall uses these fields.
-	stage   *sendQueue // lines since the last flush; nil if there are none
-	slow    bool       // lines to this client wait until it has read more, or for pauseFor
-	slowAt  time.Duration
-	waited  time.Duration // the time that others have waited for this client since it last kept up
-	dirty   bool
-	waits   bool // lines that are staged wait for the next tick: see rush.go
-	pending int  // its lines in the outbox
-	began   time.Time
-	queued  int // those of them that are for the log and not in flight yet
-	// newcomer says that one of those registers the client: see newcomer.go.
-	newcomer bool
-	heard    time.Time
+	stage  *sendQueue // lines since the last flush; nil if there are none
+	slow   bool       // lines to this client wait until it has read more, or for pauseFor
+	slowAt time.Duration
+	waited time.Duration // the time that others have waited for this client since it last kept up
+	dirty  bool
+	waits  bool         // lines that are staged wait for the next tick: see rush.go
+	queue  batch.Client // of its lines that wait for the log
+	began  time.Time
+	heard  time.Time
 	// askedAt is when it was sent a PING after a silence, since the server's start; 0: it was not.
 	// The time to answer begins there: while the server stood still, it has asked nobody.
 	askedAt time.Duration

@@ -19,7 +19,7 @@ const tick = 500 * time.Millisecond
 func (s *server) deal(ctx context.Context, listeners []listener) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	s.log.empty = true // the first batch says that all clients of earlier runs are gone
+	s.log.Beat() // the first batch says that all clients of earlier runs are gone
 	s.sendBatch()
 	stop := ctx.Done()
 	var deadline <-chan struct{}
@@ -30,8 +30,8 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			s.config.Admin.tell()
 		}
 		var catching <-chan time.Time
-		if behind := s.hall.Step(); s.log.delay > 0 {
-			catching = time.After(s.log.delay)
+		if behind := s.hall.Step(); s.delay > 0 {
+			catching = time.After(s.delay)
 		} else if behind > 0 || len(s.slow) > 0 {
 			// Clients that are behind get more, and lines that wait go on, as soon as there is
 			// room.
@@ -41,7 +41,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 		select {
 		case e := <-s.events:
 			s.handle(e)
-			if s.log.inFlight == nil && len(s.log.queue) > 0 {
+			if !s.log.InFlight() && s.log.Queued() > 0 {
 				runtime.Gosched() // other readers may submit lines for the same batch
 			}
 			for range len(s.events) {
@@ -56,7 +56,7 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 		case r := <-s.results:
 			s.stored(r)
 		case now := <-ticker.C:
-			s.log.ticks++
+			s.log.Tick()
 			s.tickRush()
 			s.checkClients(now)
 			s.checkTokens(now)
@@ -79,13 +79,13 @@ func (s *server) deal(ctx context.Context, listeners []listener) error {
 			defer cancel()
 			deadline = late.Done()
 		}
-		if !s.begun && s.log.inFlight == nil && stop != nil {
+		if !s.begun && !s.log.InFlight() && stop != nil {
 			s.begin(listeners)
 		}
 		s.now = time.Since(s.start)
 		s.followBans()
 		s.sendBatch()
-		if stop == nil && s.log.inFlight == nil && len(s.log.queue) == 0 {
+		if stop == nil && s.log.Drained() {
 			return s.close()
 		}
 	}
@@ -103,7 +103,7 @@ func (s *server) handle(e event) {
 		s.arrive(c)
 	case e.do != nil:
 		if entry, ok := e.do(); ok {
-			s.push(item{conn: c, entry: entry})
+			s.push(words{conn: c}, entry)
 		}
 		if c != nil {
 			s.release(c)
@@ -137,7 +137,7 @@ func (s *server) handle(e event) {
 
 // goOn lets a client's reader go on when its lines are done.
 func (s *server) goOn(c *conn) {
-	if c.pending == 0 && !c.Busy() {
+	if !c.queue.Pending() && !c.Busy() {
 		c.wake()
 	}
 }
@@ -185,7 +185,7 @@ func (s *server) end(c *conn, inOrder bool, why string) {
 	if f := s.config.Metrics.Cut; f != nil && !inOrder {
 		f(why)
 	}
-	s.push(item{conn: c, end: &ending{inOrder, why}})
+	s.push(words{conn: c, end: &ending{inOrder, why}}, hall.Entry{})
 }
 
 // obey takes one line of a client. The line waits behind lines of the same client that are in the
@@ -206,11 +206,10 @@ func (s *server) admit(c *conn, l line) {
 		c.held = append(c.held, l)
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
 		if !s.doubted(c, hall.Entry{Kind: hall.Said}, &l.Message) {
-			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID,
-				Kind: hall.Said, Data: text(&l.Message)}})
+			s.pushSaid(c, &l.Message)
 		}
-	case c.pending > 0:
-		s.push(item{conn: c, message: l.Message, fault: l.fault})
+	case c.queue.Pending():
+		s.push(words{conn: c, message: l.Message, fault: l.fault}, hall.Entry{})
 	default:
 		s.do(c, l)
 	}
@@ -218,8 +217,7 @@ func (s *server) admit(c *conn, l line) {
 
 // doubted says whether an entry was refused because the log has not answered for so long.
 func (s *server) doubted(c *conn, e hall.Entry, m *irc.Message) bool {
-	return s.log.inFlight != nil && s.log.ticks > doubtAfter &&
-		s.hall.Refuse(&c.Client, e, m, "the log does not answer")
+	return s.log.Doubted() && s.hall.Refuse(&c.Client, e, m, "the log does not answer")
 }
 
 // do obeys a line that the log does not need.
@@ -238,14 +236,13 @@ func (s *server) do(c *conn, l line) {
 	default:
 		// the client has registered since it sent the line
 		if s.hall.Logged(&c.Client, &l.Message) {
-			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID,
-				Kind: hall.Said, Data: text(&l.Message)}})
+			s.pushSaid(c, &l.Message)
 			return
 		}
 		if e, ok := s.hall.Line(&c.Client, &l.Message); ok {
 			c.ending = c.ending || e.Kind == hall.End
 			if !s.doubted(c, e, &irc.Message{}) {
-				s.push(item{conn: c, entry: e})
+				s.push(words{conn: c}, e)
 			}
 		}
 	}
@@ -354,10 +351,11 @@ func (s *server) checkClients(now time.Time) {
 	limits := s.config.Limits
 	s.hall.Tick(s.config.Now().UnixMilli())
 	s.bars.reports.Store(int64(s.hall.OpenReports()))
-	if s.config.Shared && s.begun && s.log.inFlight == nil && now.Sub(s.log.since) > heartbeat {
-		s.log.empty = true
+	if s.config.Shared && s.begun && !s.log.InFlight() &&
+		now.Sub(s.start)-s.log.SentAt() > heartbeat {
+		s.log.Beat()
 		for _, e := range s.hall.Silent(lostAfter) {
-			s.push(item{entry: e})
+			s.push(words{}, e)
 		}
 	}
 	for _, c := range s.conns {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"interleave/papaya/batch"
 	"interleave/papaya/hall"
 	"interleave/papaya/irc"
 	"interleave/papaya/log"
@@ -24,40 +25,16 @@ const (
 	doubtAfter    = int(3 * time.Second / tick)
 )
 
-// outbox is what is on its way to the log: one batch in flight, and the lines that wait for the
-// next. A line that the log does not need waits here, too, behind other lines of its client, so
-// that the answers come in order.
-type outbox struct {
-	queue    []item
-	inFlight []item
-	spare    []item // empty: memory for the next batch
-	number   uint64 // of the batch that is or was last in flight
-	batch    hall.Batch
-	bytes    int
-	since    time.Time
-	ticks    int  // since then, while it is in flight
-	acked    bool // the log has stored it
-	applied  bool // the hall has applied it
-	empty    bool // send a batch without entries: a heartbeat
-	failed   time.Time
-	delay    time.Duration // how long the next batch still waits for more lines
-	// One of the waiting lines comes from a client that waits for an answer.
-	awaited   bool
-	doneAt    time.Duration // when the last batch was done
-	retryAt   time.Duration // when lines that wait for slow clients are tried again
-	newcomers int           // see newcomer.go
-	late      []item        // empty: memory for newcomersLast
-}
+// An item is a line on its way to the log, or one that waits behind such lines of its client, so
+// that the answers come in order. Package batch decides when its turn comes.
+type item = batch.Line[words]
 
-// An item is a line. If it has an entry it is for the log, otherwise it is obeyed in its turn.
-type item struct {
-	conn    *conn
+// words are what an item is made of.
+type words struct {
+	conn    *conn // nil: the server itself
 	message irc.Message
 	fault   fault
-	entry   hall.Entry
 	end     *ending
-	came    time.Duration
-	done    bool // applied already, without the log; it is written for later starts
 }
 
 // ending is the end of a connection. It waits its turn as lines do.
@@ -66,154 +43,59 @@ type ending struct {
 	why     string
 }
 
-// push adds an item to the queue.
-func (s *server) push(i item) {
-	if i.conn != nil {
-		i.conn.pending++
-		if i.entry.Kind != 0 {
-			i.conn.queued++
-		}
+// push adds an item to those that wait. It is for the log if the entry has a Kind; otherwise it is
+// obeyed in its turn.
+func (s *server) push(w words, e hall.Entry) {
+	i := item{Entry: e, What: w}
+	switch c := w.conn; {
+	case c == nil:
+		i.Awaited = true
+	case e.Kind == 0:
+		i.From, i.Awaited = &c.queue, true
+		i.MayLog = w.end != nil || s.hall.MayLog(&c.Client, &w.message)
+	default:
+		i.From = &c.queue
+		i.Awaited = e.Kind != hall.Said || s.hall.Awaited(&c.Client, &w.message)
 	}
-	s.noteNewcomer(&i)
-	i.came = s.now
-	s.log.awaited = s.log.awaited || i.conn == nil || i.entry.Kind != hall.Said ||
-		s.hall.Awaited(&i.conn.Client, &i.message)
-	s.log.queue = append(s.log.queue, i)
+	s.log.Push(s.now, i)
 }
 
-// sendBatch sends the next batch to the log if none is in flight. Before that it obeys the lines at
-// the head of the queue that the log does not need. A batch has all lines that have come while the
-// last one was in flight, and while its lines were written to clients.
+// pushSaid adds a line that others see.
+func (s *server) pushSaid(c *conn, m *irc.Message) {
+	s.push(words{conn: c, message: *m},
+		hall.Entry{Client: c.ID, Kind: hall.Said, Data: text(m)})
+}
+
+// sendBatch obeys the items whose turn has come, and sends the next batch to the log if it is due.
 func (s *server) sendBatch() {
-	for s.log.inFlight == nil {
-		n := 0
-		for n < len(s.log.queue) && s.log.queue[n].entry.Kind == 0 {
-			n++
+	at := batch.Conditions[words]{Now: s.now, Clock: s.config.Now().UnixMilli(),
+		Writing: s.unwritten.Load() > 0, MaxBytes: s.maxBatch()}
+	if len(s.slow) > 0 {
+		at.Slow = s.slowTargets
+	}
+	for {
+		step := s.log.Next(at)
+		s.delay = step.Wait
+		switch step.Do {
+		case batch.Wait:
+			return
+		case batch.Obey:
+			s.complete(&step.Line)
+		case batch.Send:
+			s.appends <- step.Data
+			if f := s.config.Metrics.Gathered; f != nil {
+				done := time.Since(s.start)
+				f(done-step.Oldest, done-step.Since)
+			}
+			return
 		}
-		if n == 0 {
-			break
-		}
-		ready := s.log.queue[:n]
-		s.log.queue = s.log.queue[n:]
-		for _, i := range ready {
-			s.complete(i)
-		}
 	}
-	if s.log.inFlight != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil &&
-		s.onlyDone() && time.Since(s.log.failed) < time.Second {
-		return
-	}
-	s.newcomersLast()
-	if s.log.delay = s.batchDelay(); s.log.delay > 0 {
-		return
-	}
-	if len(s.slow) == 0 {
-		s.sendItems(len(s.log.queue), s.maxBatch())
-	} else if n, size := s.admitLines(); n > 0 || s.log.empty {
-		s.sendItems(n, size)
-	}
-}
-
-const (
-	// maxDelay is how long a batch may wait for more lines. It waits while clients are being
-	// written to, since many answer what they read. It also waits after the last batch if nobody
-	// waits for an answer. Each batch costs 200 us of CPU, however small it is
-	// (papayachat-cpu-chat).
-	maxDelay = time.Millisecond
-	// minDelay is the shortest delay that is used. Go's timers round every delay up to a
-	// millisecond (the poller's unit), so the sum of all delays would exceed two.
-	minDelay = maxDelay / 10
-	// enough is in lines: a batch of that many does not wait for more.
-	enough = 1024
-)
-
-// batchDelay returns how long the next batch should still wait for more lines. Lines of clients
-// that wait for an answer are not delayed by clients that only talk.
-func (s *server) batchDelay() (wait time.Duration) {
-	if len(s.log.queue) == 0 {
-		return 0
-	}
-	if s.unwritten.Load() > 0 {
-		wait = s.log.queue[0].came + maxDelay - s.now
-	}
-	if !s.log.awaited && len(s.log.queue) < enough {
-		wait = max(wait, s.log.doneAt+maxDelay-s.now)
-	}
-	if wait < minDelay {
-		return 0
-	}
-	return wait
 }
 
 // maxBatch returns the size limit of a batch in bytes. It is smaller than the constant if the limit
 // of unread bytes is low, so that one batch cannot fill a send queue.
 func (s *server) maxBatch() int {
 	return min(maxBatch, max(s.config.Limits.Unread/8, irc.MaxLine))
-}
-
-// sendItems sends a batch of the first n items, or of as many as fit into size bytes.
-func (s *server) sendItems(n, size int) {
-	s.log.number++
-	now := time.Now()
-	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
-		Time: s.config.Now().UnixMilli()}
-	// as large as the last batch, and a quarter more
-	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch)
-	oldest, logins := s.now, 0
-	for k := range n {
-		i := &s.log.queue[k]
-		if i.entry.Kind == hall.Enter {
-			logins++
-		}
-		if len(data) >= size || logins > loginsAtOnce {
-			n = k
-			break
-		}
-		if i.entry.Kind != 0 {
-			data = hall.AppendEntry(data, i.entry)
-			oldest = min(oldest, i.came)
-			if i.conn != nil {
-				i.conn.queued--
-			}
-		}
-		s.admitNewcomer(i)
-	}
-	if s.log.spare == nil {
-		s.log.spare = make([]item, 0, n)
-	}
-	s.log.inFlight = append(s.log.spare, s.log.queue[:n]...)
-	s.log.queue, s.log.spare = without(s.log.queue, n), nil
-	s.log.acked, s.log.applied, s.log.empty = false, false, false
-	s.log.since, s.log.ticks, s.log.bytes = now, 0, len(data)
-	s.log.awaited = len(s.log.queue) > 0
-	s.appends <- data
-	if f := s.config.Metrics.Gathered; f != nil {
-		done := time.Since(s.start)
-		f(done-oldest, done-max(oldest, s.log.doneAt))
-	}
-}
-
-// maxSpare bounds, in items, the memory that is kept for the next batch.
-const maxSpare = 4096
-
-// without removes the first n items. It keeps the memory unless it is large.
-func without(items []item, n int) []item {
-	left := copy(items, items[n:])
-	clear(items[left:])
-	if left == 0 && cap(items) > maxSpare {
-		return nil
-	}
-	return items[:left]
-}
-
-// onlyDone says whether every waiting item was applied already, so that the batch is not urgent.
-func (s *server) onlyDone() bool {
-	for _, i := range s.log.queue {
-		if !i.done {
-			return false
-		}
-	}
-	return !s.log.empty
 }
 
 // append is the goroutine that writes to the log, one batch after another. After an error it does
@@ -237,16 +119,17 @@ type result struct {
 	err      error
 }
 
+// store appends a batch. After a try without an answer the batch may be in the log, so that no
+// later refusal is one of the batch: it is tried until the log has taken it.
 func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
-	for {
-		err := s.config.Text.Ready()
-		if err != nil {
-			return 0, err
-		}
+	if err := s.config.Text.Ready(); err != nil {
+		return 0, err
+	}
+	for doubt := false; ; doubt = true {
 		within, cancel := log.WithRunningTime(ctx, appendTimeout)
 		sequence, err := s.config.Log.Append(within, data)
 		cancel()
-		if err == nil || errors.Is(err, log.ErrRefused) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, log.ErrRefused) && !doubt || ctx.Err() != nil {
 			return sequence, err
 		}
 		s.config.Logger.Warn("the log does not answer; trying again", "reason", err)
@@ -259,31 +142,30 @@ func (s *server) stored(r result) {
 	s.now = time.Since(s.start)
 	err := r.err
 	if err == nil {
-		s.log.acked = true
 		if f := s.config.Metrics.Batches; f != nil {
-			f(len(s.log.inFlight), s.log.bytes, time.Since(s.log.since))
+			f(len(s.log.Flight()), s.log.Bytes(), s.now-s.log.SentAt())
 		}
-		if !s.config.Shared {
+		if s.log.Stored(s.now) && !s.config.Shared {
 			s.apply(r.sequence)
 		}
-		s.batchDone()
 		return
 	}
 	s.config.Logger.Error("the log refuses a batch", "reason", err)
 	if f := s.config.Metrics.Refused; f != nil {
 		f(err)
 	}
+	items := s.log.Refused(s.now)
 	if !s.begun && s.config.Shared {
-		s.log.inFlight, s.log.empty, s.log.doneAt = nil, true, s.now
+		s.log.Repeat(s.now)
 		return
 	}
 	if !s.begun { // the state contains what the first batch would have done
-		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
-			Time: s.config.Now().UnixMilli()})
+		now := s.log.Head()
+		now.Time = s.config.Now().UnixMilli()
+		s.hall.Begin(now)
 	}
-	items := s.log.inFlight
-	s.log.inFlight, s.log.failed, s.log.doneAt = nil, time.Now(), s.now
 	s.refuse(items, plainReason(err))
+	s.log.Resume(s.now)
 }
 
 // plainReason returns the innermost cause: "no space left on device".
@@ -307,40 +189,30 @@ func plainReason(err error) string {
 // take effect: at once on a single server, and when the log works again in a cluster, where the
 // order is shared. There, orders wait, too.
 func (s *server) refuse(items []item, why string) {
-	var again []item
-	for _, i := range items {
+	for n := range items {
+		i := &items[n]
+		c := i.What.conn
 		switch {
-		case i.entry.Kind == 0:
+		case i.Entry.Kind == 0:
 			s.complete(i)
-		case i.conn != nil && s.hall.Refuse(&i.conn.Client, i.entry, &i.message, why):
-			s.unpend(i.conn)
+		case c != nil && s.hall.Refuse(&c.Client, i.Entry, &i.What.message, why):
+			s.finish(c)
 		case s.config.Shared:
-			again = append(again, i)
-		case i.entry.Kind == hall.Order && !hall.Passes(i.entry):
-			s.config.Admin.answer(i.entry.Client, fmt.Errorf("%w: %s", log.ErrRefused, why))
+			s.log.Again(*i)
+		case i.Entry.Kind == hall.Order && !hall.Passes(i.Entry):
+			s.config.Admin.answer(i.Entry.Client, fmt.Errorf("%w: %s", log.ErrRefused, why))
 		default:
-			if !i.done {
+			if !i.Done {
 				s.hall.Alone(s.config.Unique, s.run, s.config.Now().UnixMilli())
-				s.hall.Apply(i.entry, said(&i), i.label())
+				s.hall.Apply(i.Entry, said(i), label(i))
 				s.hall.Lines()
-				s.unpend(i.conn)
-				i.done = true
+				s.finish(c)
+				i.Done = true
 			}
-			if len(again) < maxAgain {
-				again = append(again, i)
-			}
+			s.log.Again(*i)
 		}
 	}
-	for _, i := range again {
-		if i.conn != nil {
-			i.conn.queued++
-		}
-	}
-	s.log.queue = append(again, s.log.queue...)
 }
-
-// maxAgain bounds, in items, what is kept until the log can be written again.
-const maxAgain = 10000
 
 // receive applies a batch that has come from the log.
 func (s *server) receive(a arrived) {
@@ -349,8 +221,7 @@ func (s *server) receive(a arrived) {
 		return
 	}
 	b, _, err := hall.ReadBatch(a.data)
-	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.inFlight == nil ||
-		b.Number != s.log.number || s.log.applied {
+	if err != nil || !s.log.Mine(b) {
 		if err := s.replay(a.sequence, a.data); errors.Is(err, hall.ErrNewer) {
 			s.lost = err
 			return
@@ -361,28 +232,28 @@ func (s *server) receive(a arrived) {
 		return
 	}
 	s.apply(a.sequence)
-	s.batchDone()
 }
 
 // apply applies the entries of the batch in flight, which the log has stored.
 func (s *server) apply(sequence uint64) {
 	s.applied = sequence
-	s.unsaved += s.log.bytes
-	fresh := s.hall.Begin(s.log.batch)
-	for n := range s.log.inFlight {
-		i := &s.log.inFlight[n]
+	s.unsaved += s.log.Bytes()
+	fresh := s.hall.Begin(s.log.Head())
+	items := s.log.Flight()
+	for n := range items {
+		i := &items[n]
 		switch {
-		case i.entry.Kind == 0:
-			s.complete(*i)
-		case i.done:
+		case i.Entry.Kind == 0:
+			s.complete(i)
+		case i.Done:
 		default:
 			if fresh {
-				s.hall.Apply(i.entry, said(i), i.label())
+				s.hall.Apply(i.Entry, said(i), label(i))
 			}
-			if i.entry.Kind == hall.Enter {
+			if i.Entry.Kind == hall.Enter {
 				s.rush.now++
 			}
-			s.unpend(i.conn)
+			s.finish(i.What.conn)
 		}
 	}
 	if err := s.writeText(); err != nil {
@@ -390,7 +261,7 @@ func (s *server) apply(sequence uint64) {
 	}
 	s.erase(s.hall.Removed())
 	s.hall.Step()
-	s.log.applied = true
+	s.log.Applied(s.now)
 }
 
 // erase removes messages from the text that users have removed. Config.Erased and PreviewErased
@@ -415,53 +286,45 @@ func (s *server) erase(spans []hall.Span) {
 }
 
 // label returns the label of the line that has caused the item.
-func (i *item) label() string { return cmp.Or(i.entry.Label, i.message.Tags["label"]) }
+func label(i *item) string { return cmp.Or(i.Entry.Label, i.What.message.Tags["label"]) }
 
 func said(i *item) *irc.Message {
-	if i.entry.Kind == hall.Said {
-		return &i.message
+	if i.Entry.Kind == hall.Said {
+		return &i.What.message
 	}
 	return nil
 }
 
-// batchDone makes room for the next batch when the last one is stored and applied.
-func (s *server) batchDone() {
-	if s.log.acked && s.log.applied {
-		s.log.spare, s.log.inFlight = without(s.log.inFlight, len(s.log.inFlight)), nil
-		s.log.doneAt = s.now
-	}
-}
-
-// complete obeys an item whose turn has come and which needs no log. It queues the item again if
-// earlier lines of the same client have turned out to need the log. This happens to lines that were
-// sent before the client was registered.
-func (s *server) complete(i item) {
-	if i.conn.queued > 0 {
-		s.log.queue = append(s.log.queue, i)
+// complete obeys an item whose turn has come and which needs no log.
+func (s *server) complete(i *item) {
+	if !s.log.Turn(i) {
 		return
 	}
-	if i.end != nil {
-		s.mark(i.conn)
-		if e, ok := s.hall.Ended(&i.conn.Client, i.end.inOrder, i.end.why); ok {
-			s.push(item{conn: i.conn, entry: e})
+	c := i.What.conn
+	if end := i.What.end; end != nil {
+		s.mark(c)
+		if e, ok := s.hall.Ended(&c.Client, end.inOrder, end.why); ok {
+			s.push(words{conn: c}, e)
 		}
 	} else {
-		s.do(i.conn, line{Message: i.message, fault: i.fault})
+		s.do(c, line{Message: i.What.message, fault: i.What.fault})
 	}
-	s.unpend(i.conn)
+	s.finish(c)
 }
 
 // mark logs how far a client has read, if that has changed.
 func (s *server) mark(c *conn) {
 	if e, ok := s.hall.Marked(&c.Client); ok {
-		s.push(item{conn: c, entry: e})
+		s.push(words{conn: c}, e)
 	}
 }
 
-func (s *server) unpend(c *conn) {
+// finish notes that an item is done. c is nil for one of the server itself.
+func (s *server) finish(c *conn) {
 	if c == nil {
+		s.log.Finish(nil)
 		return
 	}
-	c.pending--
+	s.log.Finish(&c.queue)
 	s.goOn(c)
 }

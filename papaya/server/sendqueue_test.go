@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
-	"interleave/papaya/irc"
 )
 
 // TestSendQueues adds single lines and parts of runs to send queues in many ways, and compares the
@@ -104,81 +103,6 @@ func TestSendQueues(t *testing.T) {
 		t.Errorf("the kernel took %d send queues at once, and a part of %d: both should have "+
 			"come up",
 			whole, part)
-	}
-}
-
-// TestGathering: a batch waits while clients are written to, but only for maxDelay.
-func TestGathering(t *testing.T) {
-	s := &server{appends: make(chan []byte, 1), start: time.Now()}
-	s.config = s.config.defaults()
-	launched := func() bool {
-		s.sendBatch()
-		select {
-		case <-s.appends:
-			s.log.inFlight = nil
-			return true
-		default:
-			return false
-		}
-	}
-	say := func() { s.push(item{entry: hall.Entry{Kind: hall.Said, Data: []byte("PING x")}}) }
-	say()
-	if !launched() {
-		t.Error("a batch waits, and nobody is written to")
-	}
-	s.unwritten.Store(1)
-	say()
-	if s.now = maxDelay - minDelay; launched() || s.log.delay == 0 {
-		t.Error("a batch does not wait while somebody is written to")
-	}
-	s.unwritten.Store(0)
-	if !launched() || s.log.delay > 0 {
-		t.Error("a batch waits when all is written")
-	}
-	s.unwritten.Store(1)
-	say()
-	if s.now += maxDelay; !launched() {
-		t.Errorf("a batch waits for longer than %v", maxDelay)
-	}
-}
-
-// TestManyTalk: a batch waits after the last one, unless a client waits for an answer.
-func TestManyTalk(t *testing.T) {
-	const step = 200 * time.Microsecond // five clients a millisecond
-	s := &server{appends: make(chan []byte, 1), start: time.Now(), hall: hall.New(hall.Config{}, 0)}
-	s.config = s.config.defaults()
-	hear := func(command string) (launched bool) {
-		s.now += step
-		s.push(item{conn: &conn{}, message: irc.Message{Command: command},
-			entry: hall.Entry{Kind: hall.Said, Data: []byte(command)}})
-		s.sendBatch()
-		select {
-		case <-s.appends:
-			s.log.inFlight, s.log.doneAt = nil, s.now
-			return true
-		default:
-			return false
-		}
-	}
-	batch := func() (lines int) {
-		for lines++; !hear("PRIVMSG") && lines < 100; lines++ {
-		}
-		return lines
-	}
-	for range 10 {
-		if got, want := batch(), int((maxDelay-minDelay)/step)+1; got != want {
-			t.Errorf("a batch has %d lines where many talk, want %d: those of %v", got, want,
-				maxDelay)
-		}
-	}
-	if !hear("JOIN") {
-		t.Error("a JOIN waits for lines of others")
-	}
-	for range 10 { // one line in a second
-		s.now += time.Second
-		if !hear("PRIVMSG") {
-			t.Error("a batch waits where few talk")
-		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"interleave/papaya/batch"
 	"interleave/papaya/hall"
 	"interleave/papaya/handshake"
 )
@@ -67,7 +68,8 @@ type server struct {
 	slow      []*conn       // slow clients, for which lines wait: see backpressure.go
 	start     time.Time     // the zero of the times that are kept as durations
 	now       time.Duration // the time of the event that deal works on
-	log       outbox
+	log       *batch.Machine[words]
+	delay     time.Duration // how long the next batch still waits for more lines
 	rush      rush
 	bars      bars // see ban.go
 }
@@ -112,6 +114,7 @@ func Run(ctx context.Context, config Config) error {
 	s.followBans()
 	// The clock may have been ahead at the last start.
 	s.run = max(s.run, s.hall.Run(config.Unique)+1)
+	s.log = batch.New[words](config.Unique, s.run, doubtAfter)
 	listeners, err := s.listen()
 	if err != nil {
 		return err
