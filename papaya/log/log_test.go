@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -165,5 +166,41 @@ func TestTheNewestStateStays(t *testing.T) {
 	}
 	if n, state, err := j.LoadState(ctx); n != 9 || len(state) != len(large) || err != nil {
 		t.Errorf("got %d with %d bytes, %v; want 9 with %d", n, len(state), err, len(large))
+	}
+}
+
+// TestStateThatIsKilled: wherever the program is killed while it saves a state, the last one is
+// there after a restart, and a later one can be saved.
+func TestStateThatIsKilled(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "stream")
+	ctx, old := t.Context(), make([]byte, 3*partSize/2)
+	old[partSize] = 'o'
+	j := open(t, folder)
+	if err := j.SaveState(ctx, 5, old); err != nil {
+		t.Fatal(err)
+	}
+	for parts := range uint64(4) {
+		kv, err := j.current().js.KeyValue(ctx, "papaya-state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range parts {
+			if _, err := kv.Put(ctx, partName(9+parts, int(n)), []byte("new")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j = open(t, folder)
+		if at, state, err := j.LoadState(ctx); at != 5 || !bytes.Equal(state, old) || err != nil {
+			t.Fatalf("after %d parts: %d with %d bytes, %v", parts, at, len(state), err)
+		}
+	}
+	if err := j.SaveState(ctx, 12, []byte("later")); err != nil {
+		t.Fatal(err)
+	}
+	if at, state, err := j.LoadState(ctx); at != 12 || string(state) != "later" || err != nil {
+		t.Errorf("the later state is %d, %q, %v", at, state, err)
 	}
 }

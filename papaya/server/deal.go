@@ -263,73 +263,6 @@ func text(m *irc.Message) []byte {
 	return own.Append(nil)
 }
 
-// The state is saved after so many batches or bytes, but at most once in saveEvery or saveFull, and
-// after saveLate if anything has changed. A start then has few batches to read, and the log may
-// drop older ones. The text is synced once in syncEvery. After a crash its last lines are written
-// again from the log.
-const (
-	saveBatches = 20000
-	saveBytes   = 64 << 20
-	saveEvery   = time.Minute
-	saveFull    = 5 * time.Second // instead of saveEvery, if there are too many bytes
-	saveLate    = time.Hour
-	syncEvery   = time.Second
-)
-
-// retainFor is how long the log keeps the batches before a saved state. A server of the cluster
-// that cannot reach the log for less than that finds what it needs. A single server needs them only
-// for a backup that is being made, for which the batches since the last state but one are enough.
-const retainFor = time.Hour
-
-// An unsavedState is the state after a batch, on its way to saveLoop.
-type unsavedState struct {
-	sequence uint64
-	state    hall.Snapshot
-}
-
-// A snapshot is a state that was saved.
-type snapshot struct {
-	sequence uint64
-	at       time.Time
-}
-
-// saveLoop syncs the text, saves states and returns memory to the system. It runs beside the
-// goroutine that owns the hall.
-func (s *server) saveLoop(ctx context.Context) {
-	ticker := time.NewTicker(syncEvery)
-	defer ticker.Stop()
-	var rest burstCollector
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			err = s.config.Text.Sync()
-			rest.afterBurst()
-		case u := <-s.states:
-			var state []byte
-			if state, err = u.state.Encode(); err == nil {
-				err = s.write(u.sequence, state)
-			}
-		}
-		if err != nil {
-			s.config.Logger.Error("the text or the state could not be saved", "reason", err)
-		}
-	}
-}
-
-// saveSome gives the state to saveLoop if much has changed and saveLoop is idle.
-func (s *server) saveSome(now time.Time) {
-	n, since := s.applied-s.saved, now.Sub(s.savedAt)
-	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) &&
-		(n == 0 || since < saveLate) || len(s.states) == cap(s.states) {
-		return
-	}
-	s.states <- unsavedState{s.applied, s.hall.Snapshot()} // nobody else sends
-	s.saved, s.savedAt, s.unsaved = s.applied, now, 0
-}
-
 // heartbeat is how often a server that shares the log writes an empty batch. lostAfter is how long
 // a server may write nothing before the others disconnect its clients: a failing node of NATS may
 // take some seconds to be replaced. Both are guesses.
@@ -461,43 +394,4 @@ func (s *server) ignore(e event) {
 	case len(e.lines) > 0:
 		e.conn.resume <- struct{}{}
 	}
-}
-
-// save writes the state after the text is on the disk.
-func (s *server) save() error {
-	if s.hall == nil || s.applied == s.saved {
-		return nil
-	}
-	state, err := s.hall.Save()
-	if err != nil {
-		return err
-	}
-	s.saved = s.applied
-	return s.write(s.applied, state)
-}
-
-// write saves a state, and has the log drop the batches that older states have made unnecessary.
-func (s *server) write(sequence uint64, state []byte) error {
-	if err := s.config.Text.Sync(); err != nil {
-		return err
-	}
-	ctx, cancel := log.WithRunningTime(context.Background(), appendTimeout)
-	defer cancel()
-	if err := s.config.Log.SaveState(ctx, sequence, state); err != nil {
-		return err
-	}
-	now := time.Now()
-	old := 0
-	for old < len(s.snapshots) && (!s.config.Shared || now.Sub(s.snapshots[old].at) > retainFor) {
-		old++
-	}
-	var err error
-	if old > 0 {
-		if last := s.snapshots[old-1].sequence; last > 0 {
-			err = s.config.Log.Forget(ctx, last)
-		}
-		s.snapshots = s.snapshots[old:]
-	}
-	s.snapshots = append(s.snapshots, snapshot{sequence, now})
-	return err
 }

@@ -238,6 +238,7 @@ func (s *server) receive(a arrived) {
 func (s *server) apply(sequence uint64) {
 	s.applied = sequence
 	s.unsaved += s.log.Bytes()
+	s.unread++
 	fresh := s.hall.Begin(s.log.Head())
 	items := s.log.Flight()
 	for n := range items {

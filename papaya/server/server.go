@@ -29,17 +29,19 @@ type server struct {
 	hall      *hall.Hall
 	run       int64      // tells one start of this server from the next
 	applied   uint64     // the sequence of the newest batch that the hall has applied
-	saved     uint64     // the sequence of the newest state that was saved
+	from      uint64     // the offset of the text at which the first batch of the log begins
+	saved     uint64     // the sequence of the newest point that saveLoop was given
 	unsaved   int        // bytes of the batches since then
+	unread    int        // the number of these batches
 	snapshots []snapshot // owned by saveLoop, and by Run after saveLoop has ended
 	lost      error      // the reason why this server cannot go on
 
-	events  chan event        // from readers, from checks of logins and from readings
-	batches chan arrived      // from the log
-	results chan result       // of the append goroutine
-	appends chan []byte       // to the append goroutine
-	states  chan unsavedState // to saveLoop
-	others  chan struct{}     // to fill: another server has started
+	events  chan event     // from readers, from checks of logins and from readings
+	batches chan arrived   // from the log
+	results chan result    // of the append goroutine
+	appends chan []byte    // to the append goroutine
+	points  chan savePoint // to saveLoop
+	others  chan struct{}  // to fill: another server has started
 
 	ready   chan *conn    // to the deliver goroutines
 	written chan struct{} // from the deliver goroutines, when they have nothing left to write
@@ -49,6 +51,8 @@ type server struct {
 	secure              *tls.Config  // of all listeners, whose handshakes take turns; nil: no TLS
 	loggingIn           atomic.Int32 // logins that are being checked
 	savedAt             time.Time
+	inLog               atomic.Uint64 // the sequence of the newest state in the log that is known
+	saveTook            atomic.Int64  // how long saveLoop has taken the last time, in nanoseconds
 	readers             sync.WaitGroup
 	writers             sync.WaitGroup
 
@@ -100,7 +104,7 @@ func Run(ctx context.Context, config Config) error {
 		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16),
 		results: make(chan result, 1), appends: make(chan []byte, 1),
-		states: make(chan unsavedState, 1), others: make(chan struct{}, 1),
+		points: make(chan savePoint, 1), others: make(chan struct{}, 1),
 		searches: make(chan struct{}, searchesAtOnce), written: make(chan struct{}, 1),
 		histories: make(chan struct{}, historiesAtOnce), ready: make(chan *conn, eventQueue),
 	}
@@ -137,6 +141,7 @@ func Run(ctx context.Context, config Config) error {
 		all.Go(func() { config.Index.Run(inner) })
 	}
 	all.Go(func() { s.append(inner) })
+	all.Go(func() { s.syncLoop(inner) })
 	all.Go(func() { s.saveLoop(inner) })
 	for range min(runtime.GOMAXPROCS(0), maxWriters) {
 		all.Go(s.deliver)
@@ -169,9 +174,11 @@ func (s *server) recover(ctx context.Context) error {
 		if last == 0 { // an imported text is history, too
 			at = s.config.Text.End()
 		}
+		s.from = at
 		s.hall = hall.New(config, at)
 	}
 	s.applied, s.saved, s.savedAt = sequence, sequence, time.Now()
+	s.inLog.Store(sequence)
 	s.snapshots = []snapshot{{sequence, s.savedAt}}
 	if s.config.Shared {
 		s.fetch(ctx)
@@ -207,6 +214,7 @@ func (s *server) recover(ctx context.Context) error {
 func (s *server) replay(sequence uint64, data []byte) error {
 	s.applied = sequence
 	s.unsaved += len(data)
+	s.unread++
 	b, rest, err := hall.ReadBatch(data)
 	if err != nil {
 		return fmt.Errorf("batch %d: %w", sequence, err)
