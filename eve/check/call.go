@@ -210,6 +210,9 @@ func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 	}
 	f := l.method(t, fun.Name.Text)
 	if f == nil {
+		if got := l.derivedFrom(t, fun, x); got != nil {
+			return got
+		}
 		d := l.errorf("E0331", fun.Name.Span, "%s has no function '%s'", t, fun.Name.Text)
 		l.suggest(d, fun.Name, append(staticNames(t), l.memberNames(t)...))
 		return l.giveUp(x)
@@ -252,6 +255,9 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr,
 		return l.copyOf(self, x)
 	case l.isOpen(t) || t == types.InvalidT:
 		return l.giveUp(x)
+	}
+	if got := l.derivedTo(self, fun, x); got != nil {
+		return got
 	}
 	d := l.errorf("E0331", fun.Name.Span, "%s has no method '%s'", t, name)
 	switch {

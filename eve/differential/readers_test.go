@@ -46,6 +46,18 @@ stream_of: (s: string) string!:
     return error("no end")
 csv_of: (s: string) string!: return csv.write(csv.parse(s)?)
 toml_of: (s: string) string!: return json.write(toml.parse(s)?)
+fields_of: (s: string) string!: return json.encode(json.decode<table>(s)?)
+settings_of: (s: string) string!: return toml.encode(toml.decode<table>(s)?)
+
+union role:
+    plain
+    sized(n: uint<8>)
+type table:
+    a: vector<float?> = []
+    b: map<string, json.value>? = none
+    c: role = role.plain
+    d: (string, int<16>) = ("", 0)
+
 hex_of: (s: string) string!: return hex.decode(s)?.text()
 base64_of: (s: string) string!: return base64.decode(s)?.text()
 url_of: (s: string) string!: return f"{url.parse(s)?} {url.resolve("http://a/b/c", s)?}"
@@ -57,6 +69,8 @@ main: [+stdout] () void:
         show("stream", stream_of(s))
         show("csv", csv_of(s))
         show("toml", toml_of(s))
+        show("fields", fields_of(s))
+        show("settings", settings_of(s))
         show("hex", hex_of(s))
         show("base64", base64_of(s))
         show("url", url_of(s))
@@ -73,6 +87,8 @@ func TestReaders(t *testing.T) {
 	trial.NeedCompiler(t)
 	inputs := mutants(rand.New(rand.NewPCG(*seed, 2)), []string{
 		`{"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00\n"],"b":{}}`,
+		`{"a":[1,null,-2.5],"b":{"x":[]},"c":{"sized":{"n":255}},"d":["y",-32768]}`,
+		"a = [1, 2.5]\nc = 'plain'\nd = ['x', 7]\n[b]\nk = {l = 1}\n",
 		"name,born\n\"Ada, L.\",1815\r\n",
 		"http://user:pw@example.com:8080/a/../b;c?q=1&r=%41#frag", "//[::1]:80/x?y", "a=1&b=+%2B",
 		"[a]\nb.c = {d = [1, \"e\"]}\n[[f]]\ng = 1979-05-27 07:32:00\n", "h = '''i'''",

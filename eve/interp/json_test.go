@@ -48,6 +48,55 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
+// A type that is read by its fields is written as a text that is read as the same value. A text
+// that is refused has its place.
+func FuzzJSONFields(f *testing.F) {
+	for _, s := range []string{`{"a":1,"b":[{"kind":"one"},{"kind":{"two":{"n":200}}}],"c":null}`,
+		`{"a":128,"b":[]}`, `{"b":[],"a":0,"c":{"x/y":[true,"t"],"~":[false,""]}}`, `{"a":1}`,
+		`{"a":1,"b":[{"kind":{"two":{}}}]}`, `{"a":1,"b":[{"kind":"none"}]}`, "[]", "null", "{",
+		"{\"a\":\n-1,\"b\":[{}]}", `{"a":1,"b":[],"c":{"":[true]}}`,
+		`{"a":1,"a":"2","b":[]}`} {
+		f.Add(s)
+	}
+	p := newTool(f, "json", `
+    match json.decode<all>(args[0]):
+        ok(x): say(json.encode(x))
+        error(e): wrong(e)
+
+union kind:
+    one
+    two(n: uint<8>, x: float?)
+type part:
+    kind: kind
+type all:
+    a: int<8>
+    b: vector<part>
+    c: map<string, (bool, string)>?
+    d: uint = 7
+    e: json.value = json.value.null
+`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > longest {
+			return
+		}
+		written, wrong := p.call(t, text)
+		if wrong != "" {
+			at, rest, _ := strings.Cut(wrong, " ")
+			n, err := strconv.Atoi(at)
+			if err != nil || n < 0 || n > len(text) || !strings.HasPrefix(rest, "line ") {
+				t.Fatalf("%q: %s", text, wrong)
+			}
+			return
+		}
+		if !json.Valid([]byte(text)) || !json.Valid([]byte(written)) {
+			t.Fatalf("%q was read, and written as %q", text, written)
+		}
+		if again, wrong := p.call(t, written); again != written {
+			t.Fatalf("%q was written as %q, and that as %q %s", text, written, again, wrong)
+		}
+	})
+}
+
 // decoded is the value of a JSON text, with numbers as util.json has them: int64, float64, or a
 // string if neither has the number.
 func decoded(t *testing.T, text string) any {

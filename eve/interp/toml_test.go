@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,44 @@ func FuzzTOML(f *testing.F) {
 			if again, wrong := p.call(t, lines); again != got {
 				t.Fatalf("%q was read as %q, and with \\r\\n as %q %s", text, got, again, wrong)
 			}
+		}
+	})
+}
+
+// What util.toml writes is read as the same value, except for fields that are null.
+func FuzzWrittenTOML(f *testing.F) {
+	for _, s := range tomlSeeds {
+		f.Add(s)
+	}
+	p := newTool(f, "toml", `
+    match written(args[0]):
+        ok(s): say(s)
+        error(e): wrong(e)
+
+written: (text: string) string!:
+    v: json.value = toml.parse(text)?
+    again: json.value = toml.parse(toml.write(v)?)?
+    return json.write(json.value.list([v, again]))
+`, "json")
+	reads := newTool(f, "toml", `
+    match toml.parse(args[0]):
+        ok: say("")
+        error(e): wrong(e)
+`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > longest {
+			return
+		}
+		both, wrong := p.call(t, text)
+		if wrong != "" {
+			if _, unread := reads.call(t, text); unread == "" {
+				t.Fatalf("%q is read, and written or read again: %s", text, wrong)
+			}
+			return
+		}
+		pair := decoded(t, both).([]any)
+		if !reflect.DeepEqual(pair[0], pair[1]) { // the order of the fields may differ
+			t.Fatalf("%q is, when it is written and read again, %s", text, both)
 		}
 	})
 }
