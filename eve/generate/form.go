@@ -108,6 +108,28 @@ func (f *form) equal() bool {
 	return true
 }
 
+// inJSON says whether util.json has a form for them.
+func (f *form) inJSON() bool {
+	switch f.class {
+	case letter, span, raw, result:
+		return false
+	case dict:
+		if f.of[0].class != words {
+			return false
+		}
+	case option:
+		if f.of[0].class == option {
+			return false
+		}
+	}
+	for _, p := range f.parts() {
+		if !p.inJSON() {
+			return false
+		}
+	}
+	return true
+}
+
 // hashed says whether they can be keys. Keys that move cannot be used twice.
 func (f *form) hashed() bool {
 	if !f.equal() || !f.copies() || f.class == real {

@@ -102,6 +102,9 @@ func (w *values) part(n int) {
 		}
 		for _, b := range w.scope {
 			w.line("stdout.write(\"%s %%v\\n\", %s)", b.name, b.name)
+			if b.form.inJSON() && !b.shared {
+				w.line("stdout.write(\"%s\\n\", there_and_back(%s))", "%s", b.name)
+			}
 		}
 	})
 	fmt.Fprintf(&w.head, "part%d: [+stdout] () void:\n%s\n", n, text)

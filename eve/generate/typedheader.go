@@ -2,7 +2,9 @@ package generate
 
 // typedHeader has the declarations that all typed programs use. Its functions avoid the failures
 // of the operations that they wrap.
-const typedHeader = `type box<T>:
+const typedHeader = `import util.json
+
+type box<T>:
     item: T
     count: int
     put: [+self] (self, =x: T) T:
@@ -15,6 +17,13 @@ union tree<T>:
     leaf
     one(value: T)
     two(left: T, right: T)
+
+# x in JSON, and what is read from that. An infinity is null there, which is no number.
+there_and_back: <type T> (x: T) string:
+    text: string = json.encode(x)
+    match json.decode<T>(text):
+        ok(y): return f"{text} {y}"
+        error(e): return f"{text} {e}"
 
 mark: <type T> [+stdout] (n: int, =x: T) T:
     stdout.write("<%d>", n)
