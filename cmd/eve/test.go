@@ -36,14 +36,23 @@ type tester struct {
 	pick    []int // the tests to run, by their place in program.Tests
 }
 
+// A choice says which tests are run, and how.
+type choice struct {
+	wanted    *regexp.Regexp // matches their names
+	schedules []uint64       // of the interpreter; none: they are compiled
+	list      bool           // they are only named
+}
+
 func runTest(c *call) error {
 	seeds, seed := 0, -1
 	var pattern string
+	var list bool
 	err := c.spread(func(f *flag.FlagSet) {
 		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
 		f.IntVar(&seed, "seed", seed,
 			"run each test in the interpreter under schedule `N` only, as a failure names it")
 		f.StringVar(&pattern, "run", pattern, "run the tests whose names match `REGEXP`")
+		f.BoolVar(&list, "list", list, "name the tests, and run none")
 	})
 	if err != nil {
 		return err
@@ -56,6 +65,9 @@ func runTest(c *call) error {
 	}
 	if seed < -1 {
 		return usage("--seed is the number of a schedule, from 0")
+	}
+	if list && (seeds > 0 || seed >= 0) {
+		return usage("--list runs no tests: leave out --seeds and --seed")
 	}
 	schedules := make([]uint64, seeds)
 	for i := range schedules {
@@ -70,7 +82,7 @@ func runTest(c *call) error {
 	}
 	run, failed := 0, 0
 	for _, name := range c.args {
-		n, bad, err := c.testFile(name, wanted, schedules)
+		n, bad, err := c.testFile(name, choice{wanted, schedules, list})
 		if err != nil {
 			return err
 		}
@@ -79,6 +91,7 @@ func runTest(c *call) error {
 	switch {
 	case run == 0:
 		fmt.Fprintln(c.stdout, "no tests")
+	case list:
 	case failed > 0:
 		fmt.Fprintf(c.stdout, "%d of %d tests failed\n", failed, run)
 		return status(exitWrong)
@@ -88,24 +101,28 @@ func runTest(c *call) error {
 	return nil
 }
 
-func (c *call) testFile(name string, wanted *regexp.Regexp,
-	schedules []uint64) (run, failed int, err error) {
+func (c *call) testFile(name string, how choice) (run, failed int, err error) {
 	p, err := c.load(name)
 	if err != nil {
 		return 0, 0, err
 	}
 	t := &tester{c: c, program: p}
 	for i, f := range p.Tests {
-		if wanted.MatchString(f.Test) {
+		if how.wanted.MatchString(f.Test) {
 			t.pick = append(t.pick, i)
 		}
 	}
-	if len(t.pick) == 0 {
+	switch {
+	case len(t.pick) == 0:
 		return 0, 0, nil
-	}
-	if len(schedules) > 0 {
-		failed = t.explore(schedules)
-	} else {
+	case how.list:
+		for _, n := range t.pick {
+			test := p.Tests[n]
+			fmt.Fprintf(c.stdout, "%s:%d: %s\n", name, test.Span.Line(), test.Test)
+		}
+	case len(how.schedules) > 0:
+		failed = t.explore(how.schedules)
+	default:
 		failed, err = t.native()
 	}
 	return len(t.pick), failed, err
