@@ -176,12 +176,8 @@ func applyTo(h *hall.Hall, sequence uint64, data []byte) error {
 	if !h.Begin(b) {
 		return nil
 	}
-	for len(rest) > 0 {
-		var e hall.Entry
-		if e, rest, err = hall.ReadEntry(rest); err != nil {
-			return fmt.Errorf("batch %d: %w", sequence, err)
-		}
-		h.Apply(e, nil, "")
+	if err := applyEntries(h, sequence, rest); err != nil {
+		return err
 	}
 	h.Lines()
 	h.Removed()

@@ -223,16 +223,25 @@ func (s *server) replay(sequence uint64, data []byte) error {
 	if !s.hall.Begin(b) {
 		return nil
 	}
-	for len(rest) > 0 {
-		var e hall.Entry
-		if e, rest, err = hall.ReadEntry(rest); err != nil {
-			return fmt.Errorf("batch %d: %w", sequence, err)
-		}
-		s.hall.Apply(e, nil, "")
+	if err := applyEntries(s.hall, sequence, rest); err != nil {
+		return err
 	}
 	err = s.writeText()
 	s.erase(s.hall.Removed())
 	return err
+}
+
+// applyEntries applies the entries of a batch whose clients are not here.
+func applyEntries(h *hall.Hall, sequence uint64, entries []byte) error {
+	for len(entries) > 0 {
+		e, rest, err := hall.ReadEntry(entries)
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", sequence, err)
+		}
+		h.Apply(e, nil, "")
+		entries = rest
+	}
+	return nil
 }
 
 // writeText writes the lines of the entries that were applied.
