@@ -226,7 +226,8 @@ func TestLibrary(t *testing.T) {
 		args func() []string
 	}{
 		{"calendar", fixed()}, {"commands", fixed()}, {"patterns", fixed()},
-		{"files", inScratch}, {"links", inScratch}, {"many", inScratch},
+		{"files", inScratch}, {"links", inScratch}, {"many", inScratch}, {"walk", inScratch},
+		{"watch", inScratch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TZ", "Europe/Lisbon")
@@ -263,7 +264,7 @@ func scratch(t *testing.T) string {
 
 // Files are read and written without a race, and no memory is lost, with the ring and without it.
 func TestFilesSanitized(t *testing.T) {
-	for _, name := range []string{"commands", "files", "links", "many"} {
+	for _, name := range []string{"commands", "files", "links", "many", "walk", "watch"} {
 		l := libraryText(t, name)
 		want, err := os.ReadFile(filepath.Join("..", "testdata", "library", name+".out"))
 		if err != nil {

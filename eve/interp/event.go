@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"time"
 
 	"interleave/eve/source"
@@ -260,6 +261,9 @@ func (in *interp) shutdown(grace int64) {
 	}
 	if in.stdin != nil && in.stdin.begun {
 		in.stdin.end(in)
+	}
+	for _, n := range in.queues {
+		n.end(in, syscall.ESHUTDOWN)
 	}
 }
 

@@ -82,6 +82,8 @@ func registerFiles() {
 			switch {
 			case name == "make_link":
 				path = c.str(1)
+			case name == "open_beneath":
+				path += "/" + c.str(1)
 			case (name == "rename" || name == "copy") && errno != 0:
 				path += " to " + c.str(1)
 			}
@@ -140,6 +142,9 @@ func registerFiles() {
 	registerOpenFiles()
 	registerFileValues()
 	registerTrees(onPath)
+	registerMore(onPath)
+	registerTemporary()
+	registerWatches()
 }
 
 // openFile opens a file, but no pipe, socket or terminal.
@@ -152,8 +157,13 @@ func openFile(path string, flags int) (fd int, errno syscall.Errno) {
 	if errno != 0 {
 		return -1, errno
 	}
+	return onlyFile(fd)
+}
+
+// onlyFile takes a descriptor over, unless it is of a pipe, socket or terminal.
+func onlyFile(fd int) (int, syscall.Errno) {
 	var about syscall.Stat_t
-	errno = errnoOf(syscall.Fstat(fd, &about))
+	errno := errnoOf(syscall.Fstat(fd, &about))
 	kind := about.Mode & syscall.S_IFMT
 	if errno == 0 && (kind == syscall.S_IFIFO || kind == syscall.S_IFSOCK || isTerminal(fd)) {
 		errno = syscall.EOPNOTSUPP
@@ -458,6 +468,7 @@ func registerFileValues() {
 		},
 		"file_info.is_file":      func(c *called) value { return kind(c) == syscall.S_IFREG },
 		"file_info.is_directory": func(c *called) value { return kind(c) == syscall.S_IFDIR },
+		"file_info.is_link":      func(c *called) value { return kind(c) == syscall.S_IFLNK },
 		"entry.name":             func(c *called) value { return entry(c).name },
 		"entry.is_file":          func(c *called) value { return entry(c).mode.IsRegular() },
 		"entry.is_directory":     func(c *called) value { return entry(c).mode.IsDir() },
@@ -472,6 +483,16 @@ func (in *interp) closeFiles() {
 	for _, f := range in.files {
 		if f.fd >= 0 {
 			_ = f.close() // as at the end of a process, nobody hears of it
+		}
+	}
+	for _, n := range in.queues {
+		if n.fd >= 0 {
+			_ = syscall.Close(n.fd)
+		}
+	}
+	for _, t := range in.temporary {
+		if !t.kept {
+			_ = os.RemoveAll(t.path)
 		}
 	}
 }

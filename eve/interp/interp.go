@@ -70,6 +70,8 @@ type interp struct {
 	stdin      *input
 	network    network
 	files      []*diskFile // all that were opened
+	queues     []*notices
+	temporary  []*temporary
 	strict     bool        // a contained failure also ends the process, since a test runs
 	ending     bool        // by process.shutdown
 	dying      bool        // the process ends at once: no deferred code runs
@@ -137,7 +139,7 @@ func (in *interp) loop() {
 			for in.options.Late && in.random.IntN(3) == 0 && in.tick() {
 			}
 			in.runRoot()
-		case in.closeLonely(), in.loseAnswers():
+		case in.lookAtQueues(), in.closeLonely(), in.loseAnswers():
 		case !in.tick():
 			return
 		}

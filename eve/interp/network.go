@@ -253,6 +253,11 @@ func (in *interp) waits() bool {
 			return true
 		}
 	}
+	for _, n := range in.queues {
+		if n.waits() {
+			return true
+		}
+	}
 	return false
 }
 

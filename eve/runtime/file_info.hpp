@@ -19,6 +19,7 @@ public:
     }
     bool is_file() const noexcept;
     bool is_directory() const noexcept;
+    bool is_link() const noexcept;
 
     u64 hash_value() const noexcept {
         return hash_join(hash_join(hash_of(size_), hash_of(modified_ns_)), hash_of(inode_));

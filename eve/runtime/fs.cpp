@@ -1,8 +1,7 @@
 #include "fs.hpp"
 
 #include "c_path.hpp"
-#include "file_call.hpp"
-#include "slow.hpp"
+#include "system_call.hpp"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,61 +19,15 @@ namespace eve::fs {
 
 namespace {
 
-using nothing_or_error = async<result<void>>;
-
 constexpr i64 most_bytes = 1 << 20; // of one call; a guess
 constexpr mode_t new_file = 0666;   // less the umask
 
-// A descriptor that is closed with its block.
-class descriptor {
-public:
-    explicit descriptor(int fd) noexcept : fd_(fd) {}
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-    ~descriptor() { close(); }
-
-    int get() const noexcept { return fd_; }
-    int take() noexcept {
-        int fd = fd_;
-        fd_ = -1;
-        return fd;
-    }
-    int close() noexcept {
-        return fd_ < 0 ? 0
-                       : static_cast<int>(-perform({.what = file_call::op::close, .fd = take()}));
-    }
-
-private:
-    int fd_;
-};
-
-// Repeats a call that a signal has interrupted. The result is that of the call, or a negative
-// errno.
-template <class F> int retried(F f) noexcept {
-    for (;;) {
-        int result = f();
-        if (result >= 0) return result;
-        if (errno != EINTR) return -errno;
-    }
-}
-
-int checked(int result) noexcept { return result < 0 ? -result : 0; }
-
-// A descriptor, or a negative errno. Pipes, sockets and terminals are refused, as their reads would
-// keep a thread for as long as the other side likes.
+// A descriptor, or a negative errno.
 int open_file(const string& path, int flags, mode_t mode = new_file) {
     c_path name(path);
     if (!name.valid()) return -EINVAL;
-    // Without O_NONBLOCK the open of a pipe would wait for the other side.
-    int all = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    int fd = retried([&] { return ::open(name.text(), all, mode); });
-    if (fd < 0) return fd;
-    descriptor held(fd);
-    struct stat about;
-    if (fstat(fd, &about) != 0) return -errno;
-    if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(fd)) return -EOPNOTSUPP;
-    if (fcntl(fd, F_SETFL, flags & ~O_CREAT & ~O_TRUNC & ~O_EXCL) != 0) return -errno;
-    return held.take();
+    int fd = retried([&] { return ::open(name.text(), flags | open_flags, mode); });
+    return fd < 0 ? fd : only_file(fd, flags);
 }
 
 int write_at(int fd, const bytes& data, i64 at) noexcept {
@@ -296,6 +249,25 @@ int copy_file(const string& from, const string& to) {
     return code;
 }
 
+async<result<ref<file>>> opened(const string& path, int flags) {
+    return slow<result<ref<file>>>([path, flags]() -> result<ref<file>> {
+        int fd = open_file(path, flags);
+        if (fd < 0) return file_error("open", path, -fd);
+        return make<file>(file(fd, path));
+    });
+}
+
+} // namespace
+
+int only_file(int fd, int flags) noexcept {
+    descriptor held(fd);
+    struct stat about;
+    if (fstat(fd, &about) != 0) return -errno;
+    if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(fd)) return -EOPNOTSUPP;
+    if (fcntl(fd, F_SETFL, flags & ~O_CREAT & ~O_TRUNC & ~O_EXCL) != 0) return -errno;
+    return held.take();
+}
+
 // What is in a directory is removed by way of its descriptor, so that nobody can put a link in the
 // way.
 int remove_tree(int dir, const char* name) {
@@ -324,16 +296,6 @@ result<void> outcome(const char* what, const string& path, int code) {
     if (code == 0) return result<void>();
     return file_error(what, path, code);
 }
-
-async<result<ref<file>>> opened(const string& path, int flags) {
-    return slow<result<ref<file>>>([path, flags]() -> result<ref<file>> {
-        int fd = open_file(path, flags);
-        if (fd < 0) return file_error("open", path, -fd);
-        return make<file>(file(fd, path));
-    });
-}
-
-} // namespace
 
 async<result<bytes>> read(const string& path, i64 most) {
     return slow<result<bytes>>([path, most]() -> result<bytes> {
@@ -402,13 +364,42 @@ nothing_or_error rename(const string& from, const string& to) {
     });
 }
 
-async<result<file_info>> info(const string& path) {
-    return slow<result<file_info>>([path]() -> result<file_info> {
+namespace {
+
+async<result<file_info>> asked(const string& path, int flags) {
+    return slow<result<file_info>>([path, flags]() -> result<file_info> {
         c_path name(path);
         struct stat about;
-        int code = !name.valid() ? EINVAL : ::stat(name.text(), &about) != 0 ? errno : 0;
+        int code = !name.valid()                                          ? EINVAL
+                   : ::fstatat(AT_FDCWD, name.text(), &about, flags) != 0 ? errno
+                                                                          : 0;
         if (code != 0) return file_error("info of", path, code);
         return file_info(about);
+    });
+}
+
+timespec time_of(const option<instant>& at) noexcept {
+    if (!at.has()) return {.tv_sec = 0, .tv_nsec = UTIME_OMIT};
+    i64 seconds = at->unix_();
+    return {.tv_sec = seconds, .tv_nsec = at->ns - seconds * 1'000'000'000};
+}
+
+} // namespace
+
+async<result<file_info>> info(const string& path) { return asked(path, 0); }
+
+async<result<file_info>> link_info(const string& path) { return asked(path, AT_SYMLINK_NOFOLLOW); }
+
+nothing_or_error set_times(const string& path, const option<instant>& modified,
+                           const option<instant>& accessed) {
+    timespec read = time_of(accessed), written = time_of(modified);
+    return slow<result<void>>([path, read, written] {
+        c_path name(path);
+        timespec times[] = {read, written};
+        int code = name.valid() && ::utimensat(AT_FDCWD, name.text(), times, 0) != 0 ? errno
+                   : name.valid()                                                    ? 0
+                                                                                     : EINVAL;
+        return outcome("set times of", path, code);
     });
 }
 
@@ -468,5 +459,6 @@ file_info::file_info(const struct ::stat& about) noexcept
 i64 file_info::permissions() const noexcept { return mode_ & 07777; }
 bool file_info::is_file() const noexcept { return S_ISREG(mode_); }
 bool file_info::is_directory() const noexcept { return S_ISDIR(mode_); }
+bool file_info::is_link() const noexcept { return S_ISLNK(mode_); }
 
 } // namespace eve::fs
