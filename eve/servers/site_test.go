@@ -4,10 +4,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,12 +26,12 @@ type servedSite struct {
 func newSite(t *testing.T, files map[string]string) *servedSite {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) { // a packed form is not older
 		file := filepath.Join(dir, "public", name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(files[name]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +123,7 @@ func TestPageOfSite(t *testing.T) {
 func TestPageOfSiteParts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"digits.txt": "0123456789",
-		"long.txt": strings.Repeat("again and ", 1000)})
+		"long.txt": strings.Repeat("again and ", 1000), "long.txt.gz": "packed"})
 	a, body := s.get("HEAD", "/digits.txt")
 	tag := a.Header.Get("ETag")
 	if a.StatusCode != 200 || body != "" || a.ContentLength != 10 || tag == "" {
@@ -168,8 +170,7 @@ func TestPageOfSiteParts(t *testing.T) {
 		}
 	}
 	a, body = s.get("GET", "/long.txt", "Accept-Encoding", "gzip")
-	if a.Header.Get("Content-Encoding") != "gzip" || len(body) > 1000 ||
-		!strings.HasPrefix(a.Header.Get("ETag"), "W/") {
+	if a.Header.Get("Content-Encoding") != "gzip" || body != "packed" {
 		t.Errorf("packed: %v, %d bytes", a.Header, len(body))
 	}
 }
