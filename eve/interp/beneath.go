@@ -77,12 +77,18 @@ func openBeneath(folder, name string) (int, syscall.Errno) {
 	}
 	how := openHow{syscall.O_RDONLY | syscall.O_CLOEXEC | syscall.O_NOCTTY | syscall.O_NONBLOCK, 0,
 		resolveNoMagic | resolveBeneath}
-	fd, _, errno := syscall.Syscall6(openat2, uintptr(root), uintptr(unsafe.Pointer(text)),
-		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-	if errno != 0 {
-		return -1, errno
+	for attempts := 0; ; attempts++ {
+		fd, _, errno := syscall.Syscall6(openat2, uintptr(root), uintptr(unsafe.Pointer(text)),
+			uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+		// EAGAIN: something was renamed meanwhile, and so the way cannot be checked.
+		if errno == syscall.EINTR || errno == syscall.EAGAIN && attempts < 100 {
+			continue
+		}
+		if errno != 0 {
+			return -1, errno
+		}
+		return onlyFile(int(fd))
 	}
-	return onlyFile(int(fd))
 }
 
 func leadsUp(name string) bool {
