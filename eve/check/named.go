@@ -25,7 +25,7 @@ var builtinConstraints = map[string]bool{
 // copyableNatives are the native types that = copies.
 var copyableNatives = map[string]bool{"instant": true, "file_info": true, "entry": true,
 	"value": true, "row": true, "picture": true, "server_protection": true,
-	"client_protection": true, "coders": true, "finished": true}
+	"client_protection": true, "coders": true, "finished": true, "datagram": true}
 
 // sizes are the type names that take a size in bits.
 var sizes = map[string]bool{"int": true, "uint": true, "float": true}

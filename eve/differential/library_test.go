@@ -225,7 +225,8 @@ func TestLibrary(t *testing.T) {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()}, {"commands", fixed()}, {"patterns", fixed()},
+		{"calendar", fixed()}, {"commands", fixed()}, {"datagrams", fixed()},
+		{"patterns", fixed()},
 		{"files", inScratch}, {"links", inScratch}, {"many", inScratch}, {"walk", inScratch},
 		{"watch", inScratch},
 	} {
@@ -264,7 +265,9 @@ func scratch(t *testing.T) string {
 
 // Files are read and written without a race, and no memory is lost, with the ring and without it.
 func TestFilesSanitized(t *testing.T) {
-	for _, name := range []string{"commands", "files", "links", "many", "walk", "watch"} {
+	for _, name := range []string{
+		"commands", "datagrams", "files", "links", "many", "walk", "watch",
+	} {
 		l := libraryText(t, name)
 		want, err := os.ReadFile(filepath.Join("..", "testdata", "library", name+".out"))
 		if err != nil {

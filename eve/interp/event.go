@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,8 @@ func (in *interp) native(t *types.Type) value {
 		return dirEntry{}
 	case "finished":
 		return finished(0, "", "")
+	case "datagram":
+		return letter{}
 	}
 	return &record{}
 }
@@ -258,6 +261,11 @@ func (in *interp) shutdown(grace int64) {
 	}
 	for _, s := range in.network.sockets {
 		s.afterInput(in, false)
+	}
+	for _, s := range slices.Clone(in.network.datagrams) {
+		if s.waits() {
+			s.close(in)
+		}
 	}
 	if in.stdin != nil && in.stdin.begun {
 		in.stdin.end(in)

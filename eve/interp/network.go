@@ -12,6 +12,7 @@ type network struct {
 	listeners map[int64]*listener // those that have their port
 	all       []*listener
 	sockets   []*socket
+	datagrams []*datagramSocket // those that are open
 	awaiting  []*pending
 	ports     int64            // number of ports given to sockets without a fixed one
 	paths     map[string]int64 // a number in place of a port, for each Unix socket
@@ -255,6 +256,11 @@ func (in *interp) waits() bool {
 	}
 	for _, n := range in.queues {
 		if n.waits() {
+			return true
+		}
+	}
+	for _, s := range in.network.datagrams {
+		if s.waits() {
 			return true
 		}
 	}
