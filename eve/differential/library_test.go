@@ -225,8 +225,8 @@ func TestLibrary(t *testing.T) {
 		name string
 		args func() []string
 	}{
-		{"calendar", fixed()}, {"commands", fixed()}, {"datagrams", fixed()},
-		{"patterns", fixed()},
+		{"calendar", fixed()}, {"children", fixed()}, {"commands", fixed()},
+		{"datagrams", fixed()}, {"patterns", fixed()},
 		{"files", inScratch}, {"links", inScratch}, {"many", inScratch}, {"walk", inScratch},
 		{"watch", inScratch},
 	} {
@@ -266,7 +266,7 @@ func scratch(t *testing.T) string {
 // Files are read and written without a race, and no memory is lost, with the ring and without it.
 func TestFilesSanitized(t *testing.T) {
 	for _, name := range []string{
-		"commands", "datagrams", "files", "links", "many", "walk", "watch",
+		"children", "commands", "datagrams", "files", "links", "many", "walk", "watch",
 	} {
 		l := libraryText(t, name)
 		want, err := os.ReadFile(filepath.Join("..", "testdata", "library", name+".out"))

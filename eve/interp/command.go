@@ -42,22 +42,9 @@ func (c *called) run() value {
 
 func run(words []string, input, directory string, settings []string, most int64) (value,
 	syscall.Errno) {
-	all := append(append([]string{directory}, words...), settings...)
-	if len(words) == 0 || words[0] == "" || strings.Contains(strings.Join(all, ""), "\x00") {
-		return nil, syscall.EINVAL
-	}
-	for _, s := range settings {
-		if strings.IndexByte(s, '=') < 1 {
-			return nil, syscall.EINVAL
-		}
-	}
-	path := words[0]
-	if !strings.Contains(path, "/") {
-		found, err := exec.LookPath(path)
-		if err != nil {
-			return nil, syscall.ENOENT
-		}
-		path = found
+	path, errno := programOf(words, directory, settings)
+	if errno != 0 {
+		return nil, errno
 	}
 	out, errs := &limited{most: most}, &limited{most: most}
 	cmd := exec.Cmd{Path: path, Args: words, Dir: directory,

@@ -72,6 +72,7 @@ type interp struct {
 	files      []*diskFile // all that were opened
 	queues     []*notices
 	temporary  []*temporary
+	children   []*runningChild
 	strict     bool        // a contained failure also ends the process, since a test runs
 	ending     bool        // by process.shutdown
 	dying      bool        // the process ends at once: no deferred code runs
@@ -120,6 +121,7 @@ func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 		}
 	}()
 	defer in.closeFiles()
+	defer in.stopChildren()
 	in.initialise()
 	in.root(&root{needs: in.wants(f.Body, nil), run: func() { in.enter(f.Body, in.frame(nil)) }})
 	in.loop()

@@ -177,6 +177,7 @@ func init() {
 	registerRandom()
 	registerFiles()
 	registerCommands()
+	registerChildren()
 	registerDatagrams()
 	registerCompiledOnly()
 }

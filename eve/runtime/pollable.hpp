@@ -1,5 +1,6 @@
 #pragma once
-// A descriptor, and the operations that wait for it: those of datagram sockets.
+// A descriptor, and the operations that wait for it: those of datagram sockets, of the pipes to a
+// child, and of the end of a child.
 //
 // An operation makes an attempt, which is a system call that does not wait. When there is nothing
 // to be had it waits in a line, and the loop of the descriptor has it make the next attempt.

@@ -1,6 +1,7 @@
 #pragma once
 // The process: std/process.eve.
 #include "async.hpp"
+#include "child.hpp"
 #include "emitter.hpp"
 #include "loop.hpp"
 #include "vector.hpp"
