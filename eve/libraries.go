@@ -37,6 +37,8 @@ var Libraries = []Library{
 		Package: "libnghttp2-dev", Runtime: "multiplex.hpp",
 		Sources: []string{"multiplex.cpp", "http2_connection.cpp", "http2_client.cpp",
 			"http2_server.cpp"}},
+	{Name: "c-ares", Header: "ares.h", Link: "-lcares", PkgConfig: "libcares",
+		Package: "libc-ares-dev", Runtime: "dns.hpp", Sources: []string{"dns.cpp"}},
 	{Name: "libjpeg", Header: "jpeglib.h", Link: "-ljpeg", PkgConfig: "libjpeg",
 		Package: "libjpeg62-turbo-dev", Runtime: "image.hpp",
 		Sources: []string{"image.cpp", "image_gif.cpp", "image_jpeg.cpp", "image_pixels.cpp"}},

@@ -20,6 +20,7 @@ var compiledOnly = map[string]string{
 		session.write_buffer session.end session.reset session.pending session.queued
 		session.output session.leave session.over session.proceed session.reply
 		session.heading session.room session.ask session.ping session.goaway session.fault`,
+	"c-ares": `dns.ask |`,
 	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
 		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer

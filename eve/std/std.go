@@ -38,7 +38,7 @@ var runtimes = map[string]string{
 	"db.postgres": "postgres.hpp", "db.sqlite": "sqlite.hpp", "util.compress": "compress.hpp",
 	"io.tls": "tls.hpp", "util.image": "image.hpp", "io.packing": "packing.hpp",
 	"io.deflate": "deflate.hpp", "io.multiplex": "multiplex.hpp",
-	"io.udp": "udp.hpp",
+	"io.udp": "udp.hpp", "io.dns": "dns.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module
