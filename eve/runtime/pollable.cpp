@@ -102,19 +102,22 @@ void pollable::ready(loop&, u8) {
     finish_all(over);
 }
 
-// Under the guard. Once. The process waits until the loop has let it go.
+// Under the guard. Once; then the loop gets mail_retire, without the guard. The process waits until
+// the loop has let it go.
 void pollable::end() noexcept {
     closed_ = true;
     list();
     arm();
-    home->mail(*this, mail_retire);
 }
 
+// What waited is finished before the loop can finish `then`.
 void pollable::close(polled* then) noexcept {
     line over;
+    bool first;
     {
         locked l(guard);
-        if (!closed_) {
+        first = !closed_;
+        if (first) {
             for (line& from : lines_) {
                 while (polled* p = from.take()) {
                     p->refuse(closed_error);
@@ -125,7 +128,8 @@ void pollable::close(polled* then) noexcept {
         }
         if (then != nullptr) (retired_ ? over : closing_).add(*then);
     }
-    finish_all(over);
+    finish_all(over); // which may free it, if it was closed before
+    if (first) home->mail(*this, mail_retire);
 }
 
 void pollable::mailed(loop& on, u32) {
@@ -153,14 +157,16 @@ void pollable::forsake() noexcept {
         destroy(this);
         return;
     }
-    bool gone;
+    bool gone, first;
     {
         locked l(guard);
         forsaken_ = true;
         gone = retired_;
-        if (!closed_) end();
+        first = !closed_;
+        if (first) end();
     }
     if (gone) destroy(this);
+    else if (first) home->mail(*this, mail_retire);
 }
 
 } // namespace eve

@@ -85,20 +85,31 @@ func readQuestion(m []byte) (q question, ok bool) {
 		kind: binary.BigEndian.Uint16(m[at+1:]), end: at + 5}, true
 }
 
+// bothPorts opens one port for UDP and TCP.
+func bothPorts(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 100 {
+		u, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", u.LocalAddr().String())
+		if err != nil { // another socket of this machine has the port
+			u.Close()
+			continue
+		}
+		t.Cleanup(func() { u.Close(); l.Close() })
+		return u, l
+	}
+	t.Fatal("no port is free for UDP and TCP")
+	return nil, nil
+}
+
 // startNames starts a server whose replies `answer` makes; nil is none.
 func startNames(t *testing.T, answer func(question) []byte) *nameServer {
 	t.Helper()
-	u, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { u.Close() })
+	u, l := bothPorts(t)
 	s := &nameServer{at: u.LocalAddr().String()}
-	l, err := net.Listen("tcp", s.at)
-	if err != nil {
-		t.Fatal(err) // another socket of this machine has the port
-	}
-	t.Cleanup(func() { l.Close() })
 	go func() {
 		b := make([]byte, 1<<16)
 		for {
