@@ -10,10 +10,12 @@ import (
 )
 
 func runDoc(c *call) error {
-	page := ""
+	page, markdown := "", ""
 	err := c.spread(func(f *flag.FlagSet) {
 		f.StringVar(&page, "html", page,
 			"write one page with a search into this `file`; - is standard output")
+		f.StringVar(&markdown, "markdown", markdown,
+			"write one page of Markdown into this `file`; - is standard output")
 	})
 	if err != nil {
 		return err
@@ -35,8 +37,14 @@ func runDoc(c *call) error {
 	switch {
 	case page != "" && len(names) > 0:
 		return usage("--html takes files of Eve, or nothing for the library")
+	case markdown != "" && len(names) > 0:
+		return usage("--markdown takes files of Eve, or nothing for the library")
+	case page != "" && markdown != "":
+		return usage("--html and --markdown write one page each: use one of them")
 	case page != "":
 		return c.writePage(page, library, files)
+	case markdown != "":
+		return c.writeMarkdown(markdown, library, files)
 	case len(c.args) == 0:
 		fmt.Fprint(c.stdout, document.List(library, width(c.stdout)))
 		return nil
@@ -71,12 +79,32 @@ func (c *call) explainNames(all []document.Module, names []string) error {
 	return nil
 }
 
-// writePage writes a page of the files, or of the library if there are none.
-func (c *call) writePage(name string, library, files []document.Module) error {
-	title, modules := "The library of Eve", library
+// onPage is what a page of the files has, or of the library if there are none.
+func onPage(library, files []document.Module) (title string, modules []document.Module) {
 	if len(files) > 0 {
-		title, modules = files[0].Name, files
+		return files[0].Name, files
 	}
+	return document.Title, library
+}
+
+// writeMarkdown writes a page of Markdown.
+func (c *call) writeMarkdown(name string, library, files []document.Module) error {
+	title, modules := onPage(library, files)
+	about := ""
+	if len(files) == 0 {
+		about = document.About
+	}
+	text := document.Markdown(title, about, modules)
+	if name == "-" {
+		_, err := fmt.Fprint(c.stdout, text)
+		return err
+	}
+	return create(name, text, newMode)
+}
+
+// writePage writes a page of HTML.
+func (c *call) writePage(name string, library, files []document.Module) error {
+	title, modules := onPage(library, files)
 	if name == "-" {
 		return document.HTML(c.stdout, title, modules)
 	}

@@ -53,7 +53,7 @@ func init() {
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"lsp", "", "serve an editor over standard input and output", runLsp},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
-		{"doc", "[--html FILE] [NAME | FILE.eve]...",
+		{"doc", "[--html FILE | --markdown FILE] [NAME | FILE.eve]...",
 			"show the documentation of the library, or of a file", runDoc},
 		{"completion", "bash | zsh | fish", "write the completion of eve for a shell",
 			runCompletion},

@@ -25,22 +25,21 @@ type Item struct {
 	Text    string // the declaration without its body, as it is written
 	About   string // its comment; empty if there is none
 	Members []Item
+	Behind  bool // the comment stands on the declaration's own line
+	// Joined: a constant on the line below another one. The comment above the first of such lines
+	// is for all of them.
+	Joined bool
 }
-
-// everywhere are the modules that are in scope without an import.
-var everywhere = []string{"prelude", "process", "math", "par"}
 
 // Library reads the modules that come with Eve: first those that are in scope everywhere.
 func Library() []Module {
 	var all []Module
-	seen := map[string]bool{}
-	for _, name := range append(everywhere, std.Modules()...) {
+	for _, name := range slices.Concat([]string{"prelude"}, std.InScope(), std.Modules()) {
 		file, text, ok := std.Text(name)
-		if !ok || seen[name] {
-			continue
+		// A module without public names is a part of the compiler: programs call nothing of it.
+		if ok && strings.Contains(text, "\npub ") {
+			all = append(all, Read(name, source.NewFile(file, text)))
 		}
-		seen[name] = true
-		all = append(all, Read(name, source.NewFile(file, text)))
 	}
 	return all
 }
@@ -54,10 +53,19 @@ func Read(name string, file *source.File) Module {
 	m := Module{Name: name, About: r.head(tree)}
 	// The prelude also describes the built-in types, which are not public.
 	all := name == "prelude" || !slices.ContainsFunc(tree.Decls, public)
+	last := 0 // the line of the constant before
 	for _, d := range tree.Decls {
-		if item, ok := r.item(d); ok && (all || public(d)) {
-			m.Items = append(m.Items, item)
+		item, ok := r.item(d)
+		if !ok || !all && !public(d) {
+			continue
 		}
+		if _, is := d.(*syntax.ConstDecl); is {
+			item.Joined = last > 0 && d.Place().Line() == last+1
+			last = d.Place().Line() + strings.Count(d.Place().Text(), "\n")
+		} else {
+			last = 0
+		}
+		m.Items = append(m.Items, item)
 	}
 	return m
 }
@@ -93,38 +101,6 @@ func (r reader) head(tree *syntax.File) string {
 	return r.comment(1, n)
 }
 
-// comment joins the comments of lines from to below, in paragraphs.
-func (r reader) comment(from, below int) string {
-	var b strings.Builder
-	for n := from; n < below; n++ {
-		line := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(r.file.Line(n)), "#"))
-		switch {
-		case line == "" && b.Len() > 0:
-			b.WriteString("\n\n")
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "\n"):
-			b.WriteString(" " + line)
-		default:
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// about is the comment of a declaration: the lines above it, and what stands behind its head.
-func (r reader) about(n syntax.Node, head string) string {
-	first := n.Place().Line()
-	from := first
-	for from > 1 && strings.HasPrefix(strings.TrimSpace(r.file.Line(from-1)), "#") {
-		from--
-	}
-	above := r.comment(from, first)
-	last := first + strings.Count(head, "\n")
-	if _, behind, found := cutComment(r.file.Line(last)); found {
-		above = strings.TrimSpace(above + " " + behind)
-	}
-	return above
-}
-
 // cutComment cuts a line before its comment. A # in a string or a character is none.
 func cutComment(line string) (code, comment string, found bool) {
 	quote := byte(0)
@@ -155,9 +131,15 @@ func (r reader) item(d syntax.Decl) (item Item, ok bool) {
 		for _, n := range d.Names {
 			names = append(names, n.Text)
 		}
-		item.Name, item.Text = strings.Join(names, ", "), r.until(d, d.Init)
+		item.Name, item.Text = strings.Join(names, ", "), r.clean(d.Span.Text())
+		if strings.Contains(item.Text, "\n") {
+			item.Text = r.until(d, d.Init)
+		}
 	case *syntax.ConstDecl:
 		item.Name, item.Text = d.Name.Text, r.clean(d.Span.Text())
+		if strings.Contains(item.Text, "\n") { // a table is too long to be shown
+			item.Text = r.until(d, d.Init)
+		}
 	case *syntax.TypeDecl:
 		item.Name, item.Text = d.Name.Text, r.firstLine(d)
 		for _, m := range d.Members {
@@ -169,13 +151,14 @@ func (r reader) item(d syntax.Decl) (item Item, ok bool) {
 		item.Name, item.Text = d.Name.Text, r.firstLine(d)
 		for _, c := range d.Cases {
 			text := r.clean(c.Span.Text())
-			item.Members = append(item.Members, Item{Name: c.Name.Text, Text: text,
-				About: r.about(c, text)})
+			member := Item{Name: c.Name.Text, Text: text}
+			member.About, member.Behind = r.about(c, text)
+			item.Members = append(item.Members, member)
 		}
 	default:
 		return Item{}, false
 	}
-	item.About = r.about(d, item.Text)
+	item.About, item.Behind = r.about(d, item.Text)
 	return item, true
 }
 

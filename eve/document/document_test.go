@@ -1,6 +1,8 @@
 package document
 
 import (
+	"flag"
+	"os"
 	"strings"
 	"testing"
 
@@ -55,7 +57,7 @@ pub type thing
     # One thing on a shelf.
     name: string
         # as on the label
-    price: int
+    price: int = 0
     total: [+self] (self, n: int) int
         # The price of n of them, with the discount.
     mark: (self, text: string = "#") void
@@ -122,7 +124,7 @@ func TestLibrary(t *testing.T) {
 func TestFind(t *testing.T) {
 	all := Library()
 	for name, path := range map[string]string{"io.socket": "io.socket", "print": "prelude.print",
-		"http":       "io.http",
+		"http": "io.http", "read": "fs.read",
 		"tcp_socket": "io.socket.tcp_socket", "io.socket.socket.write": "io.socket.socket.write",
 		"tcp_socket.listen": "io.socket.tcp_socket.listen"} {
 		found := Find(all, name)
@@ -162,5 +164,141 @@ func TestHTML(t *testing.T) {
 	}
 	if strings.Contains(page, "<script>alert") {
 		t.Error("a comment became a script")
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// referencePage is the one about the language, with a table of the modules between two lines.
+const referencePage, libraryPage = "../../docs/eve/reference.md", "../../docs/eve/library.md"
+
+const tableBegins, tableEnds = "<!-- the modules: go test ./eve/document -update -->\n",
+	"<!-- end of the modules -->\n"
+
+// TestPages holds that the pages about the library say what the declarations say.
+func TestPages(t *testing.T) {
+	all := Library()
+	text, err := os.ReadFile(referencePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(text), tableBegins)
+	_, behind, ends := strings.Cut(rest, tableEnds)
+	if !begins || !ends {
+		t.Fatalf("%s lacks the line %q or %q", referencePage, tableBegins, tableEnds)
+	}
+	for _, p := range []struct{ file, want string }{
+		{libraryPage, Markdown(Title, About, all)},
+		{referencePage, before + tableBegins + Table(all, "library.md") + tableEnds + behind},
+	} {
+		got, err := os.ReadFile(p.file)
+		switch {
+		case err == nil && string(got) == p.want:
+		case *update:
+			if err := os.WriteFile(p.file, []byte(p.want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case err != nil:
+			t.Error(err)
+		default:
+			t.Errorf("%s is not what the declarations of eve/std say: "+
+				"`go test ./eve/document -update` rewrites it", p.file)
+		}
+	}
+}
+
+// TestEveryDeclarationHasAComment: each has one of its own, or is in a group of constants that has
+// one. What types have must be described in the prelude, whose types are part of the language.
+func TestEveryDeclarationHasAComment(t *testing.T) {
+	for _, m := range Library() {
+		group := false // whether the group of constants has one
+		for i, item := range m.Items {
+			if !item.Joined || i == 0 {
+				group = item.About != "" && !item.Behind
+			}
+			if item.About == "" && !(item.Joined && group) {
+				t.Errorf("%s.%s has no comment", m.Name, item.Name)
+			}
+			for _, member := range item.Members {
+				if m.Name == "prelude" && member.About == "" {
+					t.Errorf("%s.%s.%s has no comment", m.Name, item.Name, member.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestMarkdown checks the forms of paragraphs, and that no word of a comment becomes a mark.
+func TestMarkdown(t *testing.T) {
+	m := Read("shop", source.NewFile("shop.eve",
+		"# Sells json.read<T> by <- and _x_, for $1 or ~2; a*b, \\w and `<b> *`."+`
+#
+#     a: int = 1
+#       b
+#
+#     c
+# And then:
+# - one thing that is so long that it does not fit into one line of a page with a hundred columns,
+#   is it
+# - two
+
+# Codes of errors.
+pub const one: int = 1
+pub const two: int = 2  # the second
+
+# Another group.
+pub const three: int = 3
+pub const table: string = (
+    "000" +
+    "111")
+
+# A type.
+pub type thing:
+    size: int             # its size
+    # Where it is.
+    place: (self) string
+`))
+	want := `# T
+Sells json.read\<T> by <- and \_x\_, for \$1 or \~2; a\*b, \\w and ` + "`<b> *`" + `.
+
+` + "```" + `
+a: int = 1
+  b
+
+c
+` + "```" + `
+
+And then:
+
+- one thing that is so long that it does not fit into one line of a page with a hundred columns, is
+  it
+- two
+
+` + "```" + `
+# Codes of errors.
+pub const one: int = 1
+pub const two: int = 2  # the second
+
+# Another group.
+pub const three: int = 3
+pub const table: string
+
+# A type.
+pub type thing
+    size: int  # its size
+    # Where it is.
+    place: (self) string
+` + "```" + `
+`
+	if got := Markdown("T", "", []Module{m}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for text, want := range map[string]string{"# a": `\# a`, "- a": `\- a`, "1. a": `1\. a`,
+		"1.5 a": "1.5 a", "-a": "-a", "#a": "#a"} {
+		var b strings.Builder
+		writeProse(&b, text, ofProse)
+		if got := b.String(); got != want+"\n" {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func (m Module) sentence() string {
 	}
 	about, _, _ = strings.Cut(about, "\n")
 	about, _, _ = strings.Cut(about, ". ")
-	return strings.TrimSuffix(about, ".")
+	return strings.TrimRight(about, ".:")
 }
 
 // shorten cuts a line to a width.
@@ -72,31 +72,46 @@ func writeItem(b *strings.Builder, item Item, indent string, width int) {
 // leastWidth is the least number of columns for text, however deep it is indented.
 const leastWidth = 40
 
-// wrap breaks paragraphs into lines that begin with indent.
+// wrap breaks paragraphs into lines that begin with indent. Code stays as it is.
 func wrap(text, indent string, width int) string {
-	var b strings.Builder
 	if text == "" {
 		return ""
 	}
-	room := max(width-len(indent), leastWidth)
+	var b strings.Builder
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		if i > 0 {
 			b.WriteString(strings.TrimRight(indent, " ") + "\n")
 		}
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			full := utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room
-			switch {
-			case line == "":
-				line = word
-			case width > 0 && full:
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			switch kindOf(line) {
+			case ofCode:
 				b.WriteString(indent + line + "\n")
-				line = word
+			case ofList:
+				wrapLine(&b, line, indent, indent+"  ", width)
 			default:
-				line += " " + word
+				wrapLine(&b, line, indent, indent, width)
 			}
 		}
-		b.WriteString(indent + line + "\n")
 	}
 	return b.String()
+}
+
+// wrapLine breaks a line between words: indent stands before the first of the new lines, hanging
+// before the others.
+func wrapLine(b *strings.Builder, text, indent, hanging string, width int) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		room := max(width-len(indent), leastWidth)
+		full := utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room
+		switch {
+		case line == "":
+			line = word
+		case width > 0 && full:
+			b.WriteString(indent + line + "\n")
+			line, indent = word, hanging
+		default:
+			line += " " + word
+		}
+	}
+	b.WriteString(indent + line + "\n")
 }
