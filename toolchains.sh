@@ -290,6 +290,8 @@ want sqlite3 "images' Go and Rust models, and Eve's db.sqlite" 'apt libsqlite3-d
 	header sqlite3.h
 want libpq "Eve's db.postgres" 'apt libpq-dev' header postgresql/libpq-fe.h
 want zlib "Eve's util.compress" 'apt zlib1g-dev' header zlib.h
+want libzstd "Eve's util.zstd" 'apt libzstd-dev' header zstd.h
+want libbrotli "Eve's util.brotli" 'apt libbrotli-dev' header brotli/encode.h
 want libjpeg "Eve's util.image" 'apt libjpeg62-turbo-dev' \
 	sh -c 'printf "#include <stdio.h>\n#include <jpeglib.h>\n" | cc -fsyntax-only -x c - &&
 	echo jpeglib.h'
@@ -339,6 +341,8 @@ if [ "$tests" ]; then
 	want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' \
 		least 2 dnsmasq --version
 	want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
+	want zstd "the tests of Eve's util.zstd" 'apt zstd' least 1 zstd --version
+	want brotli "the tests of Eve's util.brotli" 'apt brotli' least 1 brotli --version
 	want mandoc "the test of Papaya's manual pages" 'apt mandoc' present mandoc
 	want chromium "the tests that open the pages of Papaya and of the images" \
 		'apt chromium-headless-shell' \

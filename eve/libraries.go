@@ -6,7 +6,7 @@ type Library struct {
 	Name      string // as its authors write it
 	Header    string // of C
 	Link      string // the linker's arguments
-	PkgConfig string // its name for pkg-config; empty without one
+	PkgConfig string // its names for pkg-config; empty without one
 	Package   string // of Debian, with the header
 	// Runtime is the header of the runtime that generated code includes when it uses the part that
 	// needs the library, and Sources are that part. They are compiled for programs that use it, and
@@ -29,6 +29,11 @@ var Libraries = []Library{
 		Runtime: "compress.hpp", Sources: []string{"compress.cpp"}},
 	{Name: "zlib", Header: "zlib.h", Link: "-lz", PkgConfig: "zlib", Package: "zlib1g-dev",
 		Runtime: "deflate.hpp", Sources: []string{"deflate.cpp"}},
+	{Name: "libzstd", Header: "zstd.h", Link: "-lzstd", PkgConfig: "libzstd",
+		Package: "libzstd-dev", Runtime: "zstd.hpp", Sources: []string{"zstd.cpp"}},
+	{Name: "brotli", Header: "brotli/encode.h", Link: "-lbrotlienc -lbrotlidec",
+		PkgConfig: "libbrotlienc libbrotlidec", Package: "libbrotli-dev", Runtime: "brotli.hpp",
+		Sources: []string{"brotli.cpp"}},
 	{Name: "OpenSSL", Header: "openssl/ssl.h", Link: "-lssl -lcrypto", PkgConfig: "openssl",
 		Package: "libssl-dev", Runtime: "tls.hpp",
 		Sources: []string{"tls.cpp", "tls_certificate.cpp", "tls_error.cpp", "tls_layer.cpp",

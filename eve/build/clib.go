@@ -134,7 +134,8 @@ func askPkgConfig(ctx context.Context, l eve.Library) ([]string, error) {
 	if l.PkgConfig == "" {
 		return nil, nil
 	}
-	words := append(command[1:], "--cflags", "--libs", l.PkgConfig)
+	words := append(command[1:], "--cflags", "--libs")
+	words = append(words, strings.Fields(l.PkgConfig)...)
 	out, err := exec.CommandContext(ctx, command[0], words...).Output()
 	if ctx.Err() != nil || interrupted(err) {
 		return nil, context.Canceled

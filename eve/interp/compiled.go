@@ -24,9 +24,12 @@ var compiledOnly = map[string]string{
 	"libjpeg": `image.decode picture.resized picture.jpeg picture.png | picture.width
 		picture.height picture.is_transparent`,
 	"zlib": `| compress.gzip compress.zlib compress.gunzip compress.unzlib compress.gzip_packer
-		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker packer.write
-		packer.flush packer.finish unpacker.write unpacker.finish deflate.coders coders.begin
-		coder.pack coder.unpack`,
+		compress.zlib_packer compress.gzip_unpacker compress.zlib_unpacker deflate.coders
+		coders.begin coder.pack coder.unpack`,
+	"libzstd": `| zstd.pack zstd.unpack zstd.new_packer zstd.new_unpacker`,
+	"brotli":  `| brotli.pack brotli.unpack brotli.new_packer brotli.new_unpacker`,
+	"zlib, libzstd or brotli": `| packer.write packer.flush packer.finish unpacker.write
+		unpacker.finish`,
 }
 
 // registerCompiledOnly makes natives that fail with a message.
