@@ -90,7 +90,7 @@ func TestFilesStayInFolder(t *testing.T) {
 	s.write("a/b.txt", "b")
 	s.write(".dot", "dot")
 	for name, to := range map[string]string{"in": "a/b.txt", "folder": "a", "out": out,
-		"up": "../" + filepath.Base(filepath.Dir(out)) + "/secret", "root": "/", "loop": "loop",
+		"up": "../" + filepath.Base(filepath.Dir(out)) + "/secret", "top": "/", "loop": "loop",
 		"a/back": "../in", "proc": "/proc/self/root"} {
 		if err := os.Symlink(to, filepath.Join(s.dir, name)); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestFilesStayInFolder(t *testing.T) {
 	}
 	long := strings.Repeat("x", 300)
 	for path, want := range map[string]string{"/in": "200 b", "/folder/b.txt": "200 b",
-		"/a/back": "200 b", "/out": "404", "/up": "404", "/root/etc/passwd": "404", "/loop": "404",
+		"/a/back": "200 b", "/out": "404", "/up": "404", "/top/etc/passwd": "404", "/loop": "404",
 		"/proc/etc/passwd": "404", "/pipe": "404", "/.dot": "404", "/" + long: "404",
 		"/static/raw/.dot": "200 dot", "/static/raw/out": "404", "/static/raw/a/b.txt": "200 b",
 		"/a%00b": "404", "/..%2f..%2fetc/passwd": "404", "/a/../in": "200 b", "/%2e%2e/x": "400",
