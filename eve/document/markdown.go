@@ -144,7 +144,7 @@ func writeProse(b *strings.Builder, line string, kind kind) {
 var marked = regexp.MustCompile(`^([0-9]{0,9})([-+#>.)=])(\s)`)
 
 // special is what Markdown takes for a mark within a line: of HTML, emphasis, mathematics.
-var special = regexp.MustCompile("[*~$\\\\]|<[A-Za-z/!?]|\\b_|_\\b")
+var special = regexp.MustCompile(`[*~$\\]|<[A-Za-z/!?]|\b_|_\b`)
 
 // escaped has the marks of a line of prose escaped, but those in backticks. There each blank is
 // kept.

@@ -164,14 +164,14 @@ func (s *datagramSocket) send(in *interp, to netip.AddrPort, text string) syscal
 			o.size += len(text)
 			o.waiting = append(o.waiting, letter{text: text, from: from})
 		}
-		o.serve(in)
+		o.serve()
 	}
-	s.serve(in) // which may hear now that nobody has the port
+	s.serve() // which may hear now that nobody has the port
 	return 0
 }
 
 // serve gives takers what there is.
-func (s *datagramSocket) serve(in *interp) {
+func (s *datagramSocket) serve() {
 	for len(s.takers) > 0 {
 		t := s.takers[0]
 		switch {
@@ -243,7 +243,7 @@ func (c *called) receive(answer func(value)) {
 		given:  func() bool { return c.waiting.answered },
 		answer: answer})
 	c.in.soon(func() {
-		s.serve(c.in)
+		s.serve()
 		if c.in.ending && s.waits() {
 			s.close(c.in)
 		}
