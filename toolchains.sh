@@ -297,6 +297,7 @@ want libjpeg "Eve's util.image" 'apt libjpeg62-turbo-dev' \
 	echo jpeglib.h'
 want libpng "Eve's util.image" 'apt libpng-dev' header png.h
 want nghttp2 "Eve's io.http2" 'apt libnghttp2-dev' header nghttp2/nghttp2.h
+want c-ares "Eve's io.dns" 'apt libc-ares-dev' header ares.h
 want openssl "Eve's io.tls" 'apt libssl-dev' header openssl/ssl.h
 want tapip c-thread-tapip 'tapip (its source, in no registry, from GitHub)' \
 	least 2023 out/tools/tapip/tapip-config --version

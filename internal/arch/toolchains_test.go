@@ -261,3 +261,31 @@ func TestGoIsMissing(t *testing.T) {
 		t.Errorf("got %v and\n%s", err, said)
 	}
 }
+
+// TestLibrariesOfEveAreInstalled holds that toolchains.sh has each library that a part of Eve's
+// runtime needs: without its header, the tests of that part fail or are skipped.
+func TestLibrariesOfEveAreInstalled(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join(root, "toolchains.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "eve/libraries.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for library := range strings.SplitSeq(string(text), "{Name: ") {
+		_, after, _ := strings.Cut(library, "Package: \"")
+		name, _, ok := strings.Cut(after, "\"")
+		if !ok || !strings.Contains(library, "Runtime: ") {
+			continue
+		}
+		found++
+		if !strings.Contains(string(table), "'apt "+name+"'") {
+			t.Errorf("toolchains.sh does not install %s, which eve/libraries.go names", name)
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d libraries were found in eve/libraries.go, want 10 or more", found)
+	}
+}
