@@ -226,6 +226,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
 		Invisible:     func() bool { return d.settings.Load().Invisible },
 		Redact:        func() time.Duration { return d.settings.Load().Redact },
+		Edit:          func() time.Duration { return d.settings.Load().Edit },
 		Cloak:         d.cloak,
 		FileHost:      fileHost(c, files), Erased: d.erased, STS: strict(c),
 		Preview: d.offer(), PreviewErased: d.previewErased,

@@ -73,6 +73,7 @@ type Config struct {
 	Keep      time.Duration
 	KeepRooms []string
 	Redact    time.Duration // 0: at any age
+	Edit      time.Duration // 0: at any age
 	Index     bool
 
 	Push         bool

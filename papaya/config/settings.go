@@ -216,6 +216,9 @@ var settings = []setting{
 		within(0, 100*365*day), true,
 		"The age up to which users may remove their own messages: \"1d\", \"forever\". " +
 			"Operators of a room may remove its messages at any age."},
+	{"history", "edit", "1d", func(c *Config) any { return &c.Edit }, plain,
+		within(0, 100*365*day), true,
+		"The age up to which users may change their own messages: \"1d\", \"forever\"."},
 	{"history", "index", true, func(c *Config) any { return &c.Index }, plain, nil, false,
 		"Whether an index makes searches and histories fast. It is made from the messages, takes " +
 			"about a third of their size, and false removes it."},

@@ -120,6 +120,7 @@ func (q *history) Run(ctx context.Context) {
 	case "AROUND":
 		q.lines = q.around(ctx)
 	}
+	q.lines = q.pages.revise(q.lines)
 }
 
 // between goes from the first bound to the second, forward or backward, and keeps the messages

@@ -140,6 +140,7 @@ const (
 	channelRename
 	chghost
 	previews
+	edits
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -154,8 +155,8 @@ var capNames = []struct {
 	{"cap-notify", capNotify}, {"chghost", chghost}, {"draft/account-registration", registration},
 	{"draft/channel-rename", channelRename},
 	{"draft/chathistory", chathistory}, {"draft/event-playback", eventPlayback},
-	{"draft/message-redaction", redaction}, {"draft/metadata-3", metadata},
-	{"draft/multiline", multiline},
+	{"draft/message-edit", edits}, {"draft/message-redaction", redaction},
+	{"draft/metadata-3", metadata}, {"draft/multiline", multiline},
 	{"draft/read-marker", readMarker}, {"draft/webpush", webPush},
 	{"echo-message", echoMessage},
 	{"extended-join", extendedJoin},

@@ -182,6 +182,7 @@ func (p *cluster) config(s *node) Config {
 		AlwaysOn: func() bool { return p.always },
 		Spared:   netip.MustParsePrefix("10.0.0.0/8").Overlaps,
 		Redact:   func() time.Duration { return time.Hour },
+		Edit:     func() time.Duration { return time.Hour },
 		Read: func(c *Client, r Reading) {
 			r.Run(context.Background())
 			s.hall.Answer(c, r)

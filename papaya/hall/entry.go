@@ -20,6 +20,7 @@ const (
 	Oper    = 'P' // the client has the role of an account: the account and the role
 	Lines   = 'L' // the client has said several lines as one message: see multiline.go
 	Redact  = 'D' // the client has removed a message: see redact.go
+	Edit    = 'T' // the client has changed a message: see edit.go
 	Founder = 'C' // the client has changed whose a room is: see founder.go
 	// another session of the account has ended some: server, run and number, each in a line
 	Logout    = 'U'
@@ -55,9 +56,10 @@ const (
 	apartFormat = 1 // each connection is a user: see apart.go
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
-	// 4 has no RENAME, and 5 no bans, reports, previews and reactions that are kept: else they are
-	// read as 6 is.
-	format = 6
+	// 4 has no RENAME, 5 no bans, reports and previews, and 6 no edits: else they are read as 7 is.
+	// Up to passingFormat, reactions were not kept.
+	passingFormat = 5
+	format        = 7
 )
 
 // The errors of ReadBatch.

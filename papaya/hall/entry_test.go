@@ -43,7 +43,7 @@ func FuzzReadBatch(f *testing.F) {
 	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3, 0}), Entry{Client: 4, Kind: Said,
 		Data: []byte("PING")}))
 	// two connections of one account, and a guest
-	for _, old := range []byte{0, 5, 4, fewFormat, bareFormat, apartFormat} {
+	for _, old := range []byte{0, 6, 5, 4, fewFormat, bareFormat, apartFormat} {
 		data := AppendBatch(nil, Batch{"a", 1, 2, 3, old})
 		add := func(id uint64, kind byte, words string) {
 			data = AppendEntry(data, Entry{Client: id, Kind: kind, Data: []byte(words)})
@@ -56,6 +56,9 @@ func FuzzReadBatch(f *testing.F) {
 		add(0, Account, "ann\no")
 		add(1, Lines, "@+x=y PRIVMSG #tea :one\n-two\n+and more")
 		add(1, Said, "@+x=y PRIVMSG #tea :three")
+		add(1, Edit, "0 1 0 \n@+x=y PRIVMSG #tea :else\n-and more")
+		add(1, Edit, "0 1 9 @\nNOTICE #tea :\x01ACTION waves\x01")
+		add(1, Edit, "0 1 0 \nPRIVMSG gil :else")
 		add(1, Redact, "#tea\n0 60 1 0\nwhy")
 		add(1, Redact, "#tea\n0 60 1 0 70+90 1+x papaya/preview\nwhy")
 		add(9, Order, "preview\n#tea\nann!ann@host\nann\n0\n1\n{}")

@@ -53,6 +53,8 @@ type Config struct {
 	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0: any age. nil: any age.
 	Redact func() time.Duration
+	// Edit is the age up to which users may change their messages; 0: any age. nil: any age.
+	Edit func() time.Duration
 
 	Text     Text                  // the log as people read it: messages are read back from it
 	Index    *search.Index         // of the text; nil: there is none
@@ -122,7 +124,9 @@ type Hall struct {
 	bare    bool   // the batch is of a version that wrote no tags into the text
 	few     bool   // the batch is of a version that had fewer modes: see style.go
 	passing bool   // the batch is of a version that passed reactions on, and kept none
-	removed []Span // what the batch has removed from the text
+	// unedited says that the batch is of a version in which a message could not be changed.
+	unedited bool
+	removed  []Span // what the batch has removed from the text
 	// removals counts what was removed from the text since the start.
 	removals uint64
 	servers  map[string]*peer
@@ -156,9 +160,12 @@ type Hall struct {
 	bans        serverBans         // see ban.go
 	reports     reports            // see report.go
 	tagged      uint64             // numbers the TAGMSG of one batch
+	versions    []version          // later texts of messages, in the order of these
 	nearby      []nearby           // previews and removals of the last minutes: see preview.go
 
 	// This server's own memory, which is not saved.
+	versionsRead        bool                        // a reading may use h.versions
+	revisions           uint64                      // counts the changes of it
 	ticked              int64                       // its clock: see Tick
 	watchers            map[string]map[*Client]bool // clients that watch a folded nick
 	departed            []departed
@@ -267,7 +274,8 @@ func (h *Hall) Begin(b Batch) bool {
 	h.old = b.Format == apartFormat
 	h.bare = h.old || b.Format == bareFormat
 	h.few = h.bare || b.Format == fewFormat
-	h.passing = b.Format != 0
+	h.passing = b.Format != 0 && b.Format <= passingFormat
+	h.unedited = b.Format != 0
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need
@@ -393,6 +401,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	case Redact:
 		if s != nil {
 			h.labelled(s.client, label, func() { h.applyRedact(s, e.Data) })
+		}
+	case Edit:
+		if s != nil {
+			h.labelled(s.client, label, func() { h.applyEdit(s, e.Data) })
 		}
 	case Founder:
 		if s != nil {

@@ -50,6 +50,7 @@ type backlog struct {
 	room   *room    // nil: the inbox
 	name   string   // folded; * for the inbox
 	keys   []string // the names in the index
+	from   uint64   // up to there the user has received them
 	cursor uint64
 	join   *member // the client does not know yet that it is in the room; nil: it does
 	// own are the offsets of messages that other sessions of the user have said meanwhile.
@@ -89,13 +90,15 @@ func (h *Hall) catchUp(c *Client, in *member) {
 
 func newBacklog(in *member) *backlog {
 	folded := irc.Lower(in.room.name)
-	return &backlog{room: in.room, name: folded, keys: []string{folded}, cursor: in.mark}
+	return &backlog{room: in.room, name: folded, keys: []string{folded},
+		from: in.mark, cursor: in.mark}
 }
 
 // catchUpInbox starts to send a client the messages to its user that the user has missed.
 func (h *Hall) catchUpInbox(c *Client) {
 	if u := c.user; u.inbox < h.at {
-		h.begin(c, &backlog{name: "*", keys: u.ownNicks(), cursor: u.inbox})
+		h.begin(c, &backlog{name: "*", keys: u.ownNicks(), from: u.inbox,
+			cursor: u.inbox})
 	}
 }
 
@@ -148,14 +151,10 @@ func (h *Hall) step(c *Client) {
 		c.backlogs = c.backlogs[1:]
 		return
 	}
-	text := pages{text: h.whole()}
+	text := pages{text: h.whole(), versions: h.versions}
 	text.each(list[i], k.cursor, func(s said) {
 		if k.wants(c, s) {
-			s = s.own()
-			if k.room != nil {
-				s = k.room.under(s)
-			}
-			s.out("").to(c)
+			k.send(c, &text, s.own())
 			c.sent = h.at
 		}
 	})
@@ -165,11 +164,35 @@ func (h *Hall) step(c *Client) {
 	}
 }
 
+// send sends a missed message with its newest text. A later text of a message that the user has
+// received is sent as such.
+func (k *backlog) send(c *Client, text *pages, s said) {
+	_, edit := s.edits()
+	all := versionsOf(text.versions, s.origin())
+	if edit && (len(all) == 0 || all[len(all)-1].at != s.at) {
+		return // a newer one follows
+	}
+	s, ok := text.revised(s)
+	if !ok {
+		return
+	}
+	if k.room != nil {
+		s = k.room.under(s)
+	}
+	if edit && !c.knowsEdits() {
+		s.correction().to(c)
+		return
+	}
+	s.out("").to(c)
+}
+
 // wants says whether a message is one that the user has missed.
 func (k *backlog) wants(c *Client, s said) bool {
 	u := c.user
+	of, edit := s.edits()
+	edit = edit && of < k.from
 	// Events are played back in answers only: by themselves they would be taken for new ones.
-	if !s.shown(c.caps&^eventPlayback) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
+	if !edit && !s.shown(c.caps&^eventPlayback) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
 	}
 	if k.room == nil {

@@ -151,13 +151,18 @@ func (h *Hall) writable(u *user, c *Client, target string) *room {
 	return r
 }
 
-// fits says whether each line is short enough with its source.
-func (h *Hall) fits(u *user, c *Client, target string, it speech) bool {
+// length returns the length of the longest line with its source, in bytes.
+func (it *speech) length(source, target string) int {
 	longest := len(it.text)
 	for _, l := range it.more {
 		longest = max(longest, len(l.text))
 	}
-	if len(":")+len(u.source)+1+len(it.command)+1+len(target)+2+longest+2 <= irc.MaxLine {
+	return len(":") + len(source) + 1 + len(it.command) + 1 + len(target) + 2 + longest + 2
+}
+
+// fits says whether each line is short enough with its source.
+func (h *Hall) fits(u *user, c *Client, target string, it speech) bool {
+	if it.length(u.source, target) <= irc.MaxLine {
 		return true
 	}
 	h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long")
@@ -271,6 +276,11 @@ func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
 func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	tags, u := ownTags(m.Tags), s.user
 	lasts := h.lasts(m.Tags)
+	if _, edit := m.Tags[editTag]; edit && !h.unedited {
+		h.fail(s.client, m.Command, "INVALID_EDIT", middle(m.Param(0)),
+			"A message is changed by PRIVMSG or NOTICE")
+		return
+	}
 	if tags == "" {
 		return
 	}

@@ -23,6 +23,8 @@ const (
 type gathered struct {
 	ref, target string
 	label, tags string // those of its BATCH
+	edit        bool   // it changes the message of
+	of          string // a msgid
 	command     string
 	lines       []spoken
 	bytes       int
@@ -87,6 +89,10 @@ func (h *Hall) openBatch(c *Client, ref string, m *irc.Message) {
 		return
 	}
 	c.gathered = &gathered{ref: ref, target: target, label: m.Tags["label"], tags: ownTags(m.Tags)}
+	if h.isEdit(m) {
+		b := c.gathered
+		b.edit, b.of, b.tags = true, m.Tags[editTag], otherTags(m.Tags)
+	}
 	switch {
 	case kind != "draft/multiline":
 		h.failBatch(c, "UNKNOWN_TYPE", middle(kind), "Clients send batches draft/multiline only")
@@ -141,6 +147,13 @@ func (h *Hall) endBatch(c *Client, ref string) Entry {
 	if b.failed {
 		return Entry{}
 	}
+	it := speech{b.command, b.lines[0].text, b.tags, b.lines[1:]}
+	if b.edit {
+		var e Entry
+		h.labelled(c, b.label, func() { e = h.edit(c, b.target, b.of, it) })
+		e.Label = b.label
+		return e
+	}
 	first := irc.Message{Command: b.command, Params: []string{b.target, b.lines[0].text}}
 	if h.isToNobody(&irc.Message{Command: b.command, Params: []string{b.target, "x"}}) {
 		var e Entry
@@ -148,11 +161,17 @@ func (h *Hall) endBatch(c *Client, ref string) Entry {
 		e.Label = b.label
 		return e
 	}
+	return Entry{Kind: Lines, Data: it.data(b.target), Label: b.label}
+}
+
+// data returns what was said as an entry has it, which parseLines reads.
+func (it *speech) data(target string) []byte {
+	first := irc.Message{Command: it.command, Params: []string{target, it.text}}
 	data := []byte(first.String())
-	if b.tags != "" {
-		data = append([]byte("@"+b.tags+" "), data...)
+	if it.tags != "" {
+		data = append([]byte("@"+it.tags+" "), data...)
 	}
-	for _, l := range b.lines[1:] {
+	for _, l := range it.more {
 		data = append(data, '\n')
 		if l.same {
 			data = append(data, '+')
@@ -161,7 +180,7 @@ func (h *Hall) endBatch(c *Client, ref string) Entry {
 		}
 		data = append(data, l.text...)
 	}
-	return Entry{Kind: Lines, Data: data, Label: b.label}
+	return data
 }
 
 // parseLines parses the data of a message of several lines: its first line, as the client could
@@ -184,8 +203,12 @@ func parseLines(data []byte) (first irc.Message, more []spoken) {
 	return first, more
 }
 
-// LinesTarget returns the target of an entry of the kind Lines.
+// LinesTarget returns the target of an entry of the kind Lines or Edit.
 func LinesTarget(e Entry) string {
+	if e.Kind == Edit {
+		_, target, _, _ := parseEdit(e.Data)
+		return target
+	}
 	first, _ := parseLines(e.Data)
 	return first.Param(0)
 }

@@ -31,10 +31,11 @@ func (w whole) ReadAt(p []byte, at uint64) (int, error) {
 
 // pages reads messages of a text: those of a chunk, or single ones.
 type pages struct {
-	text   whole
-	index  *search.Index // nil: there is none
-	view   *search.View  // nil: the index is not used
-	buffer []byte
+	text     whole
+	index    *search.Index // nil: there is none
+	view     *search.View  // nil: the index is not used
+	buffer   []byte
+	versions []version // later texts of messages
 	// The part of the text that was read for single messages.
 	window   []byte
 	windowAt uint64

@@ -44,6 +44,8 @@ type Message struct {
 	From string    `json:"from"`
 	Kind string    `json:"kind"` // message, action or notice
 	Text string    `json:"text"` // its lines are separated by LF
+	// Edited is when the text was changed last; nil: never.
+	Edited *time.Time `json:"edited,omitempty"`
 }
 
 // A Page says which messages of a room are wanted: the first ones after a message, or the last ones
@@ -82,7 +84,10 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 	}
 	folded, tenures := irc.Lower(r.name), r.tenures()
 	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
-		func(s said) bool { return hadNick(tenures, s.target, s.at) && s.spoken() })
+		func(s said) bool {
+			_, edit := s.edits()
+			return hadNick(tenures, s.target, s.at) && s.spoken() && !edit
+		})
 	q.names = r.everyName()
 	read := q.backward
 	if p.After != "" {
@@ -91,7 +96,7 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 	return func(ctx context.Context) ([]Message, error) {
 		defer q.pages.open()()
 		out := []Message{}
-		for _, s := range read(ctx, from, to, min(p.Limit, maxHistory)) {
+		for _, s := range q.pages.revise(read(ctx, from, to, min(p.Limit, maxHistory))) {
 			out = append(out, s.message())
 		}
 		return out, ctx.Err()
@@ -102,6 +107,10 @@ func (s said) message() Message {
 	nick, _, _ := irc.SplitMask(s.source)
 	m := Message{ID: string(appendMsgid(nil, s.at)), Time: time.UnixMilli(s.time).UTC(), From: nick,
 		Kind: "message", Text: s.text()}
+	if s.edited != 0 {
+		when := time.UnixMilli(s.edited).UTC()
+		m.Edited = &when
+	}
 	if s.command == "NOTICE" {
 		m.Kind = "notice"
 	}

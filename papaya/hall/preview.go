@@ -279,7 +279,7 @@ func (p Span) within(end uint64) bool {
 
 // removeWith removes the previews of a message that is removed: those that the entry names, and
 // those that have come while it was on its way.
-func (h *Hall) removeWith(of uint64, since int64, spans []Span) {
+func (h *Hall) removeWith(of uint64, spans []Span) {
 	for _, n := range h.nearby {
 		if n.of == of && n.span.Size > 0 && !slices.Contains(spans, n.span) {
 			spans = append(spans, n.span)
@@ -287,7 +287,5 @@ func (h *Hall) removeWith(of uint64, since int64, spans []Span) {
 	}
 	h.removed = append(h.removed, spans...)
 	h.removals += uint64(len(spans))
-	if h.now-since <= previewWithin { // no later preview is taken
-		h.note(nearby{of: of, time: h.now})
-	}
+	h.note(nearby{of: of, time: h.now}) // no later preview or edit is taken
 }

@@ -52,6 +52,8 @@ type question struct {
 	short  bool   // ctx ended before everything was read
 	// removals is how many messages had been removed when it was asked.
 	removals uint64
+	// revisions is how many texts had been changed then.
+	revisions uint64
 }
 
 // question returns a question about a target; false if the client may not read it.
@@ -69,14 +71,16 @@ func (h *Hall) question(c *Client, p *pages, target string) (question, bool) {
 
 // about returns a question about messages of some chunks.
 func (h *Hall) about(p *pages, target string, chunks []uint32, want func(said) bool) question {
-	return question{target: target, pages: p, chunks: chunks, want: want, removals: h.removals}
+	return question{target: target, pages: p, chunks: chunks, want: want, removals: h.removals,
+		revisions: h.revisions}
 }
 
 // frozen returns the pages of the text as it is now.
 func (h *Hall) frozen() *pages {
 	text := h.whole()
 	text.lines = bytes.Clone(text.lines)
-	return &pages{text: text, index: h.config.Index}
+	h.versionsRead = true
+	return &pages{text: text, index: h.config.Index, versions: h.versions}
 }
 
 // chunksFor returns the chunks that may have messages of a folded room, or of a user's conversation
@@ -153,8 +157,10 @@ func (h *Hall) readableStill(c *Client, q *question) bool {
 	return h.readable(c, q.target, c.caps) != nil && h.since(c, q.target) == q.since
 }
 
-// unremoved returns the messages that were not removed while they were read.
+// unremoved returns the messages that were not removed while they were read, with their texts of
+// now.
 func (h *Hall) unremoved(q *question, lines []said) []said {
+	lines = h.unrevised(q, lines)
 	if q.removals == h.removals {
 		return lines
 	}

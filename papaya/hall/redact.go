@@ -75,22 +75,12 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 	}
 	room := h.rooms[irc.Lower(target)]
 	in := u.in(room)
-	var want func(said) bool
-	switch {
-	case !irc.IsRoom(target) && !irc.IsNick(target), irc.IsRoom(target) && in == nil:
+	if !irc.IsRoom(target) && !irc.IsNick(target) || irc.IsRoom(target) && in == nil {
 		return why("INVALID_TARGET", middle(target), "You cannot remove messages there")
-	case u.lasting() || in != nil:
-		want = h.readable(c, target, eventPlayback|messageTags|previews)
-	default: // a guest's conversation has no history, but the guest knows what it has said
-		want = func(s said) bool { return u.wrote(s) && s.target == irc.Lower(target) }
 	}
-	at, ok := parseMsgid(id)
-	s, size := said{}, 0
-	if ok {
-		s, size, ok = h.messageAt(at)
-	}
+	s, size, ok := h.named(c, target, id)
 	words := target + " " + middle(id)
-	if !ok || !s.spoken() && s.command != "TAGMSG" || !want(s) {
+	if !ok || !s.spoken() && s.command != "TAGMSG" {
 		return why("UNKNOWN_MSGID", words, "There is no such message, or not any more")
 	}
 	window := time.Duration(0)
@@ -102,13 +92,33 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 		window = h.config.Redact()
 	}
 	c.later = true
-	data := fmt.Appendf(nil, "%s\n%s %d %d %d", target, id, size, s.time, int64(window.Seconds()))
+	data := fmt.Appendf(nil, "%s\n%s %d %d %d", target, appendMsgid(nil, s.at), size, s.time,
+		int64(window.Seconds()))
 	if s.isPreview() {
 		data = append(data, " "+PreviewTag...)
 	} else {
-		data = formatSpans(data, h.previewsOf(at, s.time))
+		data = formatSpans(data, h.previewsOf(s.at, s.time))
 	}
 	return Entry{Kind: Redact, Data: append(data, "\n"+truncate(m.Param(2), maxTopic)...)}
+}
+
+// named returns the message with a msgid that a client can read in a room or a conversation of it.
+// The msgid of a later text is that of the message, too.
+func (h *Hall) named(c *Client, target, id string) (s said, size int, ok bool) {
+	u := c.user
+	// a guest's conversation has no history, but the guest knows what it has said
+	want := func(s said) bool { return u.wrote(s) && s.target == irc.Lower(target) }
+	if u.lasting() || irc.IsRoom(target) {
+		want = h.readable(c, target, eventPlayback|messageTags|previews)
+	}
+	at, ok := parseMsgid(id)
+	if ok {
+		s, size, ok = h.messageAt(at)
+	}
+	if of, edit := s.edits(); ok && edit {
+		s, size, ok = h.messageAt(of)
+	}
+	return s, size, ok && want != nil && want(s)
 }
 
 // redacted is the second line of the entry: the place and time of the message, and for how many
@@ -146,12 +156,9 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 		!irc.IsRoom(target) && !irc.IsNick(target) {
 		return // another program has logged it
 	}
-	r := h.rooms[irc.Lower(target)]
-	if u.in(r) == nil { // it may have got another name meanwhile
-		r = lastOf(h.formers[irc.Lower(target)], irc.Lower(target))
-	}
+	r := h.roomOf(u, target)
 	switch {
-	case r != nil && u.in(r) != nil:
+	case r != nil:
 		target = r.name
 	case irc.IsRoom(target):
 		return // the user has left meanwhile
@@ -167,7 +174,9 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	if it.preview {
 		want, tags = redaction|previews|messageTags, PreviewTag
 	} else {
-		h.removeWith(span.At, it.time, it.previews)
+		later := h.removeVersions(span.At)
+		tags = formatVersions(later)
+		h.removeWith(span.At, append(it.previews, later...))
 	}
 	if h.config.Push != nil {
 		h.config.Push.Removed(span.At)

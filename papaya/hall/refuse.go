@@ -23,6 +23,13 @@ func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 	case Lines:
 		first, _ := parseLines(e.Data)
 		command, words, label = first.Command, first.Params, e.Label
+	case Edit:
+		edit, target, it, _ := parseEdit(e.Data)
+		h.labelled(c, e.Label, func() {
+			h.fail(c, it.command, "TEMPORARILY_UNAVAILABLE", middle(target)+" "+
+				string(appendMsgid(nil, edit.of)), "The log says: "+why)
+		})
+		return true
 	case Redact:
 		target, _, _ := strings.Cut(string(e.Data), "\n")
 		command, words, label = "REDACT", []string{target}, e.Label

@@ -114,13 +114,13 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 
 // withheld are the capabilities that a client is not offered: those that need accounts and an
 // encrypted connection, and where the small protocol holds redaction, since no line of the text is
-// ever overwritten there, and metadata.
+// ever overwritten there, edits and metadata.
 func (h *Hall) withheld(c *Client) (not caps) {
 	if h.config.Sign == nil || c.Open {
 		not |= sasl | registration
 	}
 	if !h.full() {
-		not |= redaction | metadata
+		not |= redaction | edits | metadata
 	}
 	return not | h.withoutPush() | h.withoutPreviews()
 }

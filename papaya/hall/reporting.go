@@ -73,7 +73,12 @@ func (h *Hall) reportMessage(c *Client, target, id string) (report, bool) {
 	if !ok || !s.spoken() {
 		return report{}, false
 	}
-	r := report{target: "*", msgid: id, said: s.time, text: s.text()}
+	// who reports it has read its newest text
+	now, ok := (&pages{text: h.whole(), versions: h.versions}).revised(s)
+	if !ok {
+		return report{}, false
+	}
+	r := report{target: "*", msgid: id, said: s.time, text: now.text()}
 	r.of, _, _ = irc.SplitMask(s.source)
 	r.account = h.Author(r.of, at)
 	if room := h.rooms[folded]; room != nil {

@@ -42,6 +42,8 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	default:
 		c.searching = true
 		q.names = h.indexNames(c.user, irc.Lower(target), 0) // without events
+		// what is searched for is in later texts, too
+		q.want = h.readable(c, target, c.caps|knowsEdits)
 		h.read(c, &Search{question: q, label: m.Tags["label"], words: words})
 	}
 	return Entry{}
@@ -69,6 +71,7 @@ func (q *Search) Run(ctx context.Context) {
 	if n := len(q.hits) - maxHits; n > 0 {
 		q.hits, q.more = q.hits[n:], true
 	}
+	q.hits = q.pages.standing(q.hits)
 }
 
 // runIn searches a part of the index up to a chunk. After a failure of the index it returns false,

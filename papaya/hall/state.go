@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +32,7 @@ type (
 		Reports    []savedReport    `json:",omitempty"`
 		LastReport uint64           `json:",omitempty"`
 		Nearby     []savedNearby    `json:",omitempty"`
+		Edits      []uint64         `json:",omitempty"` // of versions: of, at, size
 	}
 	savedNearby struct {
 		Of   uint64
@@ -217,6 +219,9 @@ func (h *Hall) Snapshot() Snapshot {
 	for _, n := range h.nearby {
 		s.Nearby = append(s.Nearby, savedNearby{n.of, n.time, n.span.At, n.span.Size})
 	}
+	for _, v := range h.versions {
+		s.Edits = append(s.Edits, v.of, v.at, uint64(v.size))
+	}
 	for _, r := range h.reports.list {
 		s.Reports = append(s.Reports, r.save())
 	}
@@ -374,6 +379,11 @@ func Load(config Config, state []byte) (*Hall, error) {
 	}
 	for _, n := range s.Nearby {
 		h.nearby = append(h.nearby, nearby{n.Of, n.Time, Span{n.At, n.Size}})
+	}
+	for v := range slices.Chunk(s.Edits, 3) {
+		if len(v) == 3 {
+			h.versions = append(h.versions, version{v[0], v[1], int(v[2])})
+		}
 	}
 	for _, v := range s.Users {
 		h.loadUser(v)

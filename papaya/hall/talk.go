@@ -68,7 +68,10 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 	for _, in := range c.user.rooms {
 		if q, ok := h.question(c, pages, in.room.name); ok {
 			want := q.want
-			q.want = func(s said) bool { return s.spoken() && want(s) }
+			q.want = func(s said) bool {
+				_, edit := s.edits()
+				return s.spoken() && !edit && want(s)
+			}
 			t.rooms = append(t.rooms, q)
 		}
 	}

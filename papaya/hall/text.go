@@ -37,6 +37,7 @@ type said struct {
 	body    []byte   // from the colon of the source on
 	more    []joined // its other lines
 	tags    string   // the client's own
+	edited  int64    // the time of its text, in milliseconds since 1970; 0: its own text
 }
 
 // parseSaid parses a message in the text, whose lines are separated by LF.
@@ -84,10 +85,13 @@ func (s said) nick() string {
 }
 
 // shown says whether a client sees the message in histories: what users have said, what they have
-// removed if the client knows redactions, and if it has requested other events, topics, what is
-// said by tags alone, and other names of rooms if the client knows those.
+// removed or changed if the client knows that, and if it has requested other events, topics, what
+// is said by tags alone, and other names of rooms if the client knows those.
 func (s said) shown(to caps) bool {
+	_, edit := s.edits()
 	switch {
+	case edit:
+		return to&knowsEdits == knowsEdits
 	case s.command == "REDACT":
 		return to&redaction != 0 && (!s.isPreview() || to&previews != 0)
 	case s.isPreview():
@@ -124,8 +128,8 @@ func (s said) out(batch string) *out {
 	if s.command == "TAGMSG" {
 		s.body = bytes.TrimSuffix(s.body, []byte(" :"))
 	}
-	o := &out{body: append(s.body, '\r', '\n'), tags: s.tags, time: s.time, kept: true, at: s.at,
-		batch: batch, more: s.more}
+	o := &out{body: append(s.body, '\r', '\n'), tags: s.wireTags(), time: s.time, kept: true,
+		at: s.at, batch: batch, more: s.more}
 	for i := range o.more {
 		o.more[i].body = append(o.more[i].body, '\r', '\n')
 	}

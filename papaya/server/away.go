@@ -253,9 +253,12 @@ func (s *server) eraseLast() {
 // away.
 func (s *server) eraseFetched(lines []byte) {
 	for line := range bytes.Lines(lines) {
-		if at, ok := hall.Redacted(bytes.TrimSuffix(line, []byte("\n"))); ok {
-			if span, there := s.hall.SpanAt(at); there {
-				s.erase([]hall.Span{span})
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if at, ok := hall.Redacted(line); ok {
+			for _, at := range append(hall.RemovedVersions(line), at) {
+				if span, there := s.hall.SpanAt(at); there {
+					s.erase([]hall.Span{span})
+				}
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func (s *server) slowTargets() (held func(*item) bool, size int) {
 
 // reaches says whether an item is a message for one of the names.
 func reaches(i *item, to map[string]bool) bool {
-	if i.Entry.Kind == hall.Lines {
+	if i.Entry.Kind == hall.Lines || i.Entry.Kind == hall.Edit {
 		return to[irc.Lower(hall.LinesTarget(i.Entry))]
 	}
 	if i.Entry.Kind != hall.Said {

@@ -72,6 +72,8 @@ type Config struct {
 	Invisible func() bool
 	// Redact is the age up to which users may remove their own messages; 0, or nil: any age.
 	Redact func() time.Duration
+	// Edit is the age up to which users may change their messages; 0, or nil: any age.
+	Edit func() time.Duration
 	// Cloak returns the host that others see of a client at an address, which is not logged. It is
 	// not called for loopback addresses. nil: addresses are shown.
 	Cloak func(address netip.Addr) string

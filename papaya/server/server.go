@@ -265,7 +265,8 @@ func (s *server) hallConfig() hall.Config {
 	}
 	config.Read = s.read
 	config.AlwaysOn, config.AbsentInNames = s.config.AlwaysOn, s.config.AbsentInNames
-	config.Redact, config.Invisible = s.config.Redact, s.config.Invisible
+	config.Redact, config.Edit = s.config.Redact, s.config.Edit
+	config.Invisible = s.config.Invisible
 	config.FileHost, config.STS = s.config.FileHost, s.config.STS
 	config.Spared, config.Banned, config.TurnedAway = s.spared, s.noteBan, s.countBanned
 	config.Reported = s.noteReport

@@ -1,0 +1,209 @@
+package hall
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"interleave/papaya/irc"
+)
+
+// A version is a later text of a message. The state has the places of all, so that histories and
+// searches have the newest text of a message in its place, and so that a removal removes all. That
+// costs 24 bytes for each, a third of its line in the text at most.
+type version struct {
+	of, at uint64 // offsets of the message, and of the later text
+	size   int
+}
+
+// maxVersions bounds the later texts of one message. A guess.
+const maxVersions = 100
+
+// versionsOf returns those of one message, the newest last. all is in the order of the messages.
+func versionsOf(all []version, of uint64) []version {
+	i := sort.Search(len(all), func(i int) bool { return all[i].of >= of })
+	j := i
+	for j < len(all) && all[j].of == of {
+		j++
+	}
+	return all[i:j:j]
+}
+
+// addVersion notes a later text. Readings may use the list of before.
+func (h *Hall) addVersion(v version) {
+	if h.versionsRead {
+		h.versions, h.versionsRead = slices.Clone(h.versions), false
+	}
+	i := sort.Search(len(h.versions), func(i int) bool { return h.versions[i].of > v.of })
+	h.versions = slices.Insert(h.versions, i, v)
+	h.revisions++
+}
+
+// removeVersions forgets the later texts of a message that is removed, and returns their places.
+func (h *Hall) removeVersions(of uint64) (spans []Span) {
+	gone := versionsOf(h.versions, of)
+	for _, v := range gone {
+		spans = append(spans, Span{v.at, v.size})
+	}
+	if len(gone) > 0 {
+		h.versions = slices.DeleteFunc(slices.Clone(h.versions),
+			func(v version) bool { return v.of == of })
+		h.versionsRead = false
+		h.revisions++
+	}
+	return spans
+}
+
+// formatVersions returns the tag of a line REDACT: where the later texts were.
+func formatVersions(spans []Span) string {
+	var list []string
+	for _, p := range spans {
+		list = append(list, strconv.FormatUint(p.At, 10))
+	}
+	if list == nil {
+		return ""
+	}
+	return storedEdit + "=" + strings.Join(list, ",")
+}
+
+// RemovedVersions returns the offsets of the later texts of the message that a line of the text has
+// removed. line has no LF.
+func RemovedVersions(line []byte) (list []uint64) {
+	s, ok := parseSaid(line, 0)
+	if !ok || s.command != "REDACT" {
+		return nil
+	}
+	value := irc.ParseTags(s.tags)[storedEdit]
+	for word := range strings.SplitSeq(value, ",") {
+		if at, err := strconv.ParseUint(word, 10, 64); err == nil {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// edits returns the offset of the message whose later text this is.
+func (s said) edits() (of uint64, ok bool) {
+	rest, ok := strings.CutPrefix(s.tags, storedEdit+"=")
+	if !ok || !s.spoken() {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(rest, ";")
+	of, err := strconv.ParseUint(number, 10, 64)
+	return of, err == nil && of < s.at
+}
+
+// origin returns the offset of the message of which this is a text, the first or a later one.
+func (s said) origin() uint64 {
+	if of, ok := s.edits(); ok {
+		return of
+	}
+	return s.at
+}
+
+// with returns the message with another text. It has its own source, target and tags.
+func (s said) with(n said) said {
+	head, _, _ := bytes.Cut(s.body[1:], []byte(" :"))
+	again := func(body []byte) []byte {
+		_, text, _ := bytes.Cut(body[1:], []byte(" :"))
+		return slices.Concat([]byte(":"), head, []byte(" :"), text)
+	}
+	s.body, s.edited = again(n.body), n.time
+	s.more = nil
+	for _, l := range n.more {
+		s.more = append(s.more, joined{again(l.body), l.same})
+	}
+	return s
+}
+
+// revised returns a message with the newest text of it. It returns false if that is not there. The
+// message must be a copy.
+func (p *pages) revised(s said) (said, bool) {
+	_, edit := s.edits()
+	all := versionsOf(p.versions, s.origin())
+	if len(all) == 0 {
+		return s, !edit // without a version of the message, its later texts were removed
+	}
+	newest := all[len(all)-1]
+	if newest.at == s.at {
+		return s, true
+	}
+	n, ok := p.message(newest.at)
+	if !ok {
+		return s, false
+	}
+	return s.with(n), true
+}
+
+// revise gives messages their newest texts.
+func (p *pages) revise(lines []said) []said {
+	if len(p.versions) == 0 {
+		return lines
+	}
+	out := lines[:0]
+	for _, s := range lines {
+		if s, ok := p.revised(s); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// standing keeps those of the messages that a search has found whose text still stands, each in the
+// place of the message that it is the text of.
+func (p *pages) standing(hits []said) []said {
+	var out []said
+	for _, s := range hits {
+		all := versionsOf(p.versions, s.origin())
+		_, edit := s.edits()
+		switch {
+		case len(all) == 0 && !edit:
+			out = append(out, s)
+		case len(all) > 0 && edit && all[len(all)-1].at == s.at:
+			if o, ok := p.message(s.origin()); ok {
+				out = append(out, o.own().with(s))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b said) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// unrevised gives messages the texts that they have got while they were read.
+func (h *Hall) unrevised(q *question, lines []said) []said {
+	if q.revisions == h.revisions {
+		return lines
+	}
+	p := &pages{text: h.whole(), versions: h.versions}
+	return p.revise(lines)
+}
+
+// wireTags returns the tags of a message in the text as clients are sent them.
+func (s said) wireTags() string {
+	of, edit := s.edits()
+	tags := s.tags
+	switch {
+	case edit:
+		_, rest, _ := strings.Cut(tags, ";")
+		return joinTags(editTag+"="+string(appendMsgid(nil, of)), rest)
+	case s.command == "REDACT" && strings.HasPrefix(tags, storedEdit+"="):
+		_, tags, _ = strings.Cut(tags, ";")
+	case strings.Contains(tags, editTag): // of a version that did not check it
+		tags = otherTags(irc.ParseTags(tags))
+	}
+	if s.edited != 0 {
+		tags = joinTags(EditedTag+"="+clock(s.edited), tags)
+	}
+	return tags
+}
+
+// correction returns a later text as it is sent to a client that does not know edits.
+func (s said) correction() *out {
+	of, _ := s.edits()
+	head, text, _ := strings.Cut(string(s.body[1:]), " :")
+	o := s.out("")
+	return correction(*o, head, text, of)
+}
