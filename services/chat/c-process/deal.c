@@ -1,4 +1,4 @@
-/* The requests of clients to main. No other code changes the tables. */
+/* The requests of clients to main. Only this and announce.c change the tables. */
 #include "daemon.h"
 #include "main.h"
 #include "numeric.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void
+void
 reply(struct client *c, struct message *m, uint32_t value)
 {
 	m->type = M_REPLY;
@@ -175,92 +175,6 @@ deal_register(struct client *c, struct message *m)
 	reply(c, m, 0);
 }
 
-static uint32_t
-rooms_of(uint32_t person)
-{
-	uint32_t i, count = 0;
-
-	for (i = persons[person].members; i != NOBODY;
-	    i = members[i].next_of_person)
-		count++;
-	return count;
-}
-
-/* Marks the client as present in a room, and returns the offset from which on it
- * has missed messages. The audience grows before the end of the log is read, so a
- * RECV that finds itself alone has published its lines before that end. */
-static uint64_t
-enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
-{
-	struct member *m = &members[number];
-	struct room *r = &rooms[m->room];
-
-	atomic_fetch_add(&shared->audience[m->room], 1);
-	m->present = true;
-	m->unsure = false;
-	m->joined = *now = atomic_load(&shared->log_end);
-	if (fresh || (atomic_load(&shared->last[m->room]) <= m->from &&
-	    watermark() >= *now))
-		m->from = *now;		/* it has missed nothing */
-	if (fresh)
-		journal("M %s %s %" PRIu64 "\n", c->nick, r->name, m->from);
-	journal("J %s %s %" PRIu64 "\n", c->nick, r->name, m->joined);
-	return m->from;
-}
-
-static void
-deal_join(struct client *c, struct message *m)
-{
-	char line[LINE_BYTES];
-	uint32_t room = room_find(m->text, m->len), number = NOBODY;
-	uint64_t from, now;
-	bool fresh;
-	size_t len;
-
-	if (room != NOBODY)
-		number = member_find(c->person, room);
-	m->number = room;
-	if (number != NOBODY && members[number].present) {
-		reply(c, m, 0);
-		return;
-	}
-	fresh = number == NOBODY;
-	if (fresh && rooms_of(c->person) >= ROOMS_EACH) {
-		reply(c, m, ERR_TOOMANYCHANNELS);
-		return;
-	}
-	if (fresh && ((room = room_make(m->text, m->len)) == NOBODY ||
-	    (number = member_make(c->person, room)) == NOBODY)) {
-		reply(c, m, ERR_NOSUCHCHANNEL);
-		return;
-	}
-	from = enter(c, number, fresh, &now);
-	len = (size_t)snprintf(line, sizeof line, ":%s!%s@%s JOIN %s\r\n",
-	    c->nick, c->user, c->host, rooms[room].name);
-	tell_room(room, c, line, len);
-	message_start(&scratch->note, M_TEXT);
-	scratch->note.offset = now;
-	tell(c, &scratch->note, "%.*s", (int)len - 2, line);
-	look_for_topic(room);
-	if (rooms[room].topic[0] != '\0')
-		tell(c, &scratch->note, ":chat 332 %s %s :%s", c->nick, rooms[room].name,
-		    rooms[room].topic);
-	tell_names(c, &scratch->note, room);
-	tell(c, &scratch->note, ":chat 366 %s %s :End of NAMES", c->nick, rooms[room].name);
-	tell_end(c, &scratch->note);
-	scratch->note.type = M_JOIN;
-	scratch->note.value = room;
-	scratch->note.number = ++c->replays;
-	scratch->note.from = from;
-	scratch->note.len = 0;
-	(void)message_text(&scratch->note, "%s", rooms[room].name);
-	client_post(c, &scratch->note);
-	m->number = room;
-	m->len = (uint32_t)copy(m->text, sizeof m->text, rooms[room].name,
-	    strlen(rooms[room].name));
-	reply(c, m, 0);
-}
-
 static void
 deal_part(struct client *c, struct message *m)
 {
@@ -384,7 +298,7 @@ leave(struct client *c)
 		if (len > LINE_BYTES - 3)
 			len = LINE_BYTES - 3;
 		memcpy(line + len, "\r\n", 2);
-		tell_sharers(c, line, (size_t)len + 2);
+		announce_quit(c, line, (size_t)len + 2);
 		for (i = persons[c->person].members; i != NOBODY;
 		    i = members[i].next_of_person)
 			if (members[i].present)
@@ -553,6 +467,8 @@ deal(struct client *c, struct message *m)
 {
 	bool in = c->stage == STAGE_IN;
 
+	if (m->type != M_JOIN)
+		announce();	/* this comes after them, for all */
 	switch (m->type) {
 	case M_HELLO:
 		c->send_pid = (pid_t)m->value;

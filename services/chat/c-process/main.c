@@ -240,6 +240,7 @@ serve_clients(uint32_t count)
 		if (polled[POLL_CLIENTS + 2 * i + 1].revents & (POLLIN | POLLHUP))
 			read_done(c);
 	}
+	announce();
 	for (i = 0; i < count; i++) {
 		c = &clients[i];
 		if (c->stage == STAGE_FREE ||
@@ -256,6 +257,7 @@ serve_clients(uint32_t count)
 		else if (error != EAGAIN)
 			deal_gone(c);
 	}
+	announce();
 }
 
 static void

@@ -30,10 +30,26 @@ struct client {
 	size_t		queue_head, queue_tail;
 };
 
+/* Clients that come into one room together, or leave it: see announce.c. */
+enum { ANNOUNCED_MOST = 128 };	/* a guess: about as many lines as fit */
+struct joiner {
+	struct client	*client;
+	uint32_t	member;
+	uint32_t	start, end;	/* of its line */
+	bool		fresh;		/* never in that room before */
+};
+struct announced {
+	uint32_t	type;		/* M_JOIN or M_QUIT */
+	uint32_t	room, count, len;
+	struct joiner	joiners[ANNOUNCED_MOST];
+	char		text[TEXT_BYTES];	/* their lines */
+};
+
 /* Messages that main makes. Like the tables, no child has them: of a page that
  * main writes after a fork, the child would keep a copy. */
 struct scratch {
 	struct message	request, note, line, end, kick;
+	struct announced announced;
 };
 
 extern struct client *clients;
@@ -69,6 +85,12 @@ int	folder_lock(void);
 void	deal(struct client *, struct message *);
 void	deal_done(struct client *, uint64_t);
 void	deal_gone(struct client *);
+void	reply(struct client *, struct message *, uint32_t);
+
+/* announce.c */
+void	deal_join(struct client *, struct message *);
+void	announce(void);
+void	announce_quit(struct client *, const char *, size_t);
 
 /* learn.c */
 void	look_for_topic(uint32_t);

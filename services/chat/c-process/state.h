@@ -30,6 +30,7 @@ struct member {
 	uint32_t	person, room;
 	uint32_t	next_of_person, next_of_room;
 	bool		present;	/* has joined since it came */
+	bool		untold;		/* its JOIN is not yet told to the room */
 	bool		unsure;		/* has left, and may have had more than `from` */
 	uint64_t	from, joined;	/* as for a person */
 };

@@ -114,7 +114,7 @@ tell_names(struct client *c, struct message *m, uint32_t room)
 	most = LINE_BYTES - sizeof ":chat 353  =  :\r\n" - strlen(c->nick) -
 	    strlen(r->name);
 	for (i = r->members; i != NOBODY; i = members[i].next_of_room) {
-		if (!members[i].present)
+		if (!members[i].present || members[i].untold)
 			continue;
 		nick = persons[members[i].person].nick;
 		nick_len = strlen(nick);
