@@ -130,6 +130,9 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 	}
 	cpu := closed.User + closed.System - open.User - open.System
 	requests := float64(c.Result.Served())
+	if !c.meet(open, closed) && perRequest(m) {
+		return 0, false
+	}
 	switch m {
 	case manifest.CPU:
 		return load.Positive(100 * float64(cpu) / float64(closed.At-open.At))
@@ -163,6 +166,27 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		return 0, false
 	}
 	return c.Result.Part.Cost(m, c.Load, cpu)
+}
+
+// perRequest tells the metrics that divide the server's counters by what the load has counted.
+func perRequest(m manifest.Metric) bool {
+	switch m {
+	case manifest.CPUPerRequest, manifest.CPUPerDelivery, manifest.CPUPerGB, manifest.Switches:
+		return true
+	}
+	return false
+}
+
+// misread is the part of a window by which the reading of the server's counters may be longer or
+// shorter, as a window may itself (gate cut-short).
+const misread = .1
+
+// meet tells whether the server's counters are those of the load's window. Where server and load
+// leave the laboratory no core, it may read them too late. A duet reads them between its stints.
+func (c *Cell) meet(open, closed sample.Sample) bool {
+	window := c.Result.Window
+	return c.Duet || window == 0 ||
+		(closed.At-open.At-window).Abs() <= time.Duration(misread*float64(window))
 }
 
 // clientMemory is the growth of the memory of the server's tree since before its first client, by

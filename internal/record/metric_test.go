@@ -159,6 +159,33 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
+// TestCountersOfAnotherTime: CPU and switches that were read at other times than those between
+// which the load has counted its requests are not divided by these. A share of a core stays.
+func TestCountersOfAnotherTime(t *testing.T) {
+	for _, tt := range []struct {
+		open, closed time.Duration
+		duet, want   bool
+	}{
+		{0, time.Second, false, true},
+		{90 * time.Millisecond, time.Second, false, true},
+		{200 * time.Millisecond, time.Second, false, false},
+		{0, 1200 * time.Millisecond, false, false},
+		{200 * time.Millisecond, time.Second, true, true},
+	} {
+		c := Cell{Status: Measured, Duet: tt.duet, Load: manifest.Load{Shape: manifest.Closed},
+			Result: &load.Result{Window: time.Second, Part: &load.Requests{Answered: 1000}},
+			Server: &sample.Series{Samples: []sample.Sample{{At: tt.open, Mark: sample.MarkOpen},
+				{At: tt.closed, Mark: sample.MarkClosed, User: time.Second / 2, Voluntary: 5}}}}
+		for m, want := range map[manifest.Metric]bool{manifest.CPUPerRequest: tt.want,
+			manifest.Switches: tt.want, manifest.CPU: true, manifest.Throughput: true} {
+			if _, ok := c.Metric(m); ok != want {
+				t.Errorf("read from %v to %v, duet %v: %s counts: %v", tt.open, tt.closed, tt.duet,
+					m, ok)
+			}
+		}
+	}
+}
+
 // TestLateCells: a cell that is void because somebody was late has memory and threads if it was
 // measured alone; one that is void for another reason has nothing.
 func TestLateCells(t *testing.T) {

@@ -123,28 +123,29 @@ func (s *Sampler) sample() {
 
 // look takes one sample and keeps it.
 func (s *Sampler) look(mark string) Sample {
-	now, ok := s.take(mark, mark == MarkOpen, mark != "")
+	now, ok := s.take(mark, false, mark != "")
 	if ok {
 		s.series.Samples = append(s.series.Samples, now)
 	}
 	return now
 }
 
-// take takes one sample. The costly layers are read before the clock if something begins there, as
-// at the mark that opens the window, else after it, so that they cost the window nothing. Unless
-// they must be read, they are if they are due.
+// take takes one sample. The costly layers are read before the clock if they come first: before a
+// stint, while nothing is under way. Else they are read after it, at the mark that opens a window
+// too: the load works already, and its requests count from then on, so the CPU must. The memory of
+// 2,000 processes takes 0.4 to 0.7 s to read. Unless they must be read, they are if they are due.
 func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 	if first {
 		if s.group.Look(&s.usage) == nil {
 			s.deep(mark, must)
 		}
 	}
-	if s.counts && mark == MarkOpen {
-		s.census = s.others()
-	}
 	now, ok := s.shallow()
 	if !ok {
 		return Sample{Mark: mark}, false
+	}
+	if s.counts && mark == MarkOpen {
+		s.census = s.others()
 	}
 	if s.counts && mark == MarkClosed && s.census != nil {
 		if others := s.others(); others != nil {

@@ -298,6 +298,26 @@ func TestCost(t *testing.T) {
 	})
 }
 
+// TestOpensAtOnce: the CPU at a window's beginning is that of the moment at which it is asked for.
+// The memory of many processes takes longer to read than a short window lasts.
+func TestOpensAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		s := New(sleepers(t, o, 199), never)
+		s.start = time.Now()
+		least := 1.
+		for range 10 { // the sampler may lose its core in some
+			asked := time.Since(s.start)
+			got := s.look(MarkOpen)
+			late, whole := got.At-asked, time.Since(s.start)-asked
+			least = min(least, float64(late)/float64(whole))
+		}
+		if least > .5 {
+			t.Errorf("the counters were read after %.0f %% of a look at 200 processes, "+
+				"want before the rest", 100*least)
+		}
+	})
+}
+
 func BenchmarkSample(b *testing.B) {
 	for _, o := range []group.Options{{}, {NoCgroup: true}} {
 		for _, n := range []int{10, 100} {

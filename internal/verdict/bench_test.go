@@ -129,6 +129,7 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 	switch m {
 	case manifest.Throughput:
 		c.Result.Window = time.Duration(requests / v * float64(second))
+		closed.At = c.Result.Window
 	case manifest.CPU:
 		closed.User = time.Duration(v / 100 * float64(second))
 	case manifest.CPUPerRequest:
