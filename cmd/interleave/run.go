@@ -28,6 +28,7 @@ type runFlags struct {
 	quick, full bool
 	budget      budget
 	models      []string
+	points      []string
 	claims      []string
 	rounds      int
 	seed        uint64
@@ -67,6 +68,7 @@ ones; --resume goes on.`,
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
+  interleave run eve-echo --points=latency --condition=own
   interleave run --cpus server=0-2,load=3      cores of the two roles
   interleave run --hosts netns                 two network namespaces instead of loopback
   interleave run eve-echo --stack kernel,gonet Go servers on the stack of this project, beside the kernel's`,
@@ -80,6 +82,7 @@ ones; --resume goes on.`,
 	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: ten minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
+	flags.StringSliceVar(&f.points, "points", nil, "only these points of the experiments")
 	flags.StringSliceVar(&f.claims, "claims", nil,
 		"with --for: only these claims of the experiments, and no other figures")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
@@ -113,6 +116,9 @@ func (f *runFlags) check(args []string) error {
 	case f.budget > 0 && (f.quick || f.full || f.rounds != 0):
 		return usage("--for decides by itself how many rounds there are: no --quick, --full or " +
 			"--rounds beside it")
+	case f.budget > 0 && len(f.points) > 0:
+		return usage("--for measures the points of claims: --claims chooses among these, and " +
+			"--points among those of a depth")
 	case len(f.claims) > 0 && f.budget == 0 && f.resume == "":
 		return usage("--claims says what the time of --for is spent on: give it some")
 	case f.rounds != 0 && f.rounds < 6:
@@ -124,8 +130,8 @@ func (f *runFlags) check(args []string) error {
 	case f.condition != "" && f.condition != "own" && f.condition != "shared":
 		return usage("--condition=%s: expected own or shared", f.condition)
 	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 ||
-		len(f.models) > 0 || len(f.claims) > 0 || f.seed != 0 || f.condition != "" ||
-		f.cpus != "" || f.hosts != "local" || len(f.stacks) > 0):
+		len(f.models) > 0 || len(f.points) > 0 || len(f.claims) > 0 || f.seed != 0 ||
+		f.condition != "" || f.cpus != "" || f.hosts != "local" || len(f.stacks) > 0):
 		return usage("--resume goes on with what the run was asked for: no experiments and no " +
 			"other choice beside it")
 	}
@@ -195,8 +201,9 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	s := &run.Session{
 		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
 		Trust: f.trust, For: time.Duration(f.budget),
-		Choice: run.Choice{Depth: f.depth(), Models: f.models, Claims: f.claims,
-			Rounds: f.rounds, Condition: manifest.Condition(f.condition), Budget: f.budget > 0},
+		Choice: run.Choice{Depth: f.depth(), Models: f.models, Points: f.points,
+			Claims: f.claims, Rounds: f.rounds, Condition: manifest.Condition(f.condition),
+			Budget: f.budget > 0},
 	}
 	var err error
 	if s.Exe, err = os.Executable(); err != nil {
@@ -223,6 +230,7 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	run.OnStacks(tree, s.Experiments, s.Stacks)
 	s.Choice.Models = run.NamesOn(s.Choice.Models, s.Stacks)
 	return s, errors.Join(known(s.Experiments, s.Choice.Models),
+		knownPoints(s.Experiments, s.Choice.Points),
 		knownClaims(s.Experiments, s.Choice.Claims))
 }
 
@@ -245,7 +253,7 @@ func goOn(s *run.Session) error {
 	}
 	s.Seed, s.Hosts, s.CPUs = h.Seed, h.Hosts, h.CPUs
 	s.Trust = s.Trust || len(h.Calibration) == 0
-	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Claims: h.Claims,
+	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Points: h.Points, Claims: h.Claims,
 		Rounds: h.Rounds, Condition: h.Condition, Budget: len(h.Budgets) > 0}
 	if h.Own == nil {
 		s.Experiments, err = experiments(s.Tree, h.Experiments)
@@ -280,6 +288,24 @@ func known(list []*manifest.Experiment, models []string) error {
 		if !all[m] {
 			return usage("--models: no model %q in %s", m,
 				names(list, func(e *manifest.Experiment) string { return e.Name }))
+		}
+	}
+	return nil
+}
+
+// knownPoints refuses a point that no chosen experiment has.
+func knownPoints(list []*manifest.Experiment, points []string) error {
+	var all []string
+	for _, e := range list {
+		for _, p := range e.Points {
+			all = append(all, p.Name)
+		}
+	}
+	for _, p := range points {
+		if !slices.Contains(all, p) {
+			return usage("--points: no point %q in %s: there are %s", p,
+				names(list, func(e *manifest.Experiment) string { return e.Name }),
+				strings.Join(all, "; "))
 		}
 	}
 	return nil

@@ -183,7 +183,7 @@ func TestTakes(t *testing.T) {
 // TestWider: a claim that the user's choice left out needs no time, but another choice.
 func TestWider(t *testing.T) {
 	c := manifest.Claim{ID: "P1", Of: manifest.Term{Model: "a"},
-		Against: manifest.Term{Model: "b"}, Condition: manifest.Own}
+		Against: manifest.Term{Model: "b"}, Condition: manifest.Own, At: []string{"p"}}
 	for _, tt := range []struct {
 		h    record.Header
 		want string
@@ -195,6 +195,8 @@ func TestWider(t *testing.T) {
 		{record.Header{Claims: []string{"P1"}}, "a run with more time"},
 		{record.Header{Claims: []string{"P2"}}, "a run without --claims"},
 		{record.Header{Condition: manifest.Shared}, "a run without --condition"},
+		{record.Header{Points: []string{"p", "q"}}, "a run with more time"},
+		{record.Header{Points: []string{"q"}}, "a run without --points"},
 	} {
 		if got := wider(&tt.h, verdict.Verdict{Claim: c}); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.h, got, tt.want)

@@ -63,6 +63,10 @@ func wider(h *record.Header, v verdict.Verdict) string {
 		return t.Model != "" && !slices.Contains(h.Models, t.Model)
 	}):
 		return "a run without --models"
+	case len(h.Points) > 0 && slices.ContainsFunc(c.At, func(point string) bool {
+		return !slices.Contains(h.Points, point)
+	}):
+		return "a run without --points"
 	case h.Condition != "" && c.Condition != "" && c.Condition != h.Condition:
 		return "a run without --condition"
 	}

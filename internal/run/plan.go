@@ -62,6 +62,7 @@ type Missing struct{ Experiment, Service, Model, Why string }
 type Choice struct {
 	Depth     string             // quick, normal or full
 	Models    []string           // empty = all
+	Points    []string           // by name; empty = those of the depth
 	Rounds    int                // 0 = the depth's
 	Condition manifest.Condition // empty = the depth's
 	// every point and model that a budget may be spent on; the depth gives warm-ups and windows
@@ -102,6 +103,9 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 			depth, measured := depth, depth.Has(point)
 			if c.Budget {
 				depth, measured = paceAt(e, c.Depth, point)
+			}
+			if len(c.Points) > 0 && !slices.Contains(c.Points, point.Name) {
+				continue
 			}
 			if !measured || c.SkipPoint != nil && c.SkipPoint(point) {
 				continue

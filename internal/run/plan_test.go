@@ -59,6 +59,8 @@ func TestLay(t *testing.T) {
 			"first 1 own: a a' b\nfirst 8 own: a a' b"},
 		{"the baseline alone, if asked for", nil, Choice{Models: []string{"a"}},
 			"first 1 own: a a'\nfirst 8 own: a a'"},
+		{"the user's points", nil, Choice{Points: []string{"connections = 8"}},
+			"first 8 own: a a' b c"},
 		{"a point of its own models", func(e *manifest.Experiment) {
 			e.Points[1].Models = []string{"a", "b"}
 		}, Choice{}, "first 1 own: a a' b c\nfirst 8 own: a a' b"},

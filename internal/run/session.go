@@ -292,9 +292,9 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	h := record.Header{
 		ID: record.NewID(time.Now()), Started: time.Now().UTC(), Command: s.Command,
 		Depth: s.Choice.Depth, Seed: s.Seed,
-		Models: s.Choice.Models, Claims: s.Choice.Claims, Rounds: s.Choice.Rounds,
-		Condition: s.Choice.Condition,
-		Hosts:     s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
+		Models: s.Choice.Models, Points: s.Choice.Points, Claims: s.Choice.Claims,
+		Rounds: s.Choice.Rounds, Condition: s.Choice.Condition,
+		Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
 		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Wakings: s.wakings,
 		Skipped: s.skipped, Builds: s.builds,
 	}
