@@ -1,6 +1,7 @@
 #!/bin/bash
-# picture.sh RUN: makes docs/report.svg, the first two pages of a run's report as they are printed.
-# It needs out/bin/interleave, a headless Chromium (CHROMIUM names another) and pdftocairo.
+# picture.sh RUN: makes docs/report.svg and docs/report-dark.svg, the first two pages of a run's
+# report as they are printed, and in the colours of a dark screen. It needs out/bin/interleave (or
+# INTERLEAVE), a headless Chromium (or CHROMIUM) and pdftocairo.
 set -euo pipefail
 run=${1:?which run: an ID, a folder, or last}
 browser=${CHROMIUM:-chromium-headless-shell}
@@ -8,14 +9,15 @@ width=612 height=760 # of a page in points, less the lower margin
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-out/bin/interleave report "$run" --format html --output "$made/report.html"
-"$browser" --no-sandbox --disable-gpu --no-pdf-header-footer \
-	--print-to-pdf="$made/report.pdf" "file://$made/report.html"
-{
+picture() { # theme, colour of the paper
+	sed "s/:root, :root\[data-theme\] { color-scheme: light }/:root, :root[data-theme] { \
+color-scheme: $1; print-color-adjust: exact }/" "$made/report.html" >"$made/$1.html"
+	"$browser" --no-sandbox --disable-gpu --no-pdf-header-footer \
+		--print-to-pdf="$made/report.pdf" "file://$made/$1.html"
 	printf '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 	printf ' viewBox="0 0 %d %d" role="img">' $((2 * width)) $height
 	printf '<title>The first two pages of a report: the answers to published claims</title>'
-	printf '<rect width="100%%" height="100%%" fill="#fffefb" stroke="#ccc"/>\n'
+	printf '<rect width="100%%" height="100%%" fill="%s" stroke="#8888"/>\n' "$2"
 	for page in 1 2; do
 		pdftocairo -svg -f $page -l $page "$made/report.pdf" "$made/page.svg"
 		printf '<svg x="%d" width="%d" height="%d" viewBox="0 0 %d %d">\n' \
@@ -28,4 +30,10 @@ out/bin/interleave report "$run" --format html --output "$made/report.html"
 		printf '</svg>\n'
 	done
 	printf '</svg>\n'
-} >docs/report.svg
+}
+
+"${INTERLEAVE:-out/bin/interleave}" report "$run" --format html --output "$made/report.html"
+picture light '#fffefb' >"$made/light.svg"
+picture dark '#16171a' >"$made/dark.svg"
+mv "$made/light.svg" docs/report.svg
+mv "$made/dark.svg" docs/report-dark.svg
