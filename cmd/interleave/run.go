@@ -68,7 +68,7 @@ ones; --resume goes on.`,
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
-  interleave run eve-echo --points=latency --condition=own
+  interleave run eve-echo --point=latency --condition=own
   interleave run --cpus server=0-2,load=3      cores of the two roles
   interleave run --hosts netns                 two network namespaces instead of loopback
   interleave run eve-echo --stack kernel,gonet Go servers on the stack of this project, beside the kernel's`,
@@ -82,7 +82,8 @@ ones; --resume goes on.`,
 	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: ten minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
-	flags.StringSliceVar(&f.points, "points", nil, "only these points of the experiments")
+	flags.StringArrayVar(&f.points, "point", nil,
+		"only this point of the experiments; may be repeated, since names have commas")
 	flags.StringSliceVar(&f.claims, "claims", nil,
 		"with --for: only these claims of the experiments, and no other figures")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
@@ -118,7 +119,7 @@ func (f *runFlags) check(args []string) error {
 			"--rounds beside it")
 	case f.budget > 0 && len(f.points) > 0:
 		return usage("--for measures the points of claims: --claims chooses among these, and " +
-			"--points among those of a depth")
+			"--point among those of a depth")
 	case len(f.claims) > 0 && f.budget == 0 && f.resume == "":
 		return usage("--claims says what the time of --for is spent on: give it some")
 	case f.rounds != 0 && f.rounds < 6:
@@ -303,7 +304,7 @@ func knownPoints(list []*manifest.Experiment, points []string) error {
 	}
 	for _, p := range points {
 		if !slices.Contains(all, p) {
-			return usage("--points: no point %q in %s: there are %s", p,
+			return usage("--point: no point %q in %s: there are %s", p,
 				names(list, func(e *manifest.Experiment) string { return e.Name }),
 				strings.Join(all, "; "))
 		}

@@ -24,7 +24,7 @@ type Header struct {
 	Seed        uint64             `json:"seed"`  // of every shuffle and schedule
 	Experiments []string           `json:"experiments"`
 	Models      []string           `json:"models,omitempty"`    // --models
-	Points      []string           `json:"points,omitempty"`    // --points
+	Points      []string           `json:"points,omitempty"`    // --point
 	Claims      []string           `json:"claims,omitempty"`    // --claims
 	Rounds      int                `json:"rounds,omitempty"`    // --rounds
 	Condition   manifest.Condition `json:"condition,omitempty"` // --condition

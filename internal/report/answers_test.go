@@ -196,7 +196,7 @@ func TestWider(t *testing.T) {
 		{record.Header{Claims: []string{"P2"}}, "a run without --claims"},
 		{record.Header{Condition: manifest.Shared}, "a run without --condition"},
 		{record.Header{Points: []string{"p", "q"}}, "a run with more time"},
-		{record.Header{Points: []string{"q"}}, "a run without --points"},
+		{record.Header{Points: []string{"q"}}, "a run without --point"},
 	} {
 		if got := wider(&tt.h, verdict.Verdict{Claim: c}); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.h, got, tt.want)

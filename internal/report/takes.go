@@ -66,7 +66,7 @@ func wider(h *record.Header, v verdict.Verdict) string {
 	case len(h.Points) > 0 && slices.ContainsFunc(c.At, func(point string) bool {
 		return !slices.Contains(h.Points, point)
 	}):
-		return "a run without --points"
+		return "a run without --point"
 	case h.Condition != "" && c.Condition != "" && c.Condition != h.Condition:
 		return "a run without --condition"
 	}
