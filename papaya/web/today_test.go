@@ -23,6 +23,7 @@ func TestWhatPeopleExpectToday(t *testing.T) {
 	bob.signInTo(p, "bob")
 	deletion(t, p, ann, bob)
 	answers(t, p, ann, bob)
+	changing(t, p, ann, bob)
 	severalLines(t, ann, bob)
 	code(t, ann, bob)
 	writing(ann, bob)

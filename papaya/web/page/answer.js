@@ -1,5 +1,6 @@
-// The buttons with which a message is answered and reacted to, and the dialog for reactions.
+// The buttons with which a message is answered, reacted to and changed, and the dialog for reactions.
 
+import { begin, end } from "./edit.js";
 import { seek } from "./past.js";
 import { allowed, react } from "./react.js";
 import { answerable, quote } from "./reply.js";
@@ -9,8 +10,8 @@ import { $ } from "./view.js";
 /** usual are the reactions that need no typing. */
 const usual = ["👍", "❤️", "😂", "🎉", "😮", "😢"];
 
-/** answering makes the buttons and the dialog work. */
-export function answering(current) {
+/** answering makes the buttons and the dialog work. It returns change(m). */
+export function answering(current, view) {
   const dialog = $("react");
   let room = null;
   let message = null;
@@ -18,9 +19,30 @@ export function answering(current) {
   function answer(m) {
     const session = current();
     if (!session) return;
-    session.active.reply = m;
+    const { active } = session;
+    stop(active);
+    active.reply = m;
     session.hooks.changed();
     $("compose").focus();
+  }
+  /** change has the user change a message in the box. */
+  function change(m) {
+    const session = current();
+    if (!session) return;
+    begin(session.active, m);
+    view.write(session.active);
+    session.hooks.changed();
+    $("compose").focus();
+    $("compose").setSelectionRange(m.text.length, m.text.length);
+  }
+  function stop(room) {
+    if (!room.editing) return;
+    end(room);
+    view.write(room);
+  }
+  /** drop neither answers nor changes a message. */
+  function drop() {
+    answer(null);
   }
   function open(m) {
     room = current().active;
@@ -50,7 +72,7 @@ export function answering(current) {
     choose($("react-other").value.trim());
   });
   $("react-not").addEventListener("click", () => choose(""));
-  $("reply-not").addEventListener("click", () => answer(null));
+  $("reply-not").addEventListener("click", drop);
   $("messages").addEventListener("click", ({ target }) => {
     const session = current();
     const m = messageOf(target.closest(".line"));
@@ -60,6 +82,7 @@ export function answering(current) {
     if (text) react(session, active, m, text);
     else if (target.closest(".reply")) answer(m);
     else if (target.closest(".react")) open(m);
+    else if (target.closest(".edit")) change(m);
     else if (
       target.closest(".quoted") &&
       !seek(session, active, { id: m.reply })
@@ -67,7 +90,8 @@ export function answering(current) {
       $("told").textContent = "This message cannot be loaded now.";
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !dialog.open && current()?.active.reply)
-      answer(null);
+    const { reply, editing } = current()?.active ?? {};
+    if (event.key === "Escape" && !dialog.open && (reply || editing)) drop();
   });
+  return change;
 }

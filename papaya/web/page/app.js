@@ -330,13 +330,14 @@ $("sign-in-form").addEventListener("submit", async (event) => {
   start(given);
 });
 
+const change = answering(() => session, view);
 composer(
   () => session,
   view,
   () => leave(),
+  change,
 );
 deletion(() => session);
-answering(() => session);
 closing($("messages"), () => session);
 sender(() => session);
 const find = finder(() => session);

@@ -1,6 +1,7 @@
 // The commands that are typed with a slash. Each is a function of the session, the room on the
 // screen and the words.
 
+import { cap as editCap, editable } from "./edit.js";
 import { cap as previewCap } from "./preview.js";
 import { allowed, react } from "./react.js";
 import { askToDelete, deletable } from "./redact.js";
@@ -147,6 +148,19 @@ export const commands = {
       return "";
     },
   ],
+  edit: [
+    "text",
+    "change your last message",
+    (s, room, words) => {
+      if (words.length === 0) return usage;
+      const may = editable(s, room);
+      const m = room.messages.findLast((x) => may(x));
+      if (m) return changed(s, room, words.join(" "), m);
+      return s.has(editCap) || s.state !== "ready"
+        ? "There is no message of yours that can be changed."
+        : "This server changes no messages.";
+    },
+  ],
   reply: [
     "text",
     "answer the last message of somebody else",
@@ -259,6 +273,14 @@ function outcome(s, room, what) {
   return room === s.status
     ? "There is nobody to tell here."
     : `You are not in ${room.name}: /join ${room.name}`;
+}
+
+/** changed gives a message a new text; it returns what is to be told, or ''. */
+export function changed(s, room, text, m = room.editing) {
+  if (text === m.text) return "";
+  const what = s.change(room, m, text);
+  if (what === "long") return "This is too long for one message.";
+  return outcome(s, room, what);
 }
 
 /** obey does what was written; it returns what is to be told, or '' when all is well. */

@@ -1,7 +1,8 @@
 // The input of the user: messages, completion, moves between rooms, panes.
 
-import { commands, obey } from "./commands.js";
+import { changed, commands, obey } from "./commands.js";
 import { complete, put } from "./complete.js";
+import { editable, end } from "./edit.js";
 import { leaving } from "./leave.js";
 import { settings } from "./settings.js";
 import { typed } from "./typing.js";
@@ -9,13 +10,15 @@ import { $ } from "./view.js";
 
 const remembered = 100; // typed lines that are kept for the arrow keys
 
-export function composer(current, view, signedOut) {
+/** composer makes the box work. change(m) has the user change a message in it. */
+export function composer(current, view, signedOut, change) {
   const box = $("compose");
   const written = [];
   let back = -1; // which of the kept lines is shown, from the newest; -1: none
   let offers = null; // the current completion: {start, words, at}
 
   let shift = false; // Shift is down: Enter makes a line break
+  let entered = false; // Enter is down, and has sent what was written
 
   const grow = () => {
     box.rows = Math.min(6, box.value.split("\n").length);
@@ -33,16 +36,32 @@ export function composer(current, view, signedOut) {
     const text = box.value.trimEnd();
     if (!session || !text.trim()) return;
     const { active: room } = session;
-    const told = obey(session, room, text);
+    const told = room.editing
+      ? changed(session, room, text)
+      : obey(session, room, text);
     $("told").textContent = told;
-    if (told) return; // the command has failed: the text stays
-    room.draft = "";
+    if (told) return; // it has failed: the text stays
+    if (room.editing) end(room);
+    else room.draft = "";
     room.typedAt = 0; // the message says that we are not writing any more
-    if (room === session.active) fill("");
+    if (room === session.active) fill(room.draft ?? "");
+    session.hooks.changed();
     written.unshift(text);
     written.length = Math.min(written.length, remembered);
     back = -1;
     view.newest();
+  }
+
+  /** edits has the user change the last message that may be changed; false if there is none. */
+  function edits(event) {
+    const session = current();
+    if (!session || box.value) return false;
+    const may = editable(session, session.active);
+    const m = session.active.messages.findLast((x) => may(x));
+    if (!m) return false;
+    event.preventDefault();
+    change(m);
+    return true;
   }
 
   function tab(event) {
@@ -89,6 +108,7 @@ export function composer(current, view, signedOut) {
   }
 
   function history(event, step) {
+    if (current()?.active.editing) return;
     const whole = !box.value.includes("\n");
     if (!whole || back + step < -1 || back + step >= written.length) return;
     event.preventDefault();
@@ -104,13 +124,15 @@ export function composer(current, view, signedOut) {
       case "Enter":
         if (event.shiftKey) return;
         event.preventDefault();
+        entered = true;
         send();
         break;
       case "Tab":
         tab(event);
         break;
       case "ArrowUp":
-        if (!event.altKey) history(event, 1);
+        if (event.altKey) return;
+        if (event.ctrlKey || !edits(event)) history(event, 1);
         break;
       case "ArrowDown":
         if (!event.altKey) history(event, -1);
@@ -128,13 +150,17 @@ export function composer(current, view, signedOut) {
   box.addEventListener("beforeinput", (event) => {
     if (event.inputType !== "insertLineBreak" || shift) return;
     event.preventDefault();
-    send();
+    if (!entered) send(); // else a draft that is there again would be sent
+  });
+  box.addEventListener("keyup", ({ key }) => {
+    if (key === "Enter") entered = false;
   });
   box.addEventListener("input", (event) => {
     offers = null;
     grow();
     const session = current();
     // not for a draft that is shown again, which no user has typed
+    if (session?.active.editing) return;
     if (session && event.isTrusted && settings.typing)
       typed(session, session.active, box.value);
   });

@@ -1,5 +1,6 @@
 // Pages of history (draft/chathistory): batches of messages in the server's order.
 
+import { changeIn, isEdit, revise } from "./edit.js";
 import { message } from "./message.js";
 import { askAround, isPast, notThere, pastPage } from "./past.js";
 import { previewed, withdrawnPreview } from "./preview.js";
@@ -68,9 +69,11 @@ function putPage(s, room, batch, behind) {
   const named = new Set(lines.map(({ m }) => m?.id));
   const page = [];
   const removals = [];
+  const changes = [];
   for (const { line, m } of lines) {
     if (m) page.push(m);
     if (m?.own && !room.has(m)) room.settle(m);
+    if (isEdit(s, line)) changes.push(line);
     if (line.command === "TAGMSG" && !reacted(s, line)) previewed(s, line);
     if (line.command === "REDACT" && isOfPreview(line)) {
       withdrawnPreview(s, line.params[1]);
@@ -84,6 +87,8 @@ function putPage(s, room, batch, behind) {
     named.add(id);
   }
   const put = room.merge(page, behind);
+  for (const m of page) revise(room, m); // it may be there with the text of before
+  for (const line of changes) changeIn(s, room, line);
   for (const line of removals) redact(s, room, line);
   return put;
 }
@@ -111,10 +116,11 @@ function turnPage(s, room, lines, behind) {
   room.insert({ time: end.time, nick: "", kind: "error", text }, behind);
 }
 
-/** spokenIn is the message of a line of a page, if it is one. */
+/** spokenIn is the message of a line of a page, if it is one. A change of one is none. */
 function spokenIn(s, line) {
   s.timed(line);
-  if (!/^(PRIVMSG|NOTICE)$/.test(line.command)) return undefined;
+  if (!/^(PRIVMSG|NOTICE)$/.test(line.command) || isEdit(s, line))
+    return undefined;
   return message(s, line)?.m;
 }
 

@@ -32,6 +32,7 @@ export function message(s, { tags, source, command, params, time, timed }) {
       text,
       own,
       reply: about(tags),
+      edited: Date.parse(tags.get("papaya/edited") ?? "") || 0,
       label: tags.get("label") ?? "",
       mention: !own && mentions(s, text),
     },

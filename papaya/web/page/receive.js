@@ -1,5 +1,6 @@
 // The lines from the server: one function for each command, and one for all other numerics.
 
+import { edited, isEdit, refused } from "./edit.js";
 import { missed, past } from "./history.js";
 import { nickOf } from "./irc.js";
 import { askMarker, marker, markerRefused } from "./marker.js";
@@ -293,8 +294,9 @@ export const handlers = {
     }
     if (!s.registered) s.hooks.refused(line.params.at(-1));
     // these have refused no message
-    if (!/^(REDACT|REPORT|SEARCH)$/.test(about))
-      failed(s, line.tags.get("label"), room);
+    const label = line.tags.get("label");
+    if (!refused(s, label) && !/^(REDACT|REPORT|SEARCH)$/.test(about))
+      failed(s, label, room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, "error");
   },
   WARN: (s, { params }) => s.note(s.active, params.at(-1)),
@@ -317,7 +319,7 @@ export function numeric(s, { command, params, tags }) {
     if (code === 451 || code === 410) return;
     if (code === 421 && ["CAP", "WHO", "CHATHISTORY"].includes(params[1]))
       return;
-    failed(s, tags.get("label"), room);
+    if (!refused(s, tags.get("label"))) failed(s, tags.get("label"), room);
     if (
       room?.isChannel &&
       !room.joined &&
@@ -392,6 +394,10 @@ function support(into, word) {
 }
 
 function spoken(s, line) {
+  if (isEdit(s, line)) {
+    edited(s, line);
+    return;
+  }
   const made = message(s, line);
   if (!made) return;
   const { target, m } = made;

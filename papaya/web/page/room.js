@@ -39,6 +39,8 @@ export class Room {
     this.from = null; // missed messages are requested after this one
     this.behind = null; // the message here that they follow, until all have come
     this.reply = null; // the message that the user answers
+    this.editing = null; // the message that the user changes
+    this.kept = ""; // what was written before that
     this.reactions = new Map(); // msgid -> the reactions to the message
     this.typing = new Map(); // folded nick -> {nick, until}: who is writing
     this.typedAt = 0; // when the room was told that the user is writing

@@ -83,6 +83,13 @@ export function withdrawn(s, id) {
   s.hooks.found?.(s.search);
 }
 
+/** revisedHit gives a message that was found its new text. */
+export function revisedHit(s, { id, text, edited }) {
+  const hits = s.search?.hits.filter(({ m }) => m.id === id) ?? [];
+  for (const { m } of hits) Object.assign(m, { text, edited });
+  if (hits.length > 0) s.hooks.found?.(s.search);
+}
+
 /** abandoned ends a search whose answer cannot come any more. */
 export function abandoned(s) {
   s.searching = null;

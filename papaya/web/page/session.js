@@ -2,6 +2,7 @@
 // receive.js handles lines of the server. It lasts longer than its connections: messages that were
 // missed during one are requested on the next.
 
+import { cap as editCap, doubtful, shorter, tag as editTag } from "./edit.js";
 import { bytes, fold, format, pieces, plain64 } from "./irc.js";
 import { askMarker } from "./marker.js";
 import {
@@ -30,6 +31,7 @@ const wanted = [
   "chathistory",
   "draft/event-playback",
   "draft/message-redaction",
+  editCap,
   "draft/channel-rename",
   multiline,
   "draft/read-marker",
@@ -54,6 +56,9 @@ const pageLength = 100;
 
 /** longest is how many characters of a text are looked at; more are too long for any server. */
 const longest = 1 << 17;
+
+const lostChange =
+  "The connection was lost: a change of a message is not known to have arrived.";
 
 /** recent is how many days back a new device looks for conversations. A guess. */
 const recent = 14;
@@ -127,6 +132,7 @@ export class Session {
   lost() {
     for (const room of [this.status, ...this.rooms.values()]) {
       room.doubt();
+      if (doubtful(room)) this.note(room, lostChange, "error");
       room.joined = false;
       room.asked = "";
       room.seek = null;
@@ -350,6 +356,17 @@ export class Session {
    * "unheard" if there is nobody to send it to, or "long" if it would become too many messages.
    */
   say(room, text, kind = "message") {
+    const messages = this.divide(room, text, kind);
+    if (typeof messages === "string") return messages;
+    const reply = take(this, room);
+    for (const [i, parts] of messages.entries())
+      this.sayOne(room, parts, kind, i === 0 ? reply : "");
+    this.hooks.changed();
+    return "sent";
+  }
+
+  /** divide divides a text into messages for a room, or returns why that cannot be, as say does. */
+  divide(room, text, kind, less = 0) {
     if (
       this.state !== "ready" ||
       room === this.status ||
@@ -358,17 +375,26 @@ export class Session {
       return "unheard";
     if (text.length > longest) return "long";
     const source = this.source || `${this.nick}!0123456789@${"h".repeat(63)}`;
-    const size =
-      512 - bytes(`:${source} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`);
+    const head = `:${source} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`;
+    const size = 512 - bytes(head) - less;
     const several =
       this.has(multiline) && this.has("batch") && kind !== "action";
     const messages = several
       ? compose(text, size, parseLimits(this.offered.get(multiline)))
       : pieces(text, size).map((piece) => [{ text: piece }]);
-    if (messages.length > (several ? maxAtOnce : maxLinesAtOnce)) return "long";
-    const reply = take(this, room);
-    for (const [i, parts] of messages.entries())
-      this.sayOne(room, parts, kind, i === 0 ? reply : "");
+    const most = several ? maxAtOnce : maxLinesAtOnce;
+    return messages.length > most ? "long" : messages;
+  }
+
+  /** change gives a message of ours a new text. It returns what say does. */
+  change(room, m, text) {
+    const messages = this.divide(room, text, m.kind, shorter);
+    if (typeof messages === "string") return messages;
+    if (messages.length !== 1) return "long";
+    const label = this.has("labeled-response") ? `m${++this.labels}` : "";
+    this.write(room, messages[0], m.kind, label, { [editTag]: m.id });
+    if (this.has("echo-message")) m.changing = label || "?";
+    else Object.assign(m, { text: joined(messages[0]), edited: this.now() });
     this.hooks.changed();
     return "sent";
   }
@@ -387,8 +413,13 @@ export class Session {
       reply,
       label,
     });
-    const tags = label ? { label } : {};
-    if (reply) tags[replyTag] = reply;
+    this.write(room, parts, kind, label, reply ? { [replyTag]: reply } : {});
+  }
+
+  /** write sends the lines of one message. */
+  write(room, parts, kind, label, more) {
+    const tags = label ? { label, ...more } : more;
+    const text = joined(parts);
     const body =
       kind === "action" ? [{ text: `\x01ACTION ${text}\x01` }] : parts;
     const command = kind === "notice" ? "NOTICE" : "PRIVMSG";

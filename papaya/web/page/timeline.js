@@ -36,7 +36,7 @@ const day = new Intl.DateTimeFormat(undefined, {
  * msgid, if they are to be shown. So are reactions; mine says whether a nick is the user's.
  */
 export function draw(list, messages, how) {
-  const { unreadFrom, quiet, mayDelete, mayReport, mayAnswer } = how;
+  const { unreadFrom, quiet, mayDelete, mayReport, mayAnswer, mayEdit } = how;
   const { filehost, previews, reactions, mine } = how;
   let byID; // msgid -> message
   const original = (id) => {
@@ -79,6 +79,7 @@ export function draw(list, messages, how) {
     showReactions(li, gone ? undefined : reactions.get(m.id), mine, answers);
     offer(li, m, [
       ...(answers ? ["reply", "react"] : []),
+      ...(mayEdit(m) ? ["edit"] : []),
       ...(mayReport(m) ? ["report"] : []),
       ...(deletable ? ["delete"] : []),
     ]);
@@ -123,14 +124,15 @@ export const messageOf = (li) => li?.message;
 function node(m, alone, filehost) {
   let li = made.get(m);
   const deleted = m.kind === "deleted" && !li?.classList.contains("deleted");
-  if (!li || deleted) made.set(m, (li = make(m, filehost)));
+  const changed = li && (li.text !== m.text || li.edited !== m.edited);
+  if (!li || deleted || changed) made.set(m, (li = make(m, filehost)));
   const classes = [
     "line",
     m.kind,
     alone && "alone",
     m.own && "own",
     m.mention && "mention",
-    m.pending && !m.failed && "pending",
+    ((m.pending && !m.failed) || m.changing) && "pending",
     m.failed && "failed",
   ];
   const className = classes.filter(Boolean).join(" ");
@@ -150,6 +152,7 @@ function fill(text, m, filehost) {
   const long = lines.length > foldFrom || m.text.length > 1.5 * foldChars;
   if (!long) {
     text.replaceChildren(...nodes(m.text));
+    markEdited(text, m);
     attach(text, m, filehost);
     return;
   }
@@ -167,13 +170,25 @@ function fill(text, m, filehost) {
     text.querySelector(".fold").focus();
   });
   text.replaceChildren(...nodes(m.opened ? m.text : head), button);
+  markEdited(text, m);
   attach(text, m, filehost);
+}
+
+/** markEdited says behind a text that it is not the first one of its message. */
+function markEdited(text, m) {
+  if (!m.edited) return;
+  const mark = document.createElement("span");
+  mark.className = "edited";
+  mark.textContent = " (edited)";
+  mark.title = `Edited ${full.format(m.edited)}`;
+  text.append(mark);
 }
 
 /** tools are the names of the buttons of a message, and what they do to it. */
 const tools = {
   reply: ["Reply", "Reply to"],
   react: ["React", "React to"],
+  edit: ["Edit", "Edit"],
   report: ["Report", "Report"],
   delete: ["Delete", "Delete"],
 };
@@ -209,6 +224,8 @@ function lineButton(m, name) {
 function make(m, filehost) {
   const li = document.createElement("li");
   li.message = m;
+  li.text = m.text;
+  li.edited = m.edited;
   const time = document.createElement("time");
   time.dateTime = new Date(m.time).toISOString();
   time.textContent = clock.format(m.time);
@@ -227,8 +244,10 @@ function make(m, filehost) {
   face.className = `face ${hue(m.nick)}`;
   face.setAttribute("aria-hidden", "true");
   face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? "?";
-  if (m.kind === "action") text.append(nick, " ", ...nodes(m.text));
-  else fill(text, m, filehost);
+  if (m.kind === "action") {
+    text.append(nick, " ", ...nodes(m.text));
+    markEdited(text, m);
+  } else fill(text, m, filehost);
   li.append(
     ...(m.kind === "action" ? [face, time, text] : [face, nick, time, text]),
   );

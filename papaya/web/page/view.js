@@ -1,6 +1,7 @@
 // The page as the state of the session. draw may be called often: several calls paint the page
 // once.
 
+import { editable, end } from "./edit.js";
 import { newer } from "./past.js";
 import { deletable } from "./redact.js";
 import { answerable, quote } from "./reply.js";
@@ -69,13 +70,14 @@ export class View {
       mayDelete: deletable(session, room),
       mayReport: reportable(session),
       mayAnswer: answerable(session, room),
+      mayEdit: editable(session, room),
       reactions: room.reactions,
       mine: (nick) => session.isMe(nick),
       filehost: session.support.filehost,
       previews: this.previews ? session.previews : undefined,
     });
     this.head(session, room);
-    this.reply(room);
+    this.about(room);
     this.typing(session, room);
     this.rooms(session);
     this.members(session, room);
@@ -119,8 +121,7 @@ export class View {
     this.from = this.missed ? room.read : 0;
     this.atEnd = true;
     $("messages").replaceChildren();
-    $("compose").value = room.draft ?? "";
-    $("compose").dispatchEvent(new Event("input"));
+    this.write(room);
     $("told").textContent = "";
   }
 
@@ -182,11 +183,26 @@ export class View {
     if (room.typing.size > 0) this.ends = setTimeout(() => this.draw(), 1000);
   }
 
-  /** reply shows which message the user answers. */
-  reply(room) {
+  /** about shows which message the user answers or changes. */
+  about(room) {
     if (room.reply?.kind === "deleted") room.reply = null;
-    $("replying").hidden = !room.reply;
-    set($("replying-to"), room.reply ? `Reply to ${quote(room.reply)}` : "");
+    if (room.editing?.kind === "deleted") {
+      end(room);
+      this.write(room);
+    }
+    const { reply, editing } = room;
+    $("replying").hidden = !reply && !editing;
+    let words = reply ? `Reply to ${quote(reply)}` : "";
+    if (editing) words = `Edit ${quote(editing)}`;
+    set($("replying-to"), words);
+    const not = `Do not ${editing ? "edit" : "reply"}`;
+    $("reply-not").setAttribute("aria-label", not);
+  }
+
+  /** write puts what is written for a room into the box. */
+  write(room) {
+    $("compose").value = room.draft ?? "";
+    $("compose").dispatchEvent(new Event("input"));
   }
 
   rooms(session) {
