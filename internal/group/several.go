@@ -1,9 +1,11 @@
 package group
 
-// Several is a set of groups that is looked at as one, such as those of the servers of a chain. One
-// goroutine at a time may look.
+import "sync"
+
+// Several is a set of groups that is looked at as one, such as those of the servers of a chain.
 type Several struct {
 	groups []*Group
+	mu     sync.Mutex // guards one
 	one    Usage
 }
 
@@ -16,6 +18,8 @@ func (s *Several) Source() string { return s.groups[0].Source() }
 // Look fills u with the sum over all groups, reusing its slice of processes. Pressure is the sum
 // over the groups: if two wait for a core at the same time, it counts twice.
 func (s *Several) Look(u *Usage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	*u = Usage{PIDs: u.PIDs[:0]}
 	for _, g := range s.groups {
 		if err := g.Look(&s.one); err != nil {

@@ -41,8 +41,11 @@ type Sampler struct {
 	census  proc.Census
 }
 
+// A markRequest has the cheap figures already, which its caller has read.
 type markRequest struct {
 	name  string
+	now   Sample
+	ok    bool
 	reply chan<- Sample
 }
 
@@ -79,11 +82,17 @@ func (s *Sampler) Start() {
 }
 
 // Mark takes a sample now, complete with PSS, and returns it. The following ticks count from here.
+// Its counters are those of the call.
 // After Stop it returns an empty sample.
 func (s *Sampler) Mark(name string) Sample {
 	reply := make(chan Sample, 1)
+	m := markRequest{name: name, reply: reply}
+	// not by the sampler's thread, which may be reading the memory of thousands of processes
+	runtime.LockOSThread()
+	m.now, m.ok = s.shallow(&group.Usage{}, &proc.Reader{})
+	runtime.UnlockOSThread()
 	select {
-	case s.marks <- markRequest{name, reply}:
+	case s.marks <- m:
 		return <-reply
 	case <-s.ended:
 		return Sample{Mark: name}
@@ -112,7 +121,7 @@ func (s *Sampler) sample() {
 				s.look("")
 			}
 		case m := <-s.marks:
-			m.reply <- s.look(m.name)
+			m.reply <- s.marked(&m)
 			ticks.Reset(s.every)
 		case <-s.stop:
 			s.series.Threads, s.series.Traced = s.table.busiest(), s.table.traced
@@ -130,6 +139,21 @@ func (s *Sampler) look(mark string) Sample {
 	return now
 }
 
+// marked completes a sample that was begun by the caller of Mark, and keeps it. A look at the
+// interval that came between the two is left out: its figures of processes are the older ones.
+func (s *Sampler) marked(m *markRequest) Sample {
+	if !m.ok || s.group.Look(&s.usage) != nil {
+		return Sample{Mark: m.name}
+	}
+	now := s.complete(m.name, m.now, false, true)
+	list := s.series.Samples
+	for n := len(list); n > 0 && list[n-1].At > now.At && list[n-1].Mark == ""; n-- {
+		list = list[:n-1]
+	}
+	s.series.Samples = append(list, now)
+	return now
+}
+
 // take takes one sample. The costly layers are read before the clock if they come first: before a
 // stint, while nothing is under way. Else they are read after it, at the mark that opens a window
 // too: the load works already, and its requests count from then on, so the CPU must. The memory of
@@ -140,10 +164,15 @@ func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 			s.deep(mark, must)
 		}
 	}
-	now, ok := s.shallow()
+	now, ok := s.shallow(&s.usage, &s.reader)
 	if !ok {
 		return Sample{Mark: mark}, false
 	}
+	return s.complete(mark, now, first, must), true
+}
+
+// complete adds the costly figures to the cheap ones.
+func (s *Sampler) complete(mark string, now Sample, first, must bool) Sample {
 	if s.counts && mark == MarkOpen {
 		s.census = s.others()
 	}
@@ -164,7 +193,7 @@ func (s *Sampler) take(mark string, first, must bool) (Sample, bool) {
 	now.Mark = mark
 	now.Kernel, now.Ran = s.last.Kernel, s.last.Ran
 	s.last.PSS, s.last.Kernel, s.last.Ran = 0, 0, nil
-	return now, true
+	return now
 }
 
 // others counts the programs that are not ours; nil if they cannot all be seen.
@@ -178,10 +207,10 @@ func (s *Sampler) others() proc.Census {
 const shallowTries = 3
 
 // shallow reads the clock and the cheap figures, close together.
-func (s *Sampler) shallow() (now Sample, ok bool) {
+func (s *Sampler) shallow(u *group.Usage, r *proc.Reader) (now Sample, ok bool) {
 	for range shallowTries {
 		before, ran := time.Since(s.start), clock(unix.CLOCK_THREAD_CPUTIME_ID)
-		if s.group.Look(&s.usage) != nil {
+		if s.group.Look(u) != nil {
 			return now, false
 		}
 		took := time.Since(s.start) - before
@@ -190,9 +219,9 @@ func (s *Sampler) shallow() (now Sample, ok bool) {
 			break
 		}
 	}
-	now.User, now.System, now.Pressure = s.usage.User, s.usage.System, s.usage.Pressure
-	now.Processes = len(s.usage.PIDs)
-	if m, ok := proc.ParseMachine(s.reader.Path("/proc/stat"), proc.Cores()); ok {
+	now.User, now.System, now.Pressure = u.User, u.System, u.Pressure
+	now.Processes = len(u.PIDs)
+	if m, ok := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores()); ok {
 		now.Busy, now.Steal = m.Busy(time.Since(s.start)), m.Steal
 	}
 	now.Self = clock(unix.CLOCK_PROCESS_CPUTIME_ID)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -298,24 +299,74 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// TestOpensAtOnce: the CPU at a window's beginning is that of the moment at which it is asked for.
-// The memory of many processes takes longer to read than a short window lasts.
-func TestOpensAtOnce(t *testing.T) {
+// TestMarksAtOnce: the CPU of a mark is that of the moment at which it is asked for. The memory of
+// many processes takes longer to read than a short window lasts, at the mark itself or in a look at
+// the interval that is under way.
+func TestMarksAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, o group.Options) {
-		s := New(sleepers(t, o, 199), never)
-		s.start = time.Now()
-		least := 1.
-		for range 10 { // the sampler may lose its core in some
-			asked := time.Since(s.start)
-			got := s.look(MarkOpen)
-			late, whole := got.At-asked, time.Since(s.start)-asked
-			least = min(least, float64(late)/float64(whole))
+		s := New(sleepers(t, o, 199), time.Millisecond)
+		s.Start()
+		defer s.Stop()
+		for _, mark := range []string{MarkOpen, MarkClosed} {
+			least := 1.
+			for range 20 { // the caller may lose its core in some
+				asked := time.Since(s.start)
+				got := s.Mark(mark)
+				late, whole := got.At-asked, time.Since(s.start)-asked
+				least = min(least, float64(late)/float64(whole))
+			}
+			if least > .5 {
+				t.Errorf("%s: the counters were read after %.0f %% of a look at 200 processes, "+
+					"want before the rest", mark, 100*least)
+			}
 		}
-		if least > .5 {
-			t.Errorf("the counters were read after %.0f %% of a look at 200 processes, "+
-				"want before the rest", 100*least)
+		for i, m := range s.Stop().Samples {
+			if i > 0 && m.At < s.series.Samples[i-1].At {
+				t.Fatalf("sample %d is at %v, the one before at %v", i, m.At,
+					s.series.Samples[i-1].At)
+			}
 		}
 	})
+}
+
+// A stuck group keeps its first look until it is released.
+type stuck struct {
+	looks           atomic.Int32
+	entered, leaves chan struct{}
+}
+
+func (g *stuck) Source() string { return "stuck" }
+
+func (g *stuck) Look(u *group.Usage) error {
+	n := g.looks.Add(1)
+	if n == 1 {
+		close(g.entered)
+		<-g.leaves
+	}
+	*u = group.Usage{User: time.Duration(n)}
+	return nil
+}
+
+// TestAMarkDoesNotWait: while the sampler is busy with a look at the interval, a mark has the
+// counters of the moment at which it is asked for.
+func TestAMarkDoesNotWait(t *testing.T) {
+	g := &stuck{entered: make(chan struct{}), leaves: make(chan struct{})}
+	s := New(g, time.Millisecond)
+	s.Start()
+	defer s.Stop()
+	<-g.entered
+	marked := make(chan Sample)
+	go func() { marked <- s.Mark(MarkOpen) }()
+	for end := time.Now().Add(time.Minute); g.looks.Load() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			close(g.leaves)
+			t.Fatal("the mark waits for the sampler")
+		}
+	}
+	close(g.leaves)
+	if got := <-marked; got.User < 2 || got.Mark != MarkOpen {
+		t.Errorf("got %+v, want the counters of the second look", got)
+	}
 }
 
 func BenchmarkSample(b *testing.B) {
