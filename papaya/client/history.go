@@ -13,6 +13,7 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	target, text := s.target(l), l.Param(1)
 	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(),
 		reply: l.about(), label: l.Tags["label"]}
+	m.Edited, _ = time.Parse(time.RFC3339, l.Tags[editedTag]) // zero without the tag
 	if l.Command == "NOTICE" {
 		m.Kind = Notice
 	}
@@ -50,6 +51,10 @@ func (s *Session) mentions(text string) bool {
 }
 
 func (s *Session) onSpoken(l line) {
+	if s.isEdit(l) {
+		s.onEdit(s.roomOf(l), l)
+		return
+	}
 	target, m, ok := s.message(l)
 	if !ok {
 		return
@@ -205,8 +210,11 @@ func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Mess
 		}
 	}
 	var page []*Message
-	var removals []line
+	var removals, changes []line
 	for i, l := range lines {
+		if s.isEdit(l) {
+			changes = append(changes, l)
+		}
 		if m := said[i]; m != nil {
 			if m.Own && !r.known[m.key()] {
 				r.confirmOwn(m)
@@ -232,6 +240,12 @@ func (s *Session) putPage(r *Room, lines []line, behind *Message) (fresh []*Mess
 		named[id] = true
 	}
 	fresh, last = r.merge(page, behind)
+	for _, m := range page {
+		r.revise(m) // it may be there with the text of before
+	}
+	for _, l := range changes {
+		s.onEdit(r, l)
+	}
 	for _, l := range removals {
 		r.redact(l)
 	}
@@ -248,7 +262,7 @@ func unseen(l line) *Message {
 func (s *Session) spoken(lines []line) []*Message {
 	list := make([]*Message, len(lines))
 	for i, l := range lines {
-		if l.Command != "PRIVMSG" && l.Command != "NOTICE" {
+		if l.Command != "PRIVMSG" && l.Command != "NOTICE" || s.isEdit(l) {
 			continue
 		}
 		if _, m, ok := s.message(l); ok {

@@ -428,7 +428,9 @@ func (s *Session) onFail(l line) {
 		}
 	case "REDACT":
 	default:
-		s.failed(l.Tags["label"], room)
+		if !s.refusedEdit(l.Tags["label"]) {
+			s.failed(l.Tags["label"], room)
+		}
 	}
 	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))
 }
@@ -447,7 +449,9 @@ func (s *Session) numeric(l line) {
 		if l.Param(1) == "SEARCH" {
 			s.found(nil)
 		}
-		s.failed(l.Tags["label"], room)
+		if !s.refusedEdit(l.Tags["label"]) {
+			s.failed(l.Tags["label"], room)
+		}
 		if room != nil && room.Channel && !room.Joined {
 			delete(s.wants, room.Name)
 		}

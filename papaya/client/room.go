@@ -34,21 +34,23 @@ const (
 
 // A Message is one line in a room.
 type Message struct {
-	ID      string // the msgid, if the server sends one
-	Time    time.Time
-	Timed   bool // the time is from the server
-	Told    bool // it is in the server's history, so history can be requested from there
-	Nick    string
-	Kind    Kind
-	Text    string
-	Own     bool
-	Mention bool
-	Pending bool   // its echo has not come yet
-	Failed  bool   // it may not have arrived
-	Hit     *Hit   // the answer is a message that a search has found
-	reply   string // the msgid of the message that it answers
-	label   string
-	of      string // the msgid of the message that this note stands for
+	ID       string // the msgid, if the server sends one
+	Time     time.Time
+	Timed    bool // the time is from the server
+	Told     bool // it is in the server's history, so history can be requested from there
+	Nick     string
+	Kind     Kind
+	Text     string
+	Own      bool
+	Mention  bool
+	Pending  bool      // its echo has not come yet
+	Failed   bool      // it may not have arrived
+	Edited   time.Time // when its author changed it last; zero: never
+	Hit      *Hit      // the answer is a message that a search has found
+	reply    string    // the msgid of the message that it answers
+	label    string
+	changing string // the label of a change of it that is not answered yet
+	of       string // the msgid of the message that this note stands for
 }
 
 // key identifies a message that comes twice: its msgid, or its time and text if it has none.

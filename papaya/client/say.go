@@ -27,22 +27,7 @@ func (s *Session) say(r *Room, kind Kind, text, reply string) Outcome {
 	if s.state != ready || r == s.Status || r.Channel && !r.Joined {
 		return Unheard
 	}
-	source := s.source
-	if source == "" {
-		// the longest host that a server may give us
-		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63)
-	}
-	overhead := len(":" + source + " PRIVMSG " + r.Name + " :\x01ACTION \x01\r\n")
-	var messages [][]part
-	most := maxLinesAtOnce
-	if s.several() && kind != Action {
-		most = maxAtOnce
-		messages = compose(text, irc.MaxLine-overhead, parseLimits(s.offered[multilineCap]))
-	} else {
-		for _, piece := range Pieces(text, irc.MaxLine-overhead) {
-			messages = append(messages, []part{{text: piece}})
-		}
-	}
+	messages, most := s.divide(r, kind, text, 0)
 	if len(messages) > most {
 		return TooLong
 	}
@@ -53,6 +38,24 @@ func (s *Session) say(r *Room, kind Kind, text, reply string) Outcome {
 	return Sent
 }
 
+// divide divides a text into messages, whose lines are shorter than others by some bytes. It
+// returns how many of them may be sent at once, too.
+func (s *Session) divide(r *Room, kind Kind, text string, less int) (messages [][]part, most int) {
+	source := s.source
+	if source == "" {
+		// the longest host that a server may give us
+		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63)
+	}
+	size := irc.MaxLine - less - len(":"+source+" PRIVMSG "+r.Name+" :\x01ACTION \x01\r\n")
+	if s.several() && kind != Action {
+		return compose(text, size, parseLimits(s.offered[multilineCap])), maxAtOnce
+	}
+	for _, piece := range Pieces(text, size) {
+		messages = append(messages, []part{{text: piece}})
+	}
+	return messages, maxLinesAtOnce
+}
+
 // sayOne sends one message and shows it at once.
 func (s *Session) sayOne(r *Room, kind Kind, parts []part, reply string) {
 	m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: joined(parts), Own: true,
@@ -60,6 +63,16 @@ func (s *Session) sayOne(r *Room, kind Kind, parts []part, reply string) {
 	if last := r.newest(); last != nil && last.Time.After(m.Time) {
 		m.Time = last.Time // the server's clock is ahead of ours
 	}
+	tags := map[string]string{}
+	if reply != "" {
+		tags[replyTag] = reply
+	}
+	m.label = s.write(r, kind, parts, tags)
+	r.add(m)
+}
+
+// write sends one message with tags, and with a label if the server takes one.
+func (s *Session) write(r *Room, kind Kind, parts []part, tags map[string]string) (label string) {
 	command, first := "PRIVMSG", len(s.out)
 	if kind == Notice {
 		command = "NOTICE"
@@ -68,23 +81,19 @@ func (s *Session) sayOne(r *Room, kind Kind, parts []part, reply string) {
 	case len(parts) > 1:
 		first = s.sendBatch(command, r.Name, parts)
 	case kind == Action:
-		s.send(command, r.Name, "\x01ACTION "+m.Text+"\x01")
+		s.send(command, r.Name, "\x01ACTION "+joined(parts)+"\x01")
 	default:
-		s.send(command, r.Name, m.Text)
+		s.send(command, r.Name, joined(parts))
 	}
-	tags := map[string]string{}
 	if s.caps["labeled-response"] {
 		s.labels++
-		m.label = fmt.Sprintf("m%d", s.labels)
-		tags["label"] = m.label
-	}
-	if reply != "" {
-		tags[replyTag] = reply
+		label = fmt.Sprintf("m%d", s.labels)
+		tags["label"] = label
 	}
 	if len(tags) > 0 {
 		s.out[first].Tags = tags
 	}
-	r.add(m)
+	return label
 }
 
 // Pieces splits a text into parts of at most size bytes: at the ends of lines, at blanks, or

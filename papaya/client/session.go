@@ -17,7 +17,8 @@ import (
 // wanted are the capabilities that a session uses. It needs none of them.
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
-	"chathistory", "draft/message-redaction", multilineCap, "draft/event-playback",
+	"chathistory", "draft/message-redaction", editCap, multilineCap,
+	"draft/event-playback",
 	markerCap, "draft/channel-rename",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 	"chghost",
@@ -184,6 +185,7 @@ func (s *Session) Opened() {
 
 // Lost keeps the rooms and messages, and marks messages that may not have arrived.
 func (s *Session) Lost() {
+	s.doubtEdits()
 	for _, r := range append(s.Rooms(), s.Status) {
 		r.doubt()
 		r.Joined, r.asked, r.naming, r.seek = false, nothing, nil, nil

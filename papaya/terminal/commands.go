@@ -30,6 +30,7 @@ func init() {
 		{"close", "", "leave this room or conversation",
 			func(m *Model, _ []string) string { return part(m, nil) }},
 		{"delete", "[why]", "delete the chosen message, or your last one", remove},
+		{"edit", "text", "change the chosen message of yours, or your last one", change},
 		{"files", "[del id]", "list the files that you have sent, or delete one", files},
 		{"help", "", "list the commands and keys", help},
 		{"invite", "nick [#room]", "invite somebody to the room", invite},
@@ -305,8 +306,8 @@ var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
 	"Shift-Enter, Alt-Enter or Ctrl-J begin a new line of the message",
-	"Ctrl-Up and Ctrl-Down choose a message, for /reply, /react and /delete; Enter shows a long " +
-		"one whole, or goes to one that was found",
+	"Ctrl-Up and Ctrl-Down choose a message, for /reply, /react, /edit and /delete; Enter shows " +
+		"a long one whole, or goes to one that was found",
 	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
 		"something new",
 	"Ctrl-C leaves",

@@ -98,6 +98,31 @@ func remove(m *Model, words []string) string {
 	return ""
 }
 
+// change gives the chosen message, or the last one of the user's own, another text.
+func change(m *Model, words []string) string {
+	room, x := m.session.Active(), m.picked
+	for _, y := range slices.Backward(room.Messages) {
+		if x == nil && m.session.MayEdit(room, y) {
+			x = y
+		}
+	}
+	text := strings.Join(words, " ")
+	switch {
+	case text == "":
+		return errUsage
+	case !m.session.Online():
+		return "not connected"
+	case x == nil:
+		return "there is no message of yours that can be changed: Ctrl-Up chooses another"
+	case !m.session.MayEdit(room, x):
+		return "you cannot change this message"
+	case m.session.Edit(room, x, text) == client.TooLong:
+		return "the text is too long for one message"
+	}
+	m.picked = nil
+	return ""
+}
+
 // answerable returns the message that a command is about: the chosen one, or the last one of
 // somebody else.
 func (m *Model) answerable() *client.Message {

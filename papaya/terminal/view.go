@@ -132,7 +132,7 @@ func (m *Model) status(l layout) string {
 	case m.picked != nil && m.picked.Hit != nil:
 		return out + "  chosen: Enter goes to it, Esc leaves it"
 	case m.picked != nil:
-		return out + "  chosen: Enter shows it whole, /reply, /react, /delete, Esc leaves it"
+		return out + "  chosen: Enter shows it whole, /reply /react /edit /delete, Esc leaves it"
 	case m.bottom != nil || m.session.Active().Past() != nil:
 		out += "  scrolled back: Esc goes to the newest"
 	}
@@ -211,6 +211,8 @@ func (m *Model) peopleList(height int) []string {
 type drawn struct {
 	width         int
 	pending, fail bool
+	text          string
+	edited        time.Time
 	kind          client.Kind
 	about         about
 	lines         []string
@@ -273,10 +275,10 @@ func (m *Model) draw(x *client.Message, width int) []string {
 	d, ok := m.rows[x]
 	about := m.about(x)
 	if ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed &&
-		d.kind == x.Kind && d.about == about {
+		d.text == x.Text && d.edited.Equal(x.Edited) && d.kind == x.Kind && d.about == about {
 		return d.lines
 	}
-	d = drawn{width, x.Pending, x.Failed, x.Kind, about, m.lines(x, width)}
+	d = drawn{width, x.Pending, x.Failed, x.Text, x.Edited, x.Kind, about, m.lines(x, width)}
 	indent := stampWidth
 	if m.width >= nicksFrom {
 		indent += nickWidth + 1
@@ -325,6 +327,9 @@ func (m *Model) lines(x *client.Message, width int) []string {
 	text := cleanLines(x.Text)
 	if x.Kind == client.Deleted {
 		text = "message deleted by " + clean(x.Nick) + clean(x.Why())
+	}
+	if !x.Edited.IsZero() && x.Kind != client.Deleted {
+		text += " (edited)"
 	}
 	if x.Failed {
 		text += " (not known to have arrived)"

@@ -1,4 +1,5 @@
-// The buttons with which a message is answered, reacted to and changed, and the dialog for reactions.
+// The buttons with which a message is answered, reacted to and changed, and the dialog for
+// reactions.
 
 import { begin, end } from "./edit.js";
 import { seek } from "./past.js";
