@@ -47,7 +47,7 @@ func (s *Stack) flushConns(ctx context.Context) error {
 	var listeners []*Listener
 	err := s.claim(func() {
 		s.stopForwarding()
-		s.listeners.each(func(_ netip.AddrPort, l *Listener) {
+		s.tcp.listeners.Each(func(_ netip.AddrPort, l *Listener) {
 			listeners = append(listeners, l)
 		})
 	})
@@ -69,7 +69,7 @@ func (s *Stack) flushConns(ctx context.Context) error {
 		case <-poll.C:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.done:
+		case <-s.dealer.done:
 			return nil
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Stack) flushConns(ctx context.Context) error {
 // allConns returns the connections of the table.
 func (s *Stack) allConns() (all []*Conn) {
 	_ = s.claim(func() { // a stack that has ended has no table
-		for _, c := range s.conns {
+		for _, c := range s.tcp.conns {
 			all = append(all, c)
 		}
 	})
@@ -89,7 +89,7 @@ func (s *Stack) allConns() (all []*Conn) {
 // abort resets all connections, and ends the stack.
 func (s *Stack) abort() error {
 	_ = s.claim(func() { // fails if the dealer has ended
-		for _, c := range s.conns {
+		for _, c := range s.tcp.conns {
 			first := c.firstReset()
 			s.abortConn(c)
 			s.flush()
@@ -98,7 +98,7 @@ func (s *Stack) abort() error {
 		s.leaveAllGroups()
 	})
 	err := s.link.Close()
-	<-s.done
+	<-s.dealer.done
 	return err
 }
 

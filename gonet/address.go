@@ -23,8 +23,8 @@ func (n *network) isOptimistic(a netip.Addr) bool {
 
 // newTable returns the table of addresses and routes as it is before Configure.
 func (s *Stack) newTable() *address.Table {
-	return address.New(address.Config{Secret: s.cfg.Secret, MAC: s.mac, NoIPv6: s.cfg.NoIPv6,
-		Optimistic: !s.cfg.NoDAD, Routes: s.cfg.Routes, MTU: s.features.MTU,
+	return address.New(address.Config{Secret: s.cfg.Secret, MAC: s.link.mac, NoIPv6: s.cfg.NoIPv6,
+		Optimistic: !s.cfg.NoDAD, Routes: s.cfg.Routes, MTU: s.link.features.MTU,
 		HopLimit: defaultTTL})
 }
 
@@ -32,7 +32,7 @@ func (s *Stack) newTable() *address.Table {
 // the next expiry, joins and leaves the groups of addresses, and has new addresses checked for
 // duplicates. Dealer only.
 func (s *Stack) publish() {
-	t, now := s.table, time.Now()
+	t, now := s.addresses.table, time.Now()
 	t.Expire(now)
 	n := &network{mtu6: t.MTU(), hopLimit: t.HopLimit(), dns: t.DNS(), routes: t.Routes()}
 	for _, a := range t.Addresses() {
@@ -41,12 +41,12 @@ func (s *Stack) publish() {
 			n.broadcasts = append(n.broadcasts, broadcastOf(a.Prefix))
 		}
 		// nobody solicits neighbours on an L3 link
-		if group := wire.SolicitedNode(a.Addr()); a.Addr().Is6() && !s.features.L3 &&
+		if group := wire.SolicitedNode(a.Addr()); a.Addr().Is6() && !s.link.features.L3 &&
 			!slices.Contains(n.groups, group) {
 			n.groups = append(n.groups, group)
 		}
 	}
-	old := s.net.Swap(n)
+	old := s.addresses.published.Swap(n)
 	for _, g := range n.groups {
 		s.updateGroup(g)
 	}
@@ -57,11 +57,11 @@ func (s *Stack) publish() {
 		s.runGroups()
 	}
 	if next, ok := t.Deadline(now); ok {
-		if s.tableTimer == nil {
+		if s.addresses.timer == nil {
 			// a stack that has ended has no addresses
-			s.tableTimer = time.AfterFunc(next.Sub(now), func() { _ = s.post(s.publish) })
+			s.addresses.timer = time.AfterFunc(next.Sub(now), func() { _ = s.post(s.publish) })
 		} else {
-			s.tableTimer.Reset(next.Sub(now))
+			s.addresses.timer.Reset(next.Sub(now))
 		}
 	}
 	for _, a := range t.Added() {
@@ -87,12 +87,12 @@ func (s *Stack) detectDuplicate(a netip.Addr) {
 	timer := time.NewTimer(retransTimer)
 	defer timer.Stop()
 	select {
-	case <-s.done:
+	case <-s.dealer.done:
 		return
 	case <-timer.C:
 	}
 	_ = s.claim(func() { // a stack that has ended has no addresses
-		if !s.table.Unique(a) {
+		if !s.addresses.table.Unique(a) {
 			return
 		}
 		s.publish()
@@ -106,6 +106,6 @@ func (s *Stack) detectDuplicate(a netip.Addr) {
 // duplicate gives up an address that another station has. Dealer only.
 func (s *Stack) duplicate(a netip.Addr) {
 	s.stats.conflicts.Add(1)
-	s.table.Duplicate(a)
+	s.addresses.table.Duplicate(a)
 	s.publish()
 }

@@ -26,7 +26,7 @@ type dueKind int
 const (
 	dueHeldACKs dueKind = iota // see heldack.go
 	dueUnarmed                 // see unarmed.go
-	dueRemnants                // see waiting.go
+	dueRemnants                // see timewait.go
 	dueKinds
 )
 
@@ -186,7 +186,7 @@ func (a *alarms) swap(i, j int) {
 // reads the frames that wait at the link. On a busy machine the awaited acknowledgement may be
 // among them, and then nothing must be sent again.
 func (s *Stack) alarmTimerFired() {
-	if s.alarms.timerFired(s.clock()) {
+	if s.tcp.alarms.timerFired(s.clock()) {
 		_ = s.post(s.expire) // a stack that has ended has no timers
 	}
 }
@@ -194,10 +194,10 @@ func (s *Stack) alarmTimerFired() {
 // expire runs the timers of all connections whose alarm is due, and all else that is. Dealer only.
 func (s *Stack) expire() {
 	now := s.clock()
-	s.expired = s.alarms.popDue(s.expired[:0], now)
-	for i, c := range s.expired {
+	s.tcp.expired = s.tcp.alarms.popDue(s.tcp.expired[:0], now)
+	for i, c := range s.tcp.expired {
 		c.expire(now)
-		s.expired[i] = nil
+		s.tcp.expired[i] = nil
 	}
 	s.armAll(now)
 	s.endTimeWaits(now)

@@ -10,14 +10,14 @@ import (
 // requestARP sends an ARP request for an address, by broadcast, or to the station that had the
 // address if to is not nil.
 func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
-	src, err := s.source(a)
+	src, err := s.addresses.source(a)
 	if err != nil {
 		return
 	}
 	if to == nil {
 		to = &wire.Broadcast
 	}
-	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.mac, SenderIP: src, TargetIP: a}
+	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.link.mac, SenderIP: src, TargetIP: a}
 	var b [wire.ARPLen]byte
 	m.Put(b[:])
 	_ = s.emitBytes(to, wire.EtherARP, b[:]) // the dealer sees a failed link
@@ -31,12 +31,12 @@ func (s *Stack) inputARP(b []byte, direct bool) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if s.isOurs(m.SenderIP) {
+	if s.addresses.isOurs(m.SenderIP) {
 		// Another station claims an address of ours; we keep it (RFC 5227 section 2.4 c).
 		s.stats.conflicts.Add(1)
 		return
 	}
-	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
+	ours := s.addresses.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
 	if m.Op == wire.ARPRequest && ours {
 		s.learnNeighbour(m.SenderIP, m.SenderMAC)
 		s.replyARP(&m)
@@ -48,7 +48,7 @@ func (s *Stack) inputARP(b []byte, direct bool) {
 }
 
 func (s *Stack) replyARP(m *wire.ARP) {
-	reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
+	reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.link.mac, SenderIP: m.TargetIP,
 		TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
 	var b [wire.ARPLen]byte
 	reply.Put(b[:])

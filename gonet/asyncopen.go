@@ -69,7 +69,7 @@ func (s *Stack) dialAsync(source net.Addr, to netip.AddrPort, h AsyncHandler) (*
 	}
 	a.handler, a.conn.local, a.queued = h, src, true
 	if !s.addAsync(a) {
-		return nil, s.fail
+		return nil, s.dealer.fail
 	}
 	return a, nil
 }
@@ -88,7 +88,7 @@ func (s *Stack) makeAsync(remote netip.AddrPort) (*AsyncConn, error) {
 // holds mu.
 func (a *AsyncConn) dial() {
 	c, s := &a.conn, a.conn.stack
-	if a.grantWishes(s.now); a.failure != nil {
+	if a.grantWishes(s.dealer.now); a.failure != nil {
 		return
 	}
 	local, err := s.portTo(c.local, c.remote)

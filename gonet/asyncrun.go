@@ -30,7 +30,7 @@ type asyncQueue struct {
 
 // addAsync queues a connection, and returns false if the stack has ended. Any goroutine.
 func (s *Stack) addAsync(a *AsyncConn) bool {
-	q := &s.async
+	q := &s.tcp.async
 	q.mu.Lock()
 	if q.ended {
 		q.mu.Unlock()
@@ -53,12 +53,12 @@ func (a *AsyncConn) enqueue() {
 
 // takeAsync has the next updateAll look at the connections of the queue. Dealer only.
 func (s *Stack) takeAsync() {
-	q := &s.async
+	q := &s.tcp.async
 	q.waits.Store(false)
 	q.mu.Lock()
 	q.conns, q.taken = q.taken[:0], q.conns
 	q.mu.Unlock()
-	s.now = max(s.now, s.clock())
+	s.dealer.now = max(s.dealer.now, s.clock())
 	for i, a := range q.taken {
 		q.taken[i] = nil
 		a.conn.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Stack) takeAsync() {
 // endAsync tells the handlers of connections that were to be dialed that the stack has ended.
 // Dealer only.
 func (s *Stack) endAsync() {
-	q := &s.async
+	q := &s.tcp.async
 	q.mu.Lock()
 	q.ended = true
 	waiting := q.conns
@@ -82,7 +82,7 @@ func (s *Stack) endAsync() {
 	q.mu.Unlock()
 	for _, a := range waiting {
 		if a.conn.machine == nil && !a.over { // the others are in the table, or have ended
-			a.conn.endWithStack(s.fail)
+			a.conn.endWithStack(s.dealer.fail)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestAttackChurn(t *testing.T) {
 		churn(fewer(9000, 8))
 		// (that fake time keeps stopped timers hides what this saves)
 		if err := y.claim(func() {
-			if n := len(y.conns); n > 510 {
+			if n := len(y.tcp.conns); n > 510 {
 				t.Errorf("%d connections are kept", n)
 			}
 		}); err != nil {
@@ -46,7 +46,7 @@ func TestAttackChurn(t *testing.T) {
 		}
 		empty(t, 0, x, y)
 		growth.within(2<<20, 2)
-		if n := len(y.timeWaits.all); n != 0 {
+		if n := len(y.tcp.timeWaits.all); n != 0 {
 			t.Errorf("%d wait", n)
 		}
 		churn(10)

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/internal/synqueue"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -138,7 +139,7 @@ func TestAttackSynFlood(t *testing.T) {
 					t.Errorf("%d goroutines are left", growth.lastRoutine)
 				}
 				var left int
-				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil ||
+				if err := o.victim.claim(func() { left = len(o.victim.tcp.conns) }); err != nil ||
 					left > 1 {
 					t.Errorf("%d connections are left, %v", left, err)
 				}
@@ -178,7 +179,7 @@ func TestAttackSlowSynFlood(t *testing.T) {
 		if n.Cookies != 0 || n.DroppedHalfOpen < rate*(seconds-10)/2 || n.DroppedBacklog != 0 {
 			t.Errorf("%+v", n)
 		}
-		if n := l.unaccepted.Load(); n > defaultBacklog {
+		if n := l.synQueue.Len(); n > defaultBacklog {
 			t.Errorf("%d connections are not accepted", n)
 		}
 	})
@@ -219,7 +220,7 @@ func TestHalfOpenConnectionsAreEvicted(t *testing.T) {
 		expect("full", 0, 0)
 		syn(1005)
 		expect("beyond", 1, 0)
-		time.Sleep(halfOpenTime - time.Second/2)
+		time.Sleep(synqueue.HalfOpenTime - time.Second/2)
 		o.tcp(at(addrO, 1001), at(addrV, 80), wire.TCP{Seq: 6, Ack: first, Flags: wire.ACK,
 			Window: 1000})
 		c, err := l.Accept()
@@ -232,7 +233,7 @@ func TestHalfOpenConnectionsAreEvicted(t *testing.T) {
 		time.Sleep(time.Second)
 		syn(1008) // evicts 1002 to 1004, and not 1006
 		expect("old", 2, 3)
-		if n := l.unaccepted.Load(); n != 2 || c.(*Conn).State() != tcp.Established {
+		if n := l.synQueue.Len(); n != 2 || c.(*Conn).State() != tcp.Established {
 			t.Errorf("%d are not accepted; the accepted one is %v", n, c.(*Conn).State())
 		}
 		o.segments()
@@ -312,9 +313,9 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := o.victim.claim(func() {
-			if n := len(o.victim.conns); n != 0 || l.unaccepted.Load() != 0 {
+			if n := len(o.victim.tcp.conns); n != 0 || l.synQueue.Len() != 0 {
 				t.Errorf("%d connections are kept, %d count as not accepted", n,
-					l.unaccepted.Load())
+					l.synQueue.Len())
 			}
 		}); err != nil {
 			t.Fatal(err)

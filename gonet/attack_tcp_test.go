@@ -113,7 +113,7 @@ func TestAttackChristmasTree(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(10 * time.Minute) // half-open connections time out
 		if err := o.victim.claim(func() {
-			if n := len(o.victim.conns); n > 1 {
+			if n := len(o.victim.tcp.conns); n > 1 {
 				t.Errorf("%d connections are left", n)
 			}
 		}); err != nil {
@@ -235,7 +235,7 @@ func TestAttackClosedWindows(t *testing.T) {
 				// 64 KiB that wait to be sent, for each.
 				growth.within(int64(clients)*(3*64<<10), clients+10)
 				left := 0
-				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil {
+				if err := o.victim.claim(func() { left = len(o.victim.tcp.conns) }); err != nil {
 					t.Fatal(err)
 				}
 				if window == 0 && left > 0 {

@@ -79,10 +79,10 @@ func (o *attacker) frame(kind wire.EtherType, pieces ...[]byte) {
 	e := wire.Ethernet{Dst: o.victim.MAC(), Src: o.mac, Type: kind}
 	var header [wire.EthernetLen]byte
 	e.Put(header[:])
-	if o.victim.features.L3 && kind == wire.EtherARP {
+	if o.victim.link.features.L3 && kind == wire.EtherARP {
 		return
 	}
-	pieces = append([][]byte{header[:o.victim.header]}, pieces...)
+	pieces = append([][]byte{header[:o.victim.link.header]}, pieces...)
 	if err := o.end.Write(link.GSO{}, pieces...); err != nil {
 		o.t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (o *attacker) segments() (found []reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, frame := range o.received {
-		b := packetOf(frame, o.victim.features.L3)
+		b := packetOf(frame, o.victim.link.features.L3)
 		if len(b) == 0 || b[0]>>4 != 4 {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
@@ -185,7 +186,8 @@ func TestMTUs(t *testing.T) {
 						}
 						cancel()
 					}
-					if six := len(x.net.Load().groups) > 0; six != (mtu >= wire.IPv6MinMTU) {
+					six := len(x.addresses.current().groups) > 0
+					if six != (mtu >= wire.IPv6MinMTU) {
 						t.Errorf("IPv6: %v", six)
 					}
 				})
@@ -208,7 +210,7 @@ func TestOutOfPorts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var open []net.Conn
-		for range lastPort - firstPort + 1 {
+		for range demux.LastPort - demux.FirstPort + 1 {
 			c, err := x.Dial("tcp", "10.0.0.2:7")
 			if err != nil {
 				t.Fatalf("after %d: %v", len(open), err)

@@ -50,8 +50,8 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 // useAddresses takes the configured addresses and routes into use, and starts IPv6
 // autoconfiguration. It runs before the dealer does.
 func (s *Stack) useAddresses() {
-	s.now = s.clock()
-	s.table = s.newTable()
+	s.dealer.now = s.clock()
+	s.addresses.table = s.newTable()
 	s.configure(s.cfg.Addresses, s.cfg.Gateways)
 	if !s.cfg.NoIPv6 && !s.cfg.NoAutoconf {
 		go s.solicitRouters()
@@ -60,7 +60,7 @@ func (s *Stack) useAddresses() {
 
 // configure takes addresses and routes into use in place of the configured ones. Dealer only.
 func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
-	s.table.Configure(addresses, gateways)
+	s.addresses.table.Configure(addresses, gateways)
 	s.publish()
 	// A broadcast address of the old configuration may be a neighbour's now.
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) { c.RemovePermanent() })

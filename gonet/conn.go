@@ -7,30 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/internal/demux"
+	"interleave/gonet/internal/random"
 	"interleave/gonet/neighbour"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
-
-// flow identifies a connection: both addresses and both ports. IPv4 addresses are in their
-// IPv4-mapped form.
-type flow struct {
-	local, remote         [16]byte
-	localPort, remotePort uint16
-}
-
-func flowOf(local, remote netip.AddrPort) flow {
-	return flow{local.Addr().As16(), remote.Addr().As16(), local.Port(), remote.Port()}
-}
-
-// addresses returns both ends of a flow.
-func (f *flow) addresses() (local, remote netip.AddrPort) {
-	return netip.AddrPortFrom(netip.AddrFrom16(f.local).Unmap(), f.localPort),
-		netip.AddrPortFrom(netip.AddrFrom16(f.remote).Unmap(), f.remotePort)
-}
-
-// reversed returns the flow as its other end has it.
-func (f *flow) reversed() flow { return flow{f.remote, f.local, f.remotePort, f.localPort} }
 
 // Conn is a TCP connection: a net.Conn. It has no goroutine of its own. Its machine runs under mu:
 // in the dealer when segments arrive or the alarm goes off, and in the goroutine that reads or
@@ -57,7 +39,7 @@ type connFixed struct {
 	local, remote netip.AddrPort
 	listener      *Listener  // nil for a connection that was dialed or forwarded
 	async         *AsyncConn // the AsyncConn that this is a part of; nil if it is a Conn alone
-	flow          flow
+	flow          demux.Flow
 	pseudo        uint16 // the checksum of the pseudo header without the length
 	flowLabel     uint32 // of its IPv6 packets
 	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
@@ -125,7 +107,7 @@ func (s *Stack) makeConn(remote netip.AddrPort) (*Conn, error) {
 
 // initConn fills in what does not depend on the local address of a connection.
 func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
-	n := s.net.Load()
+	n := s.addresses.current()
 	nb, err := s.neighbourFor(remote.Addr())
 	if err != nil {
 		return err
@@ -133,8 +115,8 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 	c.stack, c.remote = s, remote
 	c.net, c.neighbour, c.linger = n, nb, -1
 	c.configure(&s.cfg.TCP)
-	if nb != s.self { // no header has it else
-		c.packetID = uint16(s.random())
+	if nb != s.neighbours.self { // no header has it else
+		c.packetID = uint16(s.random.Uint64())
 	}
 	return nil
 }
@@ -146,25 +128,25 @@ func (c *Conn) configure(options *tcp.Config) {
 	c.cfg = *options
 	header := headerLen(remote)
 	c.cfg.MSS = s.mtu(remote) - header - wire.TCPLen
-	if c.neighbour == s.self {
+	if c.neighbour == s.neighbours.self {
 		c.cfg.MSS = maxPacket - header - wire.TCPLen // no link carries the packets
 	}
 	if remote.Is6() {
 		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
 	}
-	super := remote.Is4() && s.features.TCPv4 || remote.Is6() && s.features.TCPv6
+	super := remote.Is4() && s.link.features.TCPv4 || remote.Is6() && s.link.features.TCPv6
 	if !super {
 		c.cfg.Burst = 0
 	} else if c.cfg.Burst == 0 {
-		c.cfg.Burst = s.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
+		c.cfg.Burst = s.link.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
 }
 
 // bind sets the local address of a connection, and what depends on it.
 func (c *Conn) bind(local netip.AddrPort) {
-	c.local, c.flow = local, flowOf(local, c.remote)
+	c.local, c.flow = local, demux.FlowOf(local, c.remote)
 	c.pseudo = wire.PseudoSum(local.Addr(), c.remote.Addr(), wire.ProtocolTCP, 0)
-	secret := c.stack.hash(&c.flow, forConnection, 0)
+	secret := c.flow.Hash(&c.stack.random, random.ForConnection, 0)
 	c.cfg.Clock, c.isnOffset = uint32(secret), uint32(secret>>32)
 	// A flow label keeps the packets of a connection on one path. It must not be predictable (RFC
 	// 6437 section 3).

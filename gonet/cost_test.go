@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
@@ -195,7 +196,7 @@ func BenchmarkCostDatagram(b *testing.B) {
 
 func costSocket(b *testing.B, s *Stack, port uint16) *PacketConn {
 	b.Helper()
-	p, err := s.bind(dualWildcard(port), netip.AddrPort{})
+	p, err := s.bind(demux.DualWildcard(port), netip.AddrPort{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/tcp"
 )
 
@@ -75,7 +76,7 @@ func dialedAddr(to netip.AddrPort) netip.AddrPort {
 
 // canBeDialed tells whether an address can be that of a listener.
 func (s *Stack) canBeDialed(to netip.AddrPort) bool {
-	return !s.isBroadcast(to.Addr()) && !to.Addr().IsMulticast() && to.Port() != 0
+	return !s.addresses.isBroadcast(to.Addr()) && !to.Addr().IsMulticast() && to.Port() != 0
 }
 
 // sourceOf returns the address and port from which a dial is made: those of local if it has them, a
@@ -92,7 +93,7 @@ func (s *Stack) sourceOf(local net.Addr, kind string, to netip.Addr) (netip.Addr
 	if local != nil && local.Network() != kind {
 		return from, &net.AddrError{Err: "mismatched local address type", Addr: local.String()}
 	}
-	src, err := s.source(to)
+	src, err := s.addresses.source(to)
 	if err != nil {
 		return from, err
 	}
@@ -120,7 +121,7 @@ func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
 // dial gives a connection its port and its machine, and sends its SYN. Dealer only.
 func (c *Conn) dial() {
 	s := c.stack
-	s.now = s.clock()
+	s.dealer.now = s.clock()
 	c.mu.Lock()
 	if c.closed { // established has not waited so long
 		c.mu.Unlock()
@@ -137,22 +138,22 @@ func (c *Conn) dial() {
 	}
 	c.startDial(local)
 	c.mu.Unlock()
-	c.update(s.now)
+	c.update(s.dealer.now)
 }
 
 // portTo returns an address from which a peer can be dialed: local, with a free port if its own is
 // 0. Dealer only.
 func (s *Stack) portTo(local, peer netip.AddrPort) (netip.AddrPort, error) {
 	return s.freePort(local,
-		func(from netip.AddrPort) bool { return s.freeFlow(flowOf(from, peer)) })
+		func(from netip.AddrPort) bool { return s.freeFlow(demux.FlowOf(from, peer)) })
 }
 
 // startDial puts a connection in SYN-SENT and in the table. Dealer only; the caller holds mu.
 func (c *Conn) startDial(local netip.AddrPort) {
 	s := c.stack
 	c.bind(local)
-	c.machine = tcp.Dial(&c.cfg, c.isn(s.now), c.machineTime(s.now))
-	s.conns[c.flow] = c
+	c.machine = tcp.Dial(&c.cfg, c.isn(s.dealer.now), c.machineTime(s.dealer.now))
+	s.tcp.conns[c.flow] = c
 }
 
 // giveUp ends a connection whose handshake is not waited for any more.
@@ -168,13 +169,13 @@ func (c *Conn) giveUp() {
 
 // freeFlow tells whether a new connection may use a flow. It ends a connection of the same flow in
 // TIME-WAIT, if that may be reused. Dealer only.
-func (s *Stack) freeFlow(f flow) bool {
-	c := s.conns[f]
+func (s *Stack) freeFlow(f demux.Flow) bool {
+	c := s.tcp.conns[f]
 	if c == nil {
-		return s.remnants.yields(f, &s.cfg.TCP, s.now)
+		return s.tcp.remnants.Yields(f, &s.cfg.TCP, s.dealer.now)
 	}
 	c.mu.Lock()
-	yes := c.machine.Yields(s.now)
+	yes := c.machine.Yields(s.dealer.now)
 	c.mu.Unlock()
 	if yes {
 		s.evict(c)
@@ -195,8 +196,8 @@ func (c *Conn) established(ctx context.Context) error {
 		case <-waiter:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.stack.done: // perhaps before the dealer has dialed
-			return c.stack.fail
+		case <-c.stack.dealer.done: // perhaps before the dealer has dialed
+			return c.stack.dealer.fail
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestDialDoesNotBegin(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				if err := x.claim(func() {
-					if n := len(x.conns); n != 0 {
+					if n := len(x.tcp.conns); n != 0 {
 						t.Errorf("%d connections were made", n)
 					}
 				}); err != nil {

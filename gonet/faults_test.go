@@ -122,21 +122,21 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 	synctest.Wait()
 	for _, s := range stacks {
 		if err := s.claim(func() {
-			for _, c := range s.conns {
+			for _, c := range s.tcp.conns {
 				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.local, c.remote)
 			}
-			if n := s.remnants.len() + len(s.remnants.flows); n != 0 {
+			if n := s.tcp.remnants.Len() + s.tcp.remnants.Count(); n != 0 {
 				t.Errorf("seed %d: remnants of connections are left", seed)
 			}
-			s.listeners.each(func(_ netip.AddrPort, l *Listener) {
-				if l.unaccepted.Load() != 0 {
+			s.tcp.listeners.Each(func(_ netip.AddrPort, l *Listener) {
+				if l.synQueue.Len() != 0 {
 					t.Errorf("seed %d: %d connections count as not accepted", seed,
-						l.unaccepted.Load())
+						l.synQueue.Len())
 				}
 			})
-			if len(s.reassemblies) != 0 || len(s.pings) != 0 || len(s.toUpdate) != 0 {
+			if len(s.reassemblies) != 0 || len(s.icmp.pings) != 0 || len(s.tcp.toUpdate) != 0 {
 				t.Errorf("seed %d: %d datagrams, %d pings, %d connections to update are left", seed,
-					len(s.reassemblies), len(s.pings), len(s.toUpdate))
+					len(s.reassemblies), len(s.icmp.pings), len(s.tcp.toUpdate))
 			}
 		}); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package gonet
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -9,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/wire"
 )
 
@@ -58,7 +58,7 @@ type forwarder struct {
 	handleTCP  func(*TCPRequest)
 	handleUDP  func(*UDPFlow)
 	handleEcho func(*EchoRequest)
-	requests   map[flow]*TCPRequest // those that wait for a decision
+	requests   map[demux.Flow]*TCPRequest // those that wait for a decision
 }
 
 // newForwarder returns the forwarder for a configuration, or nil if the stack needs none.
@@ -82,7 +82,7 @@ func newForwarder(cfg *Config) *forwarder {
 		l.FlowIdle = defaultFlowIdle
 	}
 	return &forwarder{promiscuous: slices.Clone(cfg.Promiscuous),
-		spoofing: slices.Clone(cfg.Spoofing), limits: l, requests: map[flow]*TCPRequest{}}
+		spoofing: slices.Clone(cfg.Spoofing), limits: l, requests: map[demux.Flow]*TCPRequest{}}
 }
 
 // checkForeign returns an error for networks of Promiscuous or Spoofing that are none.
@@ -128,7 +128,9 @@ func isForwardable(a netip.Addr) bool {
 
 // maySendFrom tells whether a socket may send from an address: one of the stack, or one that it may
 // spoof.
-func (s *Stack) maySendFrom(a netip.Addr) bool { return s.isOurs(a) || s.forward.spoofs(a) }
+func (s *Stack) maySendFrom(a netip.Addr) bool {
+	return s.addresses.isOurs(a) || s.forward.spoofs(a)
+}
 
 // hasSentFrom tells whether the stack may have sent a packet from an address that an ICMP error
 // quotes.
@@ -160,7 +162,7 @@ func (s *Stack) stopForwarding() {
 func (s *Stack) endForwarding() {
 	if f := s.forward; f != nil {
 		for _, r := range f.requests {
-			s.abandonRequest(r, s.fail)
+			s.abandonRequest(r, s.dealer.fail)
 		}
 		f.flows.end()
 	}
@@ -208,18 +210,3 @@ func (s *Stack) sendUnreachable(p *packet, why Unreachable) {
 	}
 	s.sendICMPError(p, c)
 }
-
-// quotable returns a copy of a packet of which no more is kept than an ICMP error must quote: its
-// header and the first bytes of its body.
-func (p *packet) quotable() packet {
-	q := packet{src: p.src, dst: p.dst, foreign: p.foreign, nextAt: p.nextAt,
-		header: bytes.Clone(p.header[:min(len(p.header), quotedLen)])}
-	if len(q.header) == len(p.header) {
-		q.body = bytes.Clone(p.body[:min(len(p.body), quotedLen)])
-	}
-	return q
-}
-
-// quotedLen bounds the header and the body that quotable keeps, in bytes. The longest headers of
-// IPv4 and TCP have 60 bytes each.
-const quotedLen = 64

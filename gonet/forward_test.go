@@ -77,7 +77,7 @@ func (o *attacker) icmpMessages() (found []wire.ICMP, from []netip.Addr) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, frame := range o.received {
-		b := packetOf(frame, o.victim.features.L3)
+		b := packetOf(frame, o.victim.link.features.L3)
 		if len(b) == 0 || b[0]>>4 != 4 {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
@@ -17,7 +18,7 @@ import (
 // use it.
 type TCPRequest struct {
 	stack    *Stack
-	flow     flow
+	flow     demux.Flow
 	src, dst netip.AddrPort
 	quote    packet // the first SYN, as ICMP errors quote it
 	ctx      context.Context
@@ -142,7 +143,7 @@ func (r *TCPRequest) run(handle func(*TCPRequest)) {
 // forwardSegment processes a segment to a foreign address that belongs to no connection. A request
 // that waits has sent nothing yet, so a segment can only be the SYN once more, or the reset with
 // which the client gives up. Dealer only.
-func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key flow, n int) {
+func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key demux.Flow, n int) {
 	f := s.forward
 	r := f.requests[key]
 	syn := h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN
@@ -163,7 +164,7 @@ func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key flow, n int) {
 }
 
 // requestTCP starts the handler for a SYN. Dealer only.
-func (s *Stack) requestTCP(p *packet, h *wire.TCP, key flow) {
+func (s *Stack) requestTCP(p *packet, h *wire.TCP, key demux.Flow) {
 	f := s.forward
 	if int(f.pending.Load()) >= f.limits.Requests {
 		s.stats.droppedForwards.Add(1)
@@ -201,8 +202,8 @@ func (s *Stack) abandonRequest(r *TCPRequest, why error) {
 
 // acceptRequest makes the connection of a request, and sends the SYN-ACK. Dealer only.
 func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
-	s.now = s.clock()
-	if s.conns[r.flow] != nil || s.remnants.has(r.flow) {
+	s.dealer.now = s.clock()
+	if s.tcp.conns[r.flow] != nil || s.tcp.remnants.Has(r.flow) {
 		return nil, errInUse // the program has dialed the client from the same address
 	}
 	c, err := s.newConn(r.dst, r.src)
@@ -213,12 +214,12 @@ func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
 	if t := s.forward.limits.RequestTime; c.cfg.SynTimeout == 0 || c.cfg.SynTimeout > t {
 		c.cfg.SynTimeout = t
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(s.now), &r.syn, s.now)
+	c.machine = tcp.Accept(&c.cfg, c.isn(s.dealer.now), &r.syn, s.dealer.now)
 	if r.readBuffer > 0 { // behind Accept: the window's scale allows for a larger one later
 		c.cfg.ReceiveBuffer = r.readBuffer
 		c.machine.Reconfigure()
 	}
-	s.conns[c.flow] = c
-	c.update(s.now)
+	s.tcp.conns[c.flow] = c
+	c.update(s.dealer.now)
 	return c, nil
 }

@@ -31,7 +31,7 @@ func TestForwardTCP(t *testing.T) {
 			accepted <- c
 		})
 		for _, to := range []string{"198.51.100.7:80", "[2001:db8:9::7]:443", "10.0.0.77:1"} {
-			if to == "10.0.0.77:1" && !x.features.L3 {
+			if to == "10.0.0.77:1" && !x.link.features.L3 {
 				continue // on Ethernet nobody answers for another's address on the link
 			}
 			near, err := x.Dial("tcp", to)
@@ -217,7 +217,7 @@ func TestAttackForwardReset(t *testing.T) {
 func TestAttackForwardGone(t *testing.T) {
 	forwardAttack(t, func(t *testing.T, o *attacker, all chan *TCPRequest) {
 		silent := syscall.ETIMEDOUT
-		if !o.victim.features.L3 {
+		if !o.victim.link.features.L3 {
 			silent = syscall.EHOSTUNREACH // it answers no ARP either
 		}
 		for i, want := range []error{syscall.ECONNRESET, silent} {

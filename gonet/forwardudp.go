@@ -169,7 +169,7 @@ func (s *Stack) newFlow(p *packet, local, remote netip.AddrPort) *PacketConn {
 	}
 	w := &UDPFlow{PacketConn: s.newPacketConn(local, remote), first: p.quotable()}
 	w.flow = w
-	s.peers[peerKey{local, remote}] = w.PacketConn
+	s.udp.peers[peerKey{local, remote}] = w.PacketConn
 	f.flows.add(w, f.limits.FlowIdle, func() {
 		_ = s.post(s.expireFlows) // a stack that has ended has no flows
 	})

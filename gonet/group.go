@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"interleave/gonet/multicast"
@@ -12,6 +13,7 @@ import (
 
 // groups has the multicast groups that the stack is in. Dealer only, except for joined.
 type groups struct {
+	joined    atomic.Pointer[map[netip.Addr]bool] // those that sockets have joined
 	igmp, mld *multicast.Host
 	members   map[netip.Addr]map[*PacketConn]multicast.Filter
 	sockets   map[*PacketConn]bool // those of ListenMulticastUDP; several may have one port
@@ -26,13 +28,13 @@ const maxGroups = 1024
 // startGroups prepares the protocols of both families. It runs before the dealer does.
 func (s *Stack) startGroups() {
 	random := func(limit time.Duration) time.Duration {
-		return time.Duration(s.random() % uint64(limit+1))
+		return time.Duration(s.random.Uint64() % uint64(limit+1))
 	}
-	s.groups = groups{igmp: multicast.New(multicast.IGMP, random),
-		mld:     multicast.New(multicast.MLD, random),
-		members: map[netip.Addr]map[*PacketConn]multicast.Filter{},
-		sockets: map[*PacketConn]bool{}}
-	s.joined.Store(&map[netip.Addr]bool{})
+	g := &s.groups
+	g.igmp, g.mld = multicast.New(multicast.IGMP, random), multicast.New(multicast.MLD, random)
+	g.members = map[netip.Addr]map[*PacketConn]multicast.Filter{}
+	g.sockets = map[*PacketConn]bool{}
+	g.joined.Store(&map[netip.Addr]bool{})
 }
 
 // hostOf returns the protocol of a group's family.
@@ -44,7 +46,7 @@ func (g *groups) hostOf(group netip.Addr) *multicast.Host {
 }
 
 // hasJoined tells whether a socket has joined a group. Any goroutine.
-func (s *Stack) hasJoined(group netip.Addr) bool { return (*s.joined.Load())[group] }
+func (g *groups) hasJoined(group netip.Addr) bool { return (*g.joined.Load())[group] }
 
 // setFilter sets what a socket wants of a group. A filter that wants nothing leaves it. It fails if
 // the stack is in too many groups. Dealer only.
@@ -63,12 +65,12 @@ func (s *Stack) setFilter(p *PacketConn, group netip.Addr, f multicast.Filter) e
 			delete(s.groups.members, group)
 		}
 	}
-	if joined := s.groups.members[group] != nil; joined != s.hasJoined(group) {
-		all := maps.Clone(*s.joined.Load())
+	if joined := s.groups.members[group] != nil; joined != s.groups.hasJoined(group) {
+		all := maps.Clone(*s.groups.joined.Load())
 		if all[group] = true; !joined {
 			delete(all, group)
 		}
-		s.joined.Store(&all)
+		s.groups.joined.Store(&all)
 	}
 	s.updateGroup(group)
 	s.runGroups()
@@ -79,7 +81,7 @@ func (s *Stack) setFilter(p *PacketConn, group netip.Addr, f multicast.Filter) e
 // only.
 func (s *Stack) updateGroup(group netip.Addr) {
 	wanted := slices.Collect(maps.Values(s.groups.members[group]))
-	if slices.Contains(s.net.Load().groups, group) { // for neighbour discovery
+	if slices.Contains(s.addresses.current().groups, group) { // for neighbour discovery
 		wanted = append(wanted, multicast.Filter{Exclude: true})
 	}
 	s.groups.hostOf(group).Set(group, multicast.Merge(wanted...), time.Now())
@@ -186,7 +188,7 @@ func (s *Stack) deliverToGroup(d datagram, to netip.AddrPort) (taken bool) {
 		}
 	}
 	if to.Addr() != allHosts && to.Addr() != allNodes &&
-		!slices.Contains(s.net.Load().groups, to.Addr()) {
+		!slices.Contains(s.addresses.current().groups, to.Addr()) {
 		return taken
 	}
 	p := s.socketFor(to, d.from)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 )
 
@@ -106,7 +107,8 @@ func TestGroups(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if y.hasJoined(group) || len(y.groups.members) != 0 || len(y.groups.sockets) != 0 {
+				g := &y.groups
+				if g.hasJoined(group) || len(g.members) != 0 || len(g.sockets) != 0 {
 					t.Error("a group outlives its sockets")
 				}
 			})
@@ -154,7 +156,7 @@ func TestSourcesOfGroups(t *testing.T) {
 					one.LeaveSourceSpecificGroup(group, from), but.LeaveGroup(group)); err != nil {
 					t.Fatal(err)
 				}
-				if y.hasJoined(group) {
+				if y.groups.hasJoined(group) {
 					t.Error("a group without sources is kept")
 				}
 			})
@@ -303,7 +305,7 @@ func TestTheEndOfAStackEndsGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if port := netip.MustParseAddrPort(p.LocalAddr().String()).Port(); port < firstPort {
+		if port := netip.MustParseAddrPort(p.LocalAddr().String()).Port(); port < demux.FirstPort {
 			t.Errorf("the port %d", port)
 		}
 		if err := p.LeaveGroup(group); err != nil {

@@ -23,7 +23,7 @@ func (o *attacker) reports() (found []string) {
 	defer o.mu.Unlock()
 	own := local(o.t, o.victim).As16()
 	for _, frame := range o.received {
-		b := packetOf(frame, o.victim.features.L3)
+		b := packetOf(frame, o.victim.link.features.L3)
 		switch {
 		case len(b) == 0:
 			continue

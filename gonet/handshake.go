@@ -3,67 +3,18 @@ package gonet
 import (
 	"net/netip"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// inputTCP hands a segment to its connection. Without one, a SYN or the acknowledgement of a cookie
-// may make a connection; all else is answered by a reset. Dealer only.
-func (s *Stack) inputTCP(p *packet) {
-	h, body, err := wire.ParseTCP(p.body)
-	if err != nil || p.group ||
-		!p.valid && wire.Sum(p.body, wire.PseudoSum(p.src, p.dst, wire.ProtocolTCP,
-			len(p.body))) != 0xffff {
-		s.stats.malformed.Add(1)
-		return
-	}
-	key := flow{p.dst.As16(), p.src.As16(), h.DstPort, h.SrcPort}
-	if c := s.connFor(key, &h); c != nil {
-		s.inputConn(c, &h, body, p.marked())
-		return
-	}
-	s.inputUnconnected(p, &h, body, key)
-}
-
-// connFor returns the connection that a segment is for, or nil. A SYN may end one in TIME-WAIT.
-// Dealer only.
-func (s *Stack) connFor(key flow, h *wire.TCP) *Conn {
-	c := s.conns[key]
-	if c != nil && h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN {
-		c.mu.Lock()
-		again := c.machine.Reusable(h)
-		c.mu.Unlock()
-		if again {
-			s.evict(c)
-			return nil
-		}
-	}
-	return c
-}
-
-// inputConn hands a segment to its connection. marked tells whether a router has marked its packet.
-// Dealer only.
-func (s *Stack) inputConn(c *Conn, h *wire.TCP, body []byte, marked bool) {
-	c.mu.Lock()
-	if marked {
-		c.machine.Marked()
-	}
-	if now := c.machineTime(s.now); c.async != nil && c.async.takesNow() {
-		c.machine.InputBorrowed(h, body, s.loan, now)
-	} else {
-		c.machine.InputLoan(h, body, s.loan, now)
-	}
-	c.mu.Unlock()
-	s.queueUpdate(c)
-}
-
 // inputUnconnected processes a segment for which there is no connection. Dealer only.
-func (s *Stack) inputUnconnected(p *packet, h *wire.TCP, body []byte, key flow) {
+func (s *Stack) inputUnconnected(p *packet, h *wire.TCP, body []byte, key demux.Flow) {
 	if s.inputRemnant(p, h, body, key) {
 		return
 	}
 	local, remote := netip.AddrPortFrom(p.dst, h.DstPort), netip.AddrPortFrom(p.src, h.SrcPort)
-	if p.foreign && s.listeners[local] == nil {
+	if p.foreign && !s.tcp.listeners.Has(local) {
 		s.forwardSegment(p, h, key, len(body))
 		return
 	}
@@ -78,14 +29,6 @@ func (s *Stack) inputUnconnected(p *packet, h *wire.TCP, body []byte, key flow) 
 		}
 	}
 	s.sendReset(p, h, len(body))
-}
-
-// queueUpdate has the next flush update a connection. Dealer only.
-func (s *Stack) queueUpdate(c *Conn) {
-	if !c.dealer.updateQueued {
-		c.dealer.updateQueued = true
-		s.toUpdate = append(s.toUpdate, c)
-	}
 }
 
 // evict removes a connection and sends its peer nothing: one in TIME-WAIT whose flow or memory is
@@ -112,28 +55,28 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	if err != nil {
 		return true // no route to the peer
 	}
-	if l.isFull() {
+	if l.synQueue.IsFull() {
 		s.evictHalfOpen(l)
 	}
-	if l.isFull() {
+	if l.synQueue.IsFull() {
 		s.sendCookie(l, c, h)
 		return true
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(s.now), h, s.now)
+	c.machine = tcp.Accept(&c.cfg, c.isn(s.dealer.now), h, s.dealer.now)
 	s.addConn(l, c)
 	return true
 }
 
 // listenerFor returns the listener for a connection, or nil. Dealer only.
 func (s *Stack) listenerFor(local, remote netip.AddrPort) *Listener {
-	return pick(s, s.listeners.lookup(local), local, remote)
+	return s.tcp.listeners.Find(&s.random, local, remote)
 }
 
 // addConn puts a listener's new connection in the table. Dealer only.
 func (s *Stack) addConn(l *Listener, c *Conn) {
 	c.listener = l
-	l.unaccepted.Add(1)
-	s.conns[c.flow] = c
+	l.synQueue.Enter()
+	s.tcp.conns[c.flow] = c
 	s.queueUpdate(c)
 }
 

@@ -36,26 +36,26 @@ type heldACKs struct {
 
 // limitHeldACKs has the next read of the link end after ackHoldTime, if acknowledgements are held.
 func (s *Stack) limitHeldACKs() {
-	if len(s.heldACKs.young) > 0 {
-		s.alarms.setDue(dueHeldACKs, s.now.Add(ackHoldTime), s.now)
+	if len(s.tcp.heldACKs.young) > 0 {
+		s.tcp.alarms.setDue(dueHeldACKs, s.dealer.now.Add(ackHoldTime), s.dealer.now)
 	}
 }
 
 // ageHeldACKs begins a batch: what is held is to be sent at its end, unless it was sent already.
 func (s *Stack) ageHeldACKs() {
-	h := &s.heldACKs
+	h := &s.tcp.heldACKs
 	h.old, h.young = h.young, h.old
 	if len(h.old) > 0 {
-		s.alarms.setDue(dueHeldACKs, 0, s.now)
+		s.tcp.alarms.setDue(dueHeldACKs, 0, s.dealer.now)
 		h.old = slices.DeleteFunc(h.old, (*Conn).heldACKGone)
 	}
 }
 
 // sendHeldACKs ends a batch.
 func (s *Stack) sendHeldACKs() {
-	h := &s.heldACKs
+	h := &s.tcp.heldACKs
 	for i, c := range h.old {
-		c.sendHeldACK(s.now)
+		c.sendHeldACK(s.dealer.now)
 		h.old[i] = nil
 	}
 	h.old = h.old[:0]

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/internal/pathmtu"
 	"interleave/gonet/link"
 	"interleave/gonet/neighbour"
 	"interleave/gonet/wire"
@@ -147,7 +148,7 @@ func TestICMPErrorsReachTheSender(t *testing.T) {
 		if len(first) > 1280 || len(first) < 1272 || len(first)+len(second) != 1408+2*48 {
 			t.Errorf("fragments of %d and %d bytes", len(first), len(second))
 		}
-		time.Sleep(pathMTULifetime + time.Second)
+		time.Sleep(pathmtu.Lifetime + time.Second)
 		send()
 		w.next(wire.ProtocolUDP) // a full-size datagram again
 		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, sent)
@@ -233,7 +234,7 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 		w.icmp(alive, allNodes, 255, advertise(1800))
 		far := netip.MustParseAddr("2001:db8:9::9")
 		for _, want := range []netip.Addr{dead, alive} {
-			if next, ok := w.to.net.Load().nextHop(far); !ok || next != want {
+			if next, ok := w.to.addresses.current().nextHop(far); !ok || next != want {
 				t.Errorf("the way is by %v, want %v", next, want)
 			}
 			u, err := w.to.Dial("udp", "[2001:db8:9::9]:9")
@@ -246,7 +247,7 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 		// it is a host now
 		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive,
 			MAC: w.mac, HasMAC: true})
-		if next, _ := w.to.net.Load().nextHop(far); next != dead {
+		if next, _ := w.to.addresses.current().nextHop(far); next != dead {
 			t.Errorf("the way is by %v after the other is none", next)
 		}
 	})

@@ -2,10 +2,22 @@ package gonet
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
+	"interleave/gonet/internal/demux"
+	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
+
+// icmpLayer has the pings and endpoints that wait for messages of ICMP, of both versions. Dealer
+// only, except for pingCount.
+type icmpLayer struct {
+	pings     map[pingKey]chan<- time.Time
+	pingCount atomic.Uint32
+	conns     []*ICMPConn
+	lastError tcp.Time // when the last ICMP error was sent
+}
 
 // inputICMP answers echo requests, hands echo replies to the waiting Ping, and errors to the
 // sockets that they are about. Dealer only.
@@ -89,7 +101,7 @@ func (s *Stack) deliverICMPError(t icmpError, protocol wire.Protocol, src, dst n
 	local, remote := netip.AddrPortFrom(src, srcPort), netip.AddrPortFrom(dst, dstPort)
 	switch protocol {
 	case wire.ProtocolTCP:
-		if c := s.conns[flowOf(local, remote)]; c != nil {
+		if c := s.tcp.conns[demux.FlowOf(local, remote)]; c != nil {
 			c.inputICMPError(t, seq)
 		}
 	case wire.ProtocolUDP:
@@ -127,7 +139,7 @@ var (
 // sendICMPError answers a packet with an ICMP error, except where the RFCs forbid one (RFC 1122
 // section 3.2.2, RFC 4443 section 2.4 e).
 func (s *Stack) sendICMPError(p *packet, c icmpErrorMessage) {
-	if p.group && !c.toGroup || s.now.Sub(s.lastICMPError) < errorInterval ||
+	if p.group && !c.toGroup || s.dealer.now.Sub(s.icmp.lastError) < errorInterval ||
 		p.src.IsUnspecified() || p.src.IsMulticast() {
 		return
 	}
@@ -135,10 +147,10 @@ func (s *Stack) sendICMPError(p *packet, c icmpErrorMessage) {
 	if err != nil {
 		return
 	}
-	if own, err := s.source(p.src); c.asRouter && err == nil {
+	if own, err := s.addresses.source(p.src); c.asRouter && err == nil {
 		src = own
 	}
-	s.lastICMPError = s.now
+	s.icmp.lastError = s.dealer.now
 	// Quote as much of the packet as fits into the least MTU of its family (RFC 1812 section
 	// 4.3.2.3, RFC 4443 section 2.4 c).
 	quoted, protocol, sum := 576-wire.IPv4Len-wire.ICMPLen, wire.ProtocolICMP, uint16(0)

@@ -37,7 +37,7 @@ func (s *Stack) ListenICMP(network, address string) (*ICMPConn, error) {
 		closed: make(chan struct{})}
 	var err error
 	if c.local, err = s.parseICMP(network, address); err == nil {
-		err = s.claim(func() { s.icmpConns = append(s.icmpConns, c) })
+		err = s.claim(func() { s.icmp.conns = append(s.icmp.conns, c) })
 	}
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
@@ -61,7 +61,7 @@ func (s *Stack) parseICMP(network, address string) (netip.Addr, error) {
 		return a, &net.AddrError{Err: "not an address", Addr: address}
 	}
 	a = a.Unmap().WithZone("")
-	if a.Is4() != all.Is4() || !a.IsUnspecified() && !s.isOurs(a) {
+	if a.Is4() != all.Is4() || !a.IsUnspecified() && !s.addresses.isOurs(a) {
 		return a, errNotOurs
 	}
 	return a, nil
@@ -70,10 +70,10 @@ func (s *Stack) parseICMP(network, address string) (netip.Addr, error) {
 // copyICMP hands copies of a message to the endpoints that receive it. Those of neighbour discovery
 // and MLD, which are about the link, are not handed out. Dealer only.
 func (s *Stack) copyICMP(p *packet) {
-	if len(s.icmpConns) == 0 || p.src.Is6() && isAboutLink(p.body[0]) {
+	if len(s.icmp.conns) == 0 || p.src.Is6() && isAboutLink(p.body[0]) {
 		return
 	}
-	for _, c := range s.icmpConns {
+	for _, c := range s.icmp.conns {
 		if c.local.Is4() != p.src.Is4() || !c.local.IsUnspecified() && c.local != p.dst {
 			continue
 		}
@@ -173,10 +173,10 @@ func (c *ICMPConn) send(b []byte, to netip.Addr, info PacketInfo) error {
 	}
 	if src.IsUnspecified() {
 		var err error
-		if src, err = s.source(to); err != nil {
+		if src, err = s.addresses.source(to); err != nil {
 			return err
 		}
-	} else if !s.isOurs(src) || src.Is4() != to.Is4() {
+	} else if !s.addresses.isOurs(src) || src.Is4() != to.Is4() {
 		return errNotOurs
 	}
 	message, protocol, sum := slices.Clone(b), wire.ProtocolICMP, uint16(0)
@@ -199,7 +199,7 @@ func (c *ICMPConn) Close() error {
 	c.read.stop()
 	c.write.stop()
 	_ = c.stack.claim(func() { // a stack that has ended has no endpoints
-		all := &c.stack.icmpConns
+		all := &c.stack.icmp.conns
 		*all = slices.DeleteFunc(*all, func(other *ICMPConn) bool { return other == c })
 	})
 	return nil

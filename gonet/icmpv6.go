@@ -37,7 +37,7 @@ func (s *Stack) inputICMPv6(p *packet) {
 			s.stats.malformed.Add(1)
 		case m.Type == wire.ICMPv6RouterAdvert:
 			s.inputRouter(p, m, body)
-		case s.features.L3: // there are no stations to be found
+		case s.link.features.L3: // there are no stations to be found
 			s.stats.foreign.Add(1)
 		case m.Type == wire.ICMPv6NeighborSolicit:
 			s.inputSolicit(p, m, body)
@@ -55,7 +55,7 @@ func (s *Stack) answerEcho6(p *packet, m wire.ICMP) {
 	}
 	p.body[0] = wire.ICMPv6EchoReply
 	if p.group {
-		src, err := s.source(p.src)
+		src, err := s.addresses.source(p.src)
 		if err != nil {
 			return
 		}

@@ -14,6 +14,9 @@ var (
 	allRouters4    = netip.AddrFrom4([4]byte{224, 0, 0, 2})
 )
 
+// allHosts is the IPv4 group that every host is in (RFC 1112 section 4).
+var allHosts = netip.AddrFrom4([4]byte{224, 0, 0, 1})
+
 // igmpTOS is the TOS of all IGMP messages: Internetwork Control (RFC 3376 section 4).
 const igmpTOS = 0xc0
 
@@ -31,12 +34,12 @@ func (s *Stack) sendIGMP(m *multicast.Message) {
 	case m.Version == 1:
 		kind, to = wire.IGMPReportV1, m.Group
 	}
-	src, err := s.source(to)
+	src, err := s.addresses.source(to)
 	if err != nil { // a host that has no address yet (RFC 3376 section 4.2.13)
 		src = netip.IPv4Unspecified()
 	}
 	station := wire.MulticastMAC(to)
-	for _, b := range groupReports(m, kind, s.features.MTU-igmpHeaderLen) {
+	for _, b := range groupReports(m, kind, s.link.features.MTU-igmpHeaderLen) {
 		wire.SealICMP(b, 0)
 		h := wire.IPv4{TOS: igmpTOS, Length: uint16(igmpHeaderLen + len(b)), DontFragment: true,
 			TTL: 1, Protocol: wire.ProtocolIGMP, Src: src, Dst: to, Options: wire.RouterAlert4[:]}
@@ -72,7 +75,7 @@ func (s *Stack) inputIGMP(p *packet) {
 		s.queryGroups(s.groups.igmp, &q)
 	case wire.IGMPReportV1, wire.IGMPReportV2:
 		group, err := wire.ParseGroup(m, body, false)
-		if err != nil || group != p.dst || !s.net.Load().onLink(p.src) {
+		if err != nil || group != p.dst || !s.addresses.current().onLink(p.src) {
 			s.stats.malformed.Add(1)
 			return
 		}

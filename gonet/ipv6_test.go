@@ -252,7 +252,7 @@ func TestConfigure(t *testing.T) {
 			added}) {
 			t.Errorf("addresses: %v", got)
 		}
-		if next, ok := y.net.Load().nextHop(netip.MustParseAddr("192.0.2.1")); !ok ||
+		if next, ok := y.addresses.current().nextHop(netip.MustParseAddr("192.0.2.1")); !ok ||
 			next != netip.MustParseAddr("10.0.0.1") {
 			t.Errorf("the way out: %v, %v", next, ok)
 		}

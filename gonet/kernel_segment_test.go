@@ -98,7 +98,7 @@ func segmentsBothWays(t *testing.T, s *Stack, super bool) {
 		}
 		receiveSegments(t, near, data, size)
 		frames := s.Stats().Received - before.Received
-		if s.features.UDP && frames > datagrams/2 {
+		if s.link.features.UDP && frames > datagrams/2 {
 			t.Errorf("%s: %d datagrams in %d frames of the kernel", at, datagrams, frames)
 		}
 		_ = near.Close()

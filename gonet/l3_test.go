@@ -249,7 +249,7 @@ func TestARouterConfiguresOverL3(t *testing.T) {
 		w.icmp(router, allNodes, 255, advertise(1800, []byte{1, 1, 2, 0, 0, 0, 0, 9},
 			prefixOption("2001:db8:5::/64", 86400, 7200)))
 		far := netip.MustParseAddr("2001:db8:9::1")
-		src, err := w.to.source(far)
+		src, err := w.to.addresses.source(far)
 		if err != nil || !netip.MustParsePrefix("2001:db8:5::/64").Contains(src) &&
 			src != addrY {
 			t.Errorf("to %v from %v, %v", far, src, err)
@@ -267,7 +267,7 @@ func TestARouterConfiguresOverL3(t *testing.T) {
 			wire.ICMPv6MLD2Report); len(got) != 0 || w.to.Stats().Foreign != foreign+2 {
 			t.Errorf("%+v was sent, and %+v counted", got, w.to.Stats())
 		}
-		if !w.to.isOurs(addrY) || w.to.Stats().Conflicts != 0 {
+		if !w.to.addresses.isOurs(addrY) || w.to.Stats().Conflicts != 0 {
 			t.Error("an address was given up")
 		}
 	})

@@ -5,9 +5,9 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 
-	"interleave/gonet/tcp"
+	"interleave/gonet/internal/demux"
+	"interleave/gonet/internal/synqueue"
 )
 
 // Listener accepts TCP connections: a net.Listener.
@@ -16,20 +16,16 @@ type Listener struct {
 	local netip.AddrPort
 	// accept is called with each established connection; nil: they wait in the accept queue.
 	accept  func(*AsyncConn) AsyncHandler
-	backlog int          // bound on unaccepted
-	options *connOptions // of its connections; nil: the stack's
-	sharing sharing      // see ListenConfig.SharePort
-	// acceptQueue has the established connections that wait for Accept. The half-open ones are in
-	// the SYN queue: see synqueue.go.
+	options *connOptions  // of its connections; nil: the stack's
+	sharing demux.Sharing // see ListenConfig.SharePort
+	// acceptQueue has the established connections that wait for Accept.
 	acceptQueue chan *Conn
 	once        sync.Once
 	closed      chan struct{}
 	fail        error
-	// cookiesUntil is the end of the time in which cookies are accepted. Dealer only.
-	cookiesUntil tcp.Time
-	evictedAt    tcp.Time // see evictHalfOpen; dealer only
-	// connections of this listener in the table that Accept has not returned
-	unaccepted atomic.Int32
+	// synQueue counts the connections of this listener that Accept has not returned: half-open
+	// ones, and those of the accept queue.
+	synQueue synqueue.Queue
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -49,7 +45,9 @@ func (s *Stack) newListener(accept func(*AsyncConn) AsyncHandler) *Listener {
 	if backlog == 0 {
 		backlog = defaultBacklog
 	}
-	return &Listener{stack: s, accept: accept, backlog: backlog, closed: make(chan struct{})}
+	l := &Listener{stack: s, accept: accept, closed: make(chan struct{})}
+	l.synQueue.SetLimit(backlog)
+	return l
 }
 
 // listen has the dealer put a listener in its table.
@@ -61,11 +59,11 @@ func (l *Listener) listen(network, address string) error {
 		err = s.claim(func() {
 			chosen := local.Port() != 0
 			local, failed = s.freePort(local, func(a netip.AddrPort) bool {
-				return s.listeners.isFree(a, chosen && l.sharing.on)
+				return s.tcp.listeners.IsFree(a, chosen && l.sharing.On)
 			})
 			if failed == nil {
 				l.local = local
-				s.listeners.add(local, l)
+				s.tcp.listeners.Add(local, l, l.sharing)
 			}
 		})
 		err = errors.Join(err, failed)
@@ -124,7 +122,7 @@ func (l *Listener) failure() error {
 // was removed. Any goroutine: a claim would wake the dealer for each connection.
 func (c *Conn) leaveBacklog() {
 	if c.listener != nil && !c.leftBacklog.Swap(true) {
-		c.listener.unaccepted.Add(-1)
+		c.listener.synQueue.Leave()
 	}
 }
 
@@ -138,8 +136,8 @@ func (l *Listener) Close() error {
 	}
 	s := l.stack
 	_ = s.claim(func() { // a stack that has ended has no listeners
-		s.listeners.remove(l.local, l)
-		for _, c := range s.conns {
+		s.tcp.listeners.Remove(l.local, l)
+		for _, c := range s.tcp.conns {
 			if c.listener == l && !c.leftBacklog.Load() && !c.dealer.inAcceptQueue {
 				s.abortConn(c)
 			}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/tcp"
 )
 
@@ -40,7 +41,7 @@ type connOptions struct {
 // Listen is Stack.Listen with the options.
 func (c ListenConfig) Listen(network, address string) (*Listener, error) {
 	l := c.newListener(nil)
-	l.acceptQueue = make(chan *Conn, l.backlog)
+	l.acceptQueue = make(chan *Conn, l.synQueue.Limit())
 	if err := l.listen(network, address); err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (c ListenConfig) ListenAsync(network, address string,
 func (c ListenConfig) newListener(accept func(*AsyncConn) AsyncHandler) *Listener {
 	l := c.Stack.newListener(accept)
 	if c.Backlog > 0 {
-		l.backlog = c.Backlog
+		l.synQueue.SetLimit(c.Backlog)
 	}
 	l.sharing = c.sharing()
 	if c.TCP != nil || c.TTL != 0 || c.TOS != 0 {
@@ -80,13 +81,12 @@ func (c ListenConfig) ListenPacket(network, address string) (*PacketConn, error)
 	local, err := c.Stack.parseOurs(network, "udp", address)
 	if err == nil {
 		p := c.Stack.newPacketConn(local, netip.AddrPort{})
-		p.sharing = c.sharing()
 		p.ttl.Store(uint32(c.TTL))
 		p.tos.Store(uint32(c.TOS))
 		if c.ReadBuffer > 0 {
 			p.in.setLimit(c.ReadBuffer)
 		}
-		if err = c.Stack.bindSocket(p); err == nil {
+		if err = c.Stack.bindSocket(p, c.sharing()); err == nil {
 			return p, nil
 		}
 	}
@@ -94,9 +94,9 @@ func (c ListenConfig) ListenPacket(network, address string) (*PacketConn, error)
 }
 
 // sharing returns how a listener or a socket shares its address.
-func (c ListenConfig) sharing() sharing {
+func (c ListenConfig) sharing() demux.Sharing {
 	if !c.SharePort {
-		return sharing{}
+		return demux.Sharing{}
 	}
-	return sharing{true, c.Stack.random()}
+	return demux.Sharing{On: true, Number: c.Stack.random.Uint64()}
 }

@@ -147,38 +147,6 @@ func TestSharedPortConflicts(t *testing.T) {
 	})
 }
 
-// TestPick: a flow stays with its listener while others come and go, and all get a fair share.
-func TestPick(t *testing.T) {
-	s := host6(t, link.Loopback(), "1", quiet)
-	var all []*Listener
-	for range 5 {
-		all = append(all, &Listener{sharing: sharing{true, s.random()}})
-	}
-	const flows = 10_000
-	at := netip.MustParseAddrPort("10.0.0.1:80")
-	from := func(i int) netip.AddrPort { return netip.AddrPortFrom(addrC, uint16(1+i)) }
-	counts := map[*Listener]int{}
-	for i := range flows {
-		l := pick(s, all, at, from(i))
-		counts[l]++
-		if got := pick(s, slices.Concat(all[3:], all[:3]), at, from(i)); got != l {
-			t.Fatal("the order counts")
-		}
-		left := slices.DeleteFunc(slices.Clone(all), func(o *Listener) bool { return o == all[2] })
-		if got := pick(s, left, at, from(i)); got != l && l != all[2] || got == all[2] {
-			t.Fatal("the flow of another listener moves")
-		}
-	}
-	for _, l := range all {
-		if n := counts[l]; n < flows/5-400 || n > flows/5+400 { // ten standard deviations
-			t.Errorf("%d flows of %d", n, flows)
-		}
-	}
-	if pick[*Listener](s, nil, at, from(0)) != nil || pick(s, all[:1], at, from(0)) != all[0] {
-		t.Error("none, or one")
-	}
-}
-
 // TestSharedPortWithCookies has listeners with backlogs of one: nearly all their connections are
 // made by SYN cookies.
 func TestSharedPortWithCookies(t *testing.T) {

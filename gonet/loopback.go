@@ -3,6 +3,7 @@ package gonet
 import (
 	"sync"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -24,9 +25,9 @@ type loopback struct {
 // looped is a frame, or a segment of a connection. The headers of a segment are not written: they
 // would only be read and checked again.
 type looped struct {
-	link.Frame      // a segment has its payload as Data
-	segment    bool // it is a segment, with the fields below
-	flow       flow // as the receiver has it
+	link.Frame            // a segment has its payload as Data
+	segment    bool       // it is a segment, with the fields below
+	flow       demux.Flow // as the receiver has it
 	header     wire.TCP
 }
 
@@ -78,7 +79,7 @@ func (s *Stack) loop(x *looped, pieces ...[]byte) {
 
 // loopSegment queues a segment of a connection to a peer that is this stack itself.
 func (s *Stack) loopSegment(c *Conn, seg *tcp.Segment) {
-	s.loop(&looped{segment: true, flow: c.flow.reversed(), header: seg.Header}, seg.Payload,
+	s.loop(&looped{segment: true, flow: c.flow.Reversed(), header: seg.Header}, seg.Payload,
 		seg.Payload2)
 }
 
@@ -87,7 +88,7 @@ func (s *Stack) inputLooped(x *looped) {
 	switch {
 	case x.segment:
 		s.inputOwn(x)
-	case s.features.L3:
+	case s.link.features.L3:
 		s.inputL3(&x.Frame)
 	default:
 		s.input(&x.Frame)
@@ -97,12 +98,12 @@ func (s *Stack) inputLooped(x *looped) {
 // inputOwn hands a segment to its connection, as inputTCP does. Dealer only.
 func (s *Stack) inputOwn(x *looped) {
 	s.stats.received.Add(1)
-	s.loan = nil
+	s.dealer.loan = nil
 	if c := s.connFor(x.flow, &x.header); c != nil {
 		s.inputConn(c, &x.header, x.Data, false)
 		return
 	}
-	local, remote := x.flow.addresses()
+	local, remote := x.flow.Ends()
 	s.inputUnconnected(&packet{src: remote.Addr(), dst: local.Addr(), valid: true,
 		header: unmarked[:]}, &x.header, x.Data, x.flow)
 }
@@ -137,18 +138,18 @@ func (s *Stack) runLoopback() {
 	clockAt := 0 // the number of frames before which the clock is read again
 	for frames, bytes := 0, 0; l.takeLoopback(); {
 		if frames >= clockAt {
-			s.now, clockAt = s.clock(), frames+loopbackClock
+			s.dealer.now, clockAt = s.clock(), frames+loopbackClock
 		}
 		first := l.done
 		for l.done < len(l.taken) && frames < loopbackBatchLen && bytes < loopbackBatchBytes {
 			bytes += len(l.taken[l.done].Data)
 			l.done, frames = l.done+1, frames+1
 		}
-		s.fromLoopback = true
+		s.dealer.fromLoopback = true
 		for i := first; i < l.done; i++ {
 			s.inputLooped(&l.taken[i])
 		}
-		s.fromLoopback = false
+		s.dealer.fromLoopback = false
 		s.flush()
 		if frames >= loopbackBatchLen || bytes >= loopbackBatchBytes {
 			s.link.Interrupt()

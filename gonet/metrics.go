@@ -47,17 +47,20 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 	out := Snapshot{Stats: s.Stats()}
 	var conns []*Conn
 	err := s.claim(func() {
-		for _, c := range s.conns {
+		for _, c := range s.tcp.conns {
 			conns = append(conns, c)
 		}
-		out.Conns = s.remnants.infos()
-		s.listeners.each(func(a netip.AddrPort, _ *Listener) {
+		for f := range s.tcp.remnants.Flows() {
+			local, remote := f.Ends()
+			out.Conns = append(out.Conns, ConnInfo{tcp.Info{State: tcp.TimeWait}, local, remote})
+		}
+		s.tcp.listeners.Each(func(a netip.AddrPort, _ *Listener) {
 			out.Listeners = append(out.Listeners, displayed(a))
 		})
-		s.sockets.each(func(a netip.AddrPort, _ *PacketConn) {
+		s.udp.sockets.Each(func(a netip.AddrPort, _ *PacketConn) {
 			out.Sockets = append(out.Sockets, displayed(a))
 		})
-		for key, p := range s.peers {
+		for key, p := range s.udp.peers {
 			if p.flow != nil {
 				out.Flows = append(out.Flows, FlowInfo{p.remote, p.local})
 			} else {
@@ -88,15 +91,6 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 		return cmp.Or(a.Source.Compare(b.Source), a.Destination.Compare(b.Destination))
 	})
 	return out, err
-}
-
-// infos describes the connections of which little is left. Dealer only.
-func (r *remnants) infos() (all []ConnInfo) {
-	for f := range r.flows {
-		local, remote := f.addresses()
-		all = append(all, ConnInfo{tcp.Info{State: tcp.TimeWait}, local, remote})
-	}
-	return all
 }
 
 // Info describes the connection now.
@@ -286,15 +280,11 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	return err
 }
 
-// Done returns a channel that is closed when the stack has ended, by Close or because its link has
-// failed. Err returns the reason.
-func (s *Stack) Done() <-chan struct{} { return s.done }
-
 // Err returns why the stack has ended, nil while it runs.
 func (s *Stack) Err() error {
 	select {
-	case <-s.done:
-		return s.fail
+	case <-s.dealer.done:
+		return s.dealer.fail
 	default:
 		return nil
 	}

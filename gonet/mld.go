@@ -20,7 +20,7 @@ func (s *Stack) sendMLD(m *multicast.Message) {
 	case m.Version == 1:
 		kind, to = wire.ICMPv6MLDReport, m.Group
 	}
-	n := s.net.Load()
+	n := s.addresses.current()
 	// until a link-local address is known to be unique (RFC 3810 section 5.2.13)
 	src := netip.IPv6Unspecified()
 	for _, a := range n.addrs {

@@ -66,7 +66,8 @@ func (s *Stack) parseOurs(network, want, address string) (netip.AddrPort, error)
 		switch {
 		case a.IsUnspecified() && network == want:
 			at = netip.AddrPortFrom(netip.Addr{}, at.Port())
-		case !a.IsUnspecified() && !s.isOurs(a) && !s.isBroadcast(a) && !s.forward.takes(a):
+		case !a.IsUnspecified() && !s.addresses.isOurs(a) && !s.addresses.isBroadcast(a) &&
+			!s.forward.takes(a):
 			err = errNotOurs
 		}
 	}
@@ -93,14 +94,3 @@ func addrOf(kind string, a netip.AddrPort) net.Addr {
 	}
 	return tcpAddr(a)
 }
-
-// familyWildcard returns the unspecified address of a's family with the port of a.
-func familyWildcard(a netip.AddrPort) netip.AddrPort {
-	if a.Addr().Is4() {
-		return netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())
-	}
-	return netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())
-}
-
-// dualWildcard returns the key of a port for all addresses of both families.
-func dualWildcard(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.Addr{}, port) }

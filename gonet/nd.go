@@ -30,7 +30,7 @@ func (s *Stack) sendND(mac wire.MAC, src, dst netip.Addr, b []byte) {
 // station that had it if to is not nil. From an optimistic address it omits our MAC, which could
 // spoil the neighbour caches of others (RFC 4429 section 3.2).
 func (s *Stack) solicit(a netip.Addr, to *wire.MAC) {
-	src, err := s.source(a)
+	src, err := s.addresses.source(a)
 	if err != nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Stack) solicit(a netip.Addr, to *wire.MAC) {
 		group := wire.MulticastMAC(dst)
 		to = &group
 	}
-	n := wire.Neighbor{Target: a, MAC: s.mac, HasMAC: !s.net.Load().isOptimistic(src)}
+	n := wire.Neighbor{Target: a, MAC: s.link.mac, HasMAC: !s.addresses.current().isOptimistic(src)}
 	var b [32]byte
 	s.sendND(*to, src, dst, b[:n.Put(b[:], wire.ICMPv6NeighborSolicit)])
 }
@@ -54,7 +54,7 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	own, ok := s.table.Find(n.Target)
+	own, ok := s.addresses.table.Find(n.Target)
 	switch {
 	case !ok:
 		s.stats.foreign.Add(1)
@@ -65,7 +65,7 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 		return
 	}
 	answer := wire.Neighbor{Target: n.Target, Solicited: !probe, Override: !own.Optimistic,
-		MAC: s.mac, HasMAC: true}
+		MAC: s.link.mac, HasMAC: true}
 	var b [32]byte
 	answer.Put(b[:], wire.ICMPv6NeighborAdvert)
 	if probe {
@@ -90,7 +90,7 @@ func (s *Stack) inputAdvert(p *packet, m wire.ICMP, body []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if own, ok := s.table.Find(n.Target); ok {
+	if own, ok := s.addresses.table.Find(n.Target); ok {
 		if own.Optimistic {
 			s.duplicate(n.Target)
 		} else {

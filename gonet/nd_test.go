@@ -86,7 +86,7 @@ func TestADuplicateIsGivenUp(t *testing.T) {
 					t.Errorf("it is %v still, %d conflicts", is, w.to.Stats().Conflicts)
 				}
 				claim(w, addrY)
-				if w.to.isOurs(addrY) {
+				if w.to.addresses.isOurs(addrY) {
 					t.Error("what was configured is kept")
 				}
 				time.Sleep(2 * time.Second)
@@ -148,10 +148,10 @@ func TestARouterConfigures(t *testing.T) {
 				append([]byte{25, 3, 0, 0, 0, 0, 0, 60}, raw[:]...),
 				prefixOption("2001:db8:5::/64", valid, min(valid, 7200)))
 		}
-		before := w.to.net.Load()
+		before := w.to.addresses.current()
 		w.icmp(router, allNodes, 64, full(1800, 86400))
 		w.icmp(server, allNodes, 255, full(1800, 86400))
-		if w.to.net.Load() != before {
+		if w.to.addresses.current() != before {
 			t.Fatal("a forged advertisement is heeded: from beyond the link, or not from it")
 		}
 		w.icmp(router, allNodes, 255, full(1800, 86400))
@@ -166,10 +166,10 @@ func TestARouterConfigures(t *testing.T) {
 		}
 		far := netip.MustParseAddr("2001:db8:9::1")
 		time.Sleep(2 * time.Second)
-		if next, ok := w.to.net.Load().nextHop(far); !ok || next != router {
+		if next, ok := w.to.addresses.current().nextHop(far); !ok || next != router {
 			t.Errorf("the way out: %v, %v", next, ok)
 		}
-		if src, err := w.to.source(server); err != nil || src != made {
+		if src, err := w.to.addresses.source(server); err != nil || src != made {
 			t.Errorf("to the network of the router from %v, %v", src, err)
 		}
 		if got := w.to.Resolvers(); len(got) != 1 || got[0] != server {
@@ -194,19 +194,19 @@ func TestARouterConfigures(t *testing.T) {
 			t.Errorf("resolvers after their time: %v", got)
 		}
 		w.icmp(router, allNodes, 255, full(0, 1)) // the router retires, and withdraws its prefix
-		if next, ok := w.to.net.Load().nextHop(far); ok {
+		if next, ok := w.to.addresses.current().nextHop(far); ok {
 			t.Errorf("a way out by %v after the router has gone", next)
 		}
-		if !w.to.isOurs(made) {
+		if !w.to.addresses.isOurs(made) {
 			t.Error("an address was taken at once")
 		}
 		time.Sleep(time.Hour + 58*time.Minute)
-		if !w.to.isOurs(made) {
+		if !w.to.addresses.isOurs(made) {
 			t.Error("an address was taken before two hours")
 		}
 		w.messages(0)
 		time.Sleep(3 * time.Minute)
-		if w.to.isOurs(made) {
+		if w.to.addresses.isOurs(made) {
 			t.Error("an address lives beyond its time")
 		}
 		group := wire.SolicitedNode(made).As16()
@@ -264,7 +264,7 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			b[18] = 64
 			w.icmp(netip.AddrFrom16([16]byte{0xfe, 0x80, 15: byte(i)}), allNodes, 255, b)
 		}
-		n := w.to.net.Load()
+		n := w.to.addresses.current()
 		if len(n.addrs) > 3+address.MaxGenerated ||
 			len(n.routes) > 3+address.MaxNetworks+address.MaxRouters {
 			t.Errorf("%d addresses, %d routes", len(n.addrs), len(n.routes))
@@ -382,7 +382,7 @@ func TestAnUnsolicitedAdvertisementIsChecked(t *testing.T) {
 // claimMAC changes the MAC of a stack.
 func (s *Stack) claimMAC(t *testing.T, mac wire.MAC) {
 	t.Helper()
-	if err := s.claim(func() { s.mac = mac }); err != nil {
+	if err := s.claim(func() { s.link.mac = mac }); err != nil {
 		t.Fatal(err)
 	}
 }

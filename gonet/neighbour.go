@@ -14,6 +14,10 @@ import (
 // neighbours is the neighbour cache of a stack (RFC 4861's Neighbor Cache, and ARP's cache), with
 // the lock and the timer that a cache does not have itself.
 type neighbours struct {
+	self        *neighbour.Entry // to which packets to ourselves go
+	peer        *neighbour.Entry // the only other one on an L3 link; nil on others
+	unreachable unreachable      // dealer only
+
 	mu    sync.Mutex
 	cache neighbour.Cache // guarded by mu, except for Get
 	timer *time.Timer
@@ -28,16 +32,16 @@ const neighbourTick = 5 * time.Millisecond
 // neighbourFor returns the neighbour to which packets for dst are sent: dst itself, a router, or
 // ourselves. Any goroutine.
 func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour.Entry, error) {
-	n := s.net.Load()
+	n := s.addresses.current()
 	if n.isOurs(dst) {
-		return s.self, nil
+		return s.neighbours.self, nil
 	}
 	next, ok := n.nextHop(dst)
 	if !ok {
 		return nil, errUnreachable
 	}
-	if s.peer != nil {
-		return s.peer, nil
+	if s.neighbours.peer != nil {
+		return s.neighbours.peer, nil
 	}
 	if nb := s.neighbours.cache.Get(next); nb != nil {
 		return nb, nil
@@ -48,7 +52,7 @@ func (s *Stack) neighbourFor(dst netip.Addr) (*neighbour.Entry, error) {
 // neighbourOf returns the neighbour to which the packet in an envelope is sent.
 func (s *Stack) neighbourOf(e *envelope, dst netip.Addr) (*neighbour.Entry, error) {
 	if e.toSelf {
-		return s.self, nil
+		return s.neighbours.self, nil
 	}
 	return s.neighbourFor(dst)
 }
@@ -57,7 +61,7 @@ func (s *Stack) neighbourOf(e *envelope, dst netip.Addr) (*neighbour.Entry, erro
 func (s *Stack) addNeighbour(a netip.Addr) (nb *neighbour.Entry) {
 	s.onNeighbours(func(c *neighbour.Cache, _ time.Time) {
 		switch {
-		case s.isBroadcast(a):
+		case s.addresses.isBroadcast(a):
 			nb = c.AddPermanent(a, wire.Broadcast)
 		case a.IsMulticast():
 			nb = c.AddPermanent(a, wire.MulticastMAC(a))
@@ -140,7 +144,7 @@ func (n *neighbours) end() {
 // learnNeighbour records the station of a neighbour that has asked for ours, and is to be answered.
 // Dealer only.
 func (s *Stack) learnNeighbour(a netip.Addr, mac wire.MAC) {
-	if s.neighbours.cache.Get(a) == nil && !s.net.Load().onLink(a) {
+	if s.neighbours.cache.Get(a) == nil && !s.addresses.current().onLink(a) {
 		return
 	}
 	s.onNeighbours(func(c *neighbour.Cache, now time.Time) { c.Learn(a, mac, now) })
@@ -153,14 +157,6 @@ func (s *Stack) updateNeighbour(a netip.Addr, n neighbour.Advertisement) {
 		return
 	}
 	s.onNeighbours(func(c *neighbour.Cache, now time.Time) { c.Advertise(a, n, now) })
-}
-
-// send sends an IP packet to a neighbour, or has it wait until its station is known. Any goroutine.
-func (s *Stack) send(nb *neighbour.Entry, gso link.GSO, e *envelope) error {
-	if mac := nb.Station(); mac != nil {
-		return s.emit(mac, etherType(e.list[1]), gso, e)
-	}
-	return s.lookup(nb.Addr(), gso, e)
 }
 
 // lookup is send for a neighbour about which the cache must be asked. A super-frame of TCP does not
@@ -213,27 +209,6 @@ func (e *envelope) pieces(gso link.GSO) (packets [][]byte) {
 	return packets
 }
 
-// emit sends a packet behind an Ethernet header. On an L3 link the header is not sent: to leave it
-// out of the frame costs the other links nothing. Any goroutine.
-func (s *Stack) emit(dst *wire.MAC, kind wire.EtherType, gso link.GSO, e *envelope) error {
-	h := wire.Ethernet{Dst: *dst, Src: s.mac, Type: kind}
-	h.Put(e.ethernet[:])
-	e.list[0] = e.ethernet[:s.header]
-	if dst == &s.mac {
-		return s.sendLoopback(gso, e.list[:e.n])
-	}
-	s.stats.sent.Add(1)
-	return s.link.Write(gso, e.list[:e.n]...)
-}
-
-// emitBytes is emit for a packet given as slices.
-func (s *Stack) emitBytes(dst *wire.MAC, kind wire.EtherType, first []byte, rest ...[]byte) error {
-	e := newEnvelope()
-	defer e.free()
-	e.pack(first, rest...)
-	return s.emit(dst, kind, link.GSO{}, e)
-}
-
 // unreachable has the neighbours that have not answered, until connections are told. One walk over
 // all connections serves many neighbours: a flood from addresses that do not exist makes thousands
 // of them. Dealer only.
@@ -249,7 +224,7 @@ const unreachableInterval = 50 * time.Millisecond
 // noteUnreachable has the connections told that neighbours are unreachable. If one of them is a
 // router, another is preferred from then on. Dealer only.
 func (s *Stack) noteUnreachable(addrs []netip.Addr) {
-	u := &s.unreachable
+	u := &s.neighbours.unreachable
 	due := u.addrs != nil
 	if !due {
 		u.addrs = map[netip.Addr]bool{}
@@ -269,13 +244,13 @@ func (s *Stack) noteUnreachable(addrs []netip.Addr) {
 
 // reportUnreachable is the walk. Dealer only.
 func (s *Stack) reportUnreachable() {
-	u := &s.unreachable
+	u := &s.neighbours.unreachable
 	silent := u.addrs
 	u.addrs, u.last = nil, time.Now()
 	for a := range silent {
 		s.avoidRouter(a)
 	}
-	for _, c := range s.conns {
+	for _, c := range s.tcp.conns {
 		c.mu.Lock()
 		ours := silent[c.neighbour.Addr()]
 		if ours {

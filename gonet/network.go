@@ -3,7 +3,10 @@ package gonet
 import (
 	"net/netip"
 	"slices"
+	"sync/atomic"
+	"time"
 
+	"interleave/gonet/address"
 	"interleave/gonet/ip"
 	"interleave/gonet/wire"
 )
@@ -20,17 +23,31 @@ type network struct {
 	dns        []netip.Addr
 }
 
+// addresses is what the stack's addresses and routes come from, and the snapshot of them.
+type addresses struct {
+	published  atomic.Pointer[network]
+	advertised chan struct{} // closed after the first router advertisement
+
+	// From here on: dealer only.
+	table       *address.Table
+	timer       *time.Timer // goes off at the table's deadline
+	routerFound bool        // advertised has been closed
+}
+
+// current returns the snapshot. Any goroutine, as for the methods that read it.
+func (x *addresses) current() *network { return x.published.Load() }
+
 // Addresses returns the stack's current addresses with their prefix lengths. Any goroutine.
 func (s *Stack) Addresses() []netip.Prefix {
 	var all []netip.Prefix
-	for _, a := range s.net.Load().addrs {
+	for _, a := range s.addresses.current().addrs {
 		all = append(all, a.Prefix)
 	}
 	return all
 }
 
 // Resolvers returns the DNS servers that routers advertise (RFC 8106). Any goroutine.
-func (s *Stack) Resolvers() []netip.Addr { return slices.Clone(s.net.Load().dns) }
+func (s *Stack) Resolvers() []netip.Addr { return slices.Clone(s.addresses.current().dns) }
 
 // nextHop returns the on-link address to which a packet for dst is sent. It returns false if there
 // is no route.
@@ -59,11 +76,11 @@ func (n *network) isOurs(a netip.Addr) bool {
 	return a.IsLoopback() && (a.Is4() || n.mtu6 != 0)
 }
 
-func (s *Stack) isOurs(a netip.Addr) bool { return s.net.Load().isOurs(a) }
+func (x *addresses) isOurs(a netip.Addr) bool { return x.current().isOurs(a) }
 
 // isBroadcast tells whether a is a broadcast address, limited or directed.
-func (s *Stack) isBroadcast(a netip.Addr) bool {
-	return a == broadcast4 || slices.Contains(s.net.Load().broadcasts, a)
+func (x *addresses) isBroadcast(a netip.Addr) bool {
+	return a == broadcast4 || slices.Contains(x.current().broadcasts, a)
 }
 
 // broadcastOf returns the directed broadcast address of an IPv4 network: its highest.
@@ -79,8 +96,8 @@ func broadcastOf(p netip.Prefix) netip.Addr {
 
 // source returns the source address for packets to dst: the source address selection of RFC 6724
 // for both families.
-func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
-	n := s.net.Load()
+func (x *addresses) source(dst netip.Addr) (netip.Addr, error) {
+	n := x.current()
 	if n.isOurs(dst) {
 		return dst, nil
 	}
@@ -95,9 +112,25 @@ func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
 // mtu returns the largest size of packets to dst on our link, in bytes.
 func (s *Stack) mtu(dst netip.Addr) int {
 	if dst.Is4() {
-		return s.features.MTU
+		return s.link.features.MTU
 	}
-	return s.net.Load().mtu6
+	return s.addresses.current().mtu6
+}
+
+// mtuTo returns the largest size of packets to dst on the path, in bytes. Any goroutine.
+func (s *Stack) mtuTo(dst netip.Addr) int {
+	mtu := s.mtu(dst)
+	if dst.Is4() || s.paths.IsEmpty() {
+		return mtu
+	}
+	return s.paths.Least(dst, mtu, s.clock())
+}
+
+// notePathMTU stores the path MTU to dst. Dealer only.
+func (s *Stack) notePathMTU(dst netip.Addr, mtu int) {
+	if mtu < s.mtu(dst) {
+		s.paths.Note(dst, mtu, s.dealer.now)
+	}
 }
 
 // headerLen returns the length of the IP header of packets to a, in bytes.
@@ -108,10 +141,10 @@ func headerLen(a netip.Addr) int {
 	return wire.IPv6Len
 }
 
-// etherType returns the EtherType of an IP packet.
-func etherType(packet []byte) wire.EtherType {
-	if packet[0]>>4 == 6 {
-		return wire.EtherIPv6
+// isForUs tells whether packets to a are for this stack.
+func (n *network) isForUs(a netip.Addr) bool {
+	if a.IsMulticast() {
+		return a == allNodes || slices.Contains(n.groups, a)
 	}
-	return wire.EtherIPv4
+	return n.isOurs(a)
 }

@@ -165,7 +165,8 @@ func TestRoutes(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for to, want := range map[string]string{"172.20.1.1": "10.0.0.3", "172.21.1.1": "10.0.0.254",
 		"192.168.9.7": "192.168.9.7", "10.0.0.9": "10.0.0.9"} {
-		if got, ok := s.net.Load().nextHop(netip.MustParseAddr(to)); !ok || got.String() != want {
+		got, ok := s.addresses.current().nextHop(netip.MustParseAddr(to))
+		if !ok || got.String() != want {
 			t.Errorf("to %s by %v, %v, want %s", to, got, ok, want)
 		}
 	}

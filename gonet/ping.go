@@ -18,8 +18,8 @@ type pingKey struct {
 // round-trip time, or the context's error if no reply has come. Many Pings may run at once.
 func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
 	to = to.Unmap().WithZone("") // a zone has no meaning on a stack with one link
-	n := s.pingCount.Add(1)
-	key := pingKey{to, uint16(s.random()), uint16(n)} // others cannot forge the reply
+	n := s.icmp.pingCount.Add(1)
+	key := pingKey{to, uint16(s.random.Uint64()), uint16(n)} // others cannot forge the reply
 	answer := make(chan time.Time, 1)
 	fail := func(err error) (time.Duration, error) {
 		return 0, fmt.Errorf("ping %v: %w", to, translate(err))
@@ -27,11 +27,11 @@ func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duratio
 	if size < 0 || size > maxBody(to)-wire.ICMPLen {
 		return fail(errTooLong)
 	}
-	if err := s.claim(func() { s.pings[key] = answer }); err != nil {
+	if err := s.claim(func() { s.icmp.pings[key] = answer }); err != nil {
 		return fail(err)
 	}
 	// a stack that has ended has no table
-	defer func() { _ = s.post(func() { delete(s.pings, key) }) }()
+	defer func() { _ = s.post(func() { delete(s.icmp.pings, key) }) }()
 	b := make([]byte, wire.ICMPLen+size)
 	for i := range b[wire.ICMPLen:] {
 		b[wire.ICMPLen+i] = byte(i)
@@ -45,14 +45,14 @@ func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duratio
 		return at.Sub(start), nil
 	case <-ctx.Done():
 		return fail(ctx.Err())
-	case <-s.done:
-		return fail(s.fail)
+	case <-s.dealer.done:
+		return fail(s.dealer.fail)
 	}
 }
 
 // sendEcho completes the header of an echo request and sends it.
 func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
-	src, err := s.source(to)
+	src, err := s.addresses.source(to)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
 
 // inputEchoReply wakes the Ping that waits for this reply. Dealer only.
 func (s *Stack) inputEchoReply(from netip.Addr, m wire.ICMP) {
-	if waits, ok := s.pings[pingKey{from, m.ID(), m.Seq()}]; ok {
+	if waits, ok := s.icmp.pings[pingKey{from, m.ID(), m.Seq()}]; ok {
 		select {
 		case waits <- time.Now():
 		default: // a duplicate reply

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 )
 
@@ -52,7 +53,7 @@ func TestPortsComeBack(t *testing.T) {
 			return c.Close()
 		}
 		// takes no time: the wire has no delay, and time is fake
-		for range lastPort - firstPort + 1 {
+		for range demux.LastPort - demux.FirstPort + 1 {
 			if err := transfer(); err != nil {
 				t.Fatal(err)
 			}

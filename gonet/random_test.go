@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
@@ -119,10 +120,10 @@ func TestPortsAndNumbersOfDialsAreRandom(t *testing.T) {
 		if err != nil || h.Flags != wire.SYN {
 			t.Fatal(h, err)
 		}
-		ports = append(ports, uint64(h.SrcPort)-firstPort)
+		ports = append(ports, uint64(h.SrcPort)-demux.FirstPort)
 		sequences, firstIDs = append(sequences, uint64(h.Seq)), append(firstIDs, uint64(ids[0]))
 	}
-	unpredictable(t, "ports of TCP", lastPort-firstPort+1, ports)
+	unpredictable(t, "ports of TCP", demux.LastPort-demux.FirstPort+1, ports)
 	unpredictable(t, "initial sequence numbers", 1<<32, sequences)
 	unpredictable(t, "identifications of SYNs", 1<<16, firstIDs)
 }
@@ -137,12 +138,12 @@ func TestPortsAndNumbersOfSocketsAreRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports = append(ports, uint64(p.(*PacketConn).local.Port())-firstPort)
+		ports = append(ports, uint64(p.(*PacketConn).local.Port())-demux.FirstPort)
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	unpredictable(t, "ports of UDP", lastPort-firstPort+1, ports)
+	unpredictable(t, "ports of UDP", demux.LastPort-demux.FirstPort+1, ports)
 	p, err := s.ListenPacket("udp4", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -195,10 +196,10 @@ func TestQueriesAreRandom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ports = append(ports, uint64(h.SrcPort)-firstPort)
+			ports = append(ports, uint64(h.SrcPort)-demux.FirstPort)
 			ids = append(ids, uint64(binary.BigEndian.Uint16(query)))
 		}
 		unpredictable(t, "identifiers of queries", 1<<16, ids)
-		unpredictable(t, "ports of queries", lastPort-firstPort+1, ports)
+		unpredictable(t, "ports of queries", demux.LastPort-demux.FirstPort+1, ports)
 	})
 }

@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"net/netip"
 	"time"
@@ -56,7 +57,7 @@ func (s *Stack) inputFragment(key fragmentKey, header []byte, f fragment) {
 		if len(s.reassemblies) >= maxReassemblies {
 			s.evictOldest()
 		}
-		a = &reassembler{make(chan fragment, fragmentBuffer), s.now}
+		a = &reassembler{make(chan fragment, fragmentBuffer), s.dealer.now}
 		s.reassemblies[key] = a
 		go s.reassemble(key, a, bytes.Clone(header))
 	}
@@ -147,10 +148,10 @@ func (s *Stack) endReassembly(key fragmentKey, a *reassembler, then func()) {
 // datagramPacket returns the packet of a datagram that has arrived in fragments.
 func (s *Stack) datagramPacket(key fragmentKey, header, body []byte) *packet {
 	p := &packet{
-		src: key.src, dst: key.dst, group: s.isBroadcast(key.dst) ||
+		src: key.src, dst: key.dst, group: s.addresses.isBroadcast(key.dst) ||
 			key.dst.IsMulticast(), reassembled: true, header: header, body: body,
 	}
-	p.foreign = !p.group && s.forward.takes(p.dst) && !s.isOurs(p.dst)
+	p.foreign = !p.group && s.forward.takes(p.dst) && !s.addresses.isOurs(p.dst)
 	return p
 }
 
@@ -176,4 +177,11 @@ func (s *Stack) sendTimeExceeded(key fragmentKey, header []byte, first *fragment
 		s.sendICMPError(s.datagramPacket(key, header, first.body),
 			icmpErrorMessage{kind: wire.ICMPv6TimeExceeded, code: wire.ExceededReassembly})
 	}
+}
+
+// unfragmented rewrites the first fragment's IPv6 header as that of the unfragmented datagram.
+func unfragmented(header []byte, next wire.Protocol, length int) []byte {
+	binary.BigEndian.PutUint16(header[4:], uint16(length)) //nolint:gosec // a reassembly has at most 65535
+	header[6] = byte(next)
+	return header
 }

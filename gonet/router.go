@@ -20,17 +20,18 @@ func (s *Stack) solicitRouters() {
 	for range solicitTimes {
 		select {
 		case <-timer.C:
-		case <-s.advertised:
+		case <-s.addresses.advertised:
 			return
-		case <-s.done:
+		case <-s.dealer.done:
 			return
 		}
 		var b [16]byte
 		src, mac := netip.IPv6Unspecified(), (*wire.MAC)(nil)
-		if a, err := s.source(allRouters); err == nil && !s.net.Load().isOptimistic(a) {
-			src, mac = a, &s.mac // not from an optimistic address (RFC 4429 section 3.2)
+		a, err := s.addresses.source(allRouters)
+		if err == nil && !s.addresses.current().isOptimistic(a) {
+			src, mac = a, &s.link.mac // not from an optimistic address (RFC 4429 section 3.2)
 		}
-		if s.features.L3 {
+		if s.link.features.L3 {
 			mac = nil
 		}
 		s.sendND(wire.MulticastMAC(allRouters), src, allRouters,
@@ -50,27 +51,27 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 		s.stats.foreign.Add(1)
 		return
 	}
-	if !s.routerFound {
-		s.routerFound = true
-		close(s.advertised)
+	if !s.addresses.routerFound {
+		s.addresses.routerFound = true
+		close(s.addresses.advertised)
 	}
-	s.table.Advertise(p.src, &r, time.Now())
+	s.addresses.table.Advertise(p.src, &r, time.Now())
 	s.publish()
-	if r.HasMAC && r.Lifetime > 0 && !s.features.L3 {
+	if r.HasMAC && r.Lifetime > 0 && !s.link.features.L3 {
 		s.learnNeighbour(p.src, r.MAC)
 	}
 }
 
 // removeRouter removes a neighbour that is no router any more. Dealer only.
 func (s *Stack) removeRouter(a netip.Addr) {
-	if s.table.RemoveRouter(a) {
+	if s.addresses.table.RemoveRouter(a) {
 		s.publish()
 	}
 }
 
 // avoidRouter prefers another router to one that does not answer. Dealer only.
 func (s *Stack) avoidRouter(a netip.Addr) {
-	if s.table.AvoidRouter(a) {
+	if s.addresses.table.AvoidRouter(a) {
 		s.publish()
 	}
 }

@@ -17,7 +17,7 @@ func (c *Conn) transmit(now tcp.Time, hold bool) {
 
 // transmitByDealer is transmit for the dealer, which has an envelope of its own.
 func (c *Conn) transmitByDealer(now tcp.Time, hold bool) {
-	e := &c.stack.envelope
+	e := &c.stack.dealer.envelope
 	c.transmitIn(e, now, hold)
 	e.reset()
 }
@@ -47,14 +47,14 @@ func (c *Conn) emit(e *envelope) {
 // up again when the stack's network has changed, or when the neighbour has left the cache.
 // The caller holds mu.
 func (c *Conn) nextNeighbour() (*neighbour.Entry, error) {
-	if n := c.stack.net.Load(); n != c.net || c.neighbour.Removed() {
+	if n := c.stack.addresses.current(); n != c.net || c.neighbour.Removed() {
 		nb, err := c.stack.neighbourFor(c.remote.Addr())
 		if err != nil {
 			return nil, err
 		}
 		was := c.neighbour
 		c.net, c.neighbour = n, nb
-		if self := c.stack.self; was == self && nb != self {
+		if self := c.stack.neighbours.self; was == self && nb != self {
 			return nil, c.leaveLoopback()
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	seg := &e.segment
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
-	if nb == s.self {
+	if nb == s.neighbours.self {
 		s.loopSegment(c, seg)
 		return nil
 	}
@@ -89,12 +89,12 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	ipLen, kind := c.putIP(e.ip[:], length, seg.Markable)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
-	if s.features.Partial {
+	if s.link.features.Partial {
 		h.Checksum = sum
-		gso = link.GSO{Partial: true, Start: uint16(s.header + ipLen), Offset: 16}
+		gso = link.GSO{Partial: true, Start: uint16(s.link.header + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {
 			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS),
-				uint16(s.header+ipLen+headerLen)
+				uint16(s.link.header+ipLen+headerLen)
 		}
 		h.Put(header[:])
 	} else {

@@ -17,11 +17,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"interleave/gonet/address"
+	"interleave/gonet/internal/demux"
+	"interleave/gonet/internal/pathmtu"
+	"interleave/gonet/internal/random"
 	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/neighbour"
@@ -64,72 +64,36 @@ type Config struct {
 	TimeWaits int // bound on connections in TIME-WAIT; 0: 65,536
 }
 
-// Stack is one host: its addresses, sockets and connections.
+// Stack is one host, composed of the parts below. Each says who may use it.
 type Stack struct {
-	cfg      Config
-	link     link.Link
+	cfg    Config
+	start  time.Time // of the clock
+	stats  counters
+	random random.Source // ports, sequence numbers and the like, which nobody outside can predict
+	dealer dealer        // the goroutine that owns the tables
+
+	link       netif         // the network interface
+	loopback   loopback      // the packets to the stack itself
+	addresses  addresses     // our addresses and routes, and how IPv6 configures them
+	neighbours neighbours    // the neighbour cache: ARP's and neighbour discovery's
+	paths      pathmtu.Table // the path MTUs of IPv6
+	// reassemblies has the datagrams whose fragments are being put together. Dealer only.
+	reassemblies map[fragmentKey]*reassembler
+	groups       groups // the multicast groups: IGMP and MLD
+
+	icmp    icmpLayer
+	udp     udpLayer
+	tcp     tcpLayer
+	forward *forwarder // for foreign addresses; nil unless Config names some
+}
+
+// netif is the network interface: the link, and what the stack knows of it.
+type netif struct {
+	link.Link
 	features link.Features
 	header   int      // features.HeaderLen: what precedes the IP packet in a frame, in bytes
 	mac      wire.MAC // zero on an L3 link
-	start    time.Time
-	secret   [32]byte // random; its first bytes may be seen on the link, as the MAC
-	sip      sipKey   // derived from secret: makes sequence numbers and the like
-	stats    counters
-
-	claims     chan func()
-	done       chan struct{} // closed when the dealer has ended
-	fail       error         // why the dealer has ended; set before done is closed
-	neighbours neighbours
-	self       *neighbour.Entry // the neighbour to which packets to ourselves go
-	peer       *neighbour.Entry // the only other one on an L3 link; nil on others
-	loopback   loopback
-	alarms     alarms
-	async      asyncQueue
-	draws      atomic.Uint64 // how many random numbers were drawn
-	packetIDs  packetIDs
-	net        atomic.Pointer[network]
-	joined     atomic.Pointer[map[netip.Addr]bool] // the groups that sockets have joined
-	forward    *forwarder                          // nil unless Config names foreign addresses
-
-	pathMTUs     sync.Map // netip.Addr -> pathMTU; pathMTUCount is their number
-	pathMTUCount atomic.Int32
-	pingCount    atomic.Uint32
-	advertised   chan struct{} // closed after the first router advertisement
-
-	// From here on: dealer only.
-	conns         map[flow]*Conn
-	listeners     bindings[*Listener]
-	sockets       bindings[*PacketConn]
-	groups        groups
-	peers         map[peerKey]*PacketConn // the dialed ones
-	pings         map[pingKey]chan<- time.Time
-	icmpConns     []*ICMPConn
-	reassemblies  map[fragmentKey]*reassembler
-	toUpdate      []*Conn // connections that flush updates at the end of this batch
-	heldACKs      heldACKs
-	unarmed       unarmed
-	envelope      envelope // of the segments that the dealer sends
-	expired       []*Conn  // connections whose alarm is due; used within expire
-	timeWaits     timeWaits
-	remnants      remnants
-	now           tcp.Time // the time of this batch
-	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
-	lastICMPError tcp.Time // when the last ICMP error was sent
-	unreachable   unreachable
-	table         *address.Table
-	tableTimer    *time.Timer // goes off at the table's deadline
-	fromLoopback  bool        // the current frame was sent by this stack itself
-	// routerFound tells whether advertised has been closed.
-	routerFound bool
 }
-
-// claimsLen is how many claims may wait in the channel; a goroutine that sends one more blocks. 64
-// is a guess: a batch of frames takes microseconds.
-const claimsLen = 64
-
-// batchLen is the largest number of frames in one read. Reading 32 from a tap takes about as long
-// as one switch of goroutines.
-const batchLen = 32
 
 // New starts a stack. Its goroutine runs until Close, or until the link fails.
 func New(cfg Config) (*Stack, error) {
@@ -137,32 +101,37 @@ func New(cfg Config) (*Stack, error) {
 		return nil, errors.New("gonet: a stack needs a link")
 	}
 	s := &Stack{
-		cfg: cfg, link: cfg.Link, features: cfg.Link.Features(), mac: cfg.MAC,
-		header: cfg.Link.Features().HeaderLen(),
-		start:  time.Now().Add(-time.Hour),
-		claims: make(chan func(), claimsLen), done: make(chan struct{}),
-		conns: map[flow]*Conn{}, listeners: bindings[*Listener]{},
-		sockets: bindings[*PacketConn]{}, peers: map[peerKey]*PacketConn{},
-		pings: map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*reassembler{},
-		advertised: make(chan struct{}), forward: newForwarder(&cfg),
+		cfg: cfg, start: time.Now().Add(-time.Hour),
+		link: netif{Link: cfg.Link, features: cfg.Link.Features(), mac: cfg.MAC,
+			header: cfg.Link.Features().HeaderLen()},
+		dealer:       dealer{claims: make(chan func(), claimsLen), done: make(chan struct{})},
+		addresses:    addresses{advertised: make(chan struct{})},
+		reassemblies: map[fragmentKey]*reassembler{},
+		icmp:         icmpLayer{pings: map[pingKey]chan<- time.Time{}},
+		udp: udpLayer{sockets: demux.Table[*PacketConn]{},
+			peers: map[peerKey]*PacketConn{}},
+		tcp: tcpLayer{conns: map[demux.Flow]*Conn{},
+			listeners: demux.Table[*Listener]{}},
+		forward: newForwarder(&cfg),
 	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	_, _ = rand.Read(s.secret[:]) // never fails
 	s.cfg.TCP = withKeepAlive(s.cfg.TCP)
-	s.sip = makeSIPKey([16]byte(s.secret[16:]))
-	if s.features.L3 {
-		s.peer = neighbour.NewPermanent(new(wire.MAC))
-	} else if s.mac == (wire.MAC{}) {
-		copy(s.mac[:], s.secret[:6])
-		s.mac[0] = s.mac[0]&^1 | 2 // an individual address, locally administered
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret)               // never fails
+	s.random.SetKey([16]byte(secret[16:])) // the first bytes may be seen on the link, as the MAC
+	if s.link.features.L3 {
+		s.neighbours.peer = neighbour.NewPermanent(new(wire.MAC))
+	} else if s.link.mac == (wire.MAC{}) {
+		copy(s.link.mac[:], secret)
+		s.link.mac[0] = s.link.mac[0]&^1 | 2 // an individual address, locally administered
 	}
 	if len(s.cfg.Secret) == 0 {
-		s.cfg.Secret = s.secret[:]
+		s.cfg.Secret = secret
 	}
-	s.self = neighbour.NewPermanent(&s.mac)
-	s.alarms.onTimer = s.alarmTimerFired
+	s.neighbours.self = neighbour.NewPermanent(&s.link.mac)
+	s.tcp.alarms.onTimer = s.alarmTimerFired
 	s.startGroups()
 	s.useAddresses()
 	go s.deal()
@@ -172,17 +141,17 @@ func New(cfg Config) (*Stack, error) {
 
 // check returns an error for a configuration that cannot work.
 func (s *Stack) check() error {
-	if s.features.MTU < minMTU {
+	if s.link.features.MTU < minMTU {
 		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)",
-			s.features.MTU, minMTU)
+			s.link.features.MTU, minMTU)
 	}
-	if s.features.MTU < wire.IPv6MinMTU {
+	if s.link.features.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
-	if s.features.L3 {
+	if s.link.features.L3 {
 		s.cfg.NoDAD = true
-		if s.mac != (wire.MAC{}) {
-			return fmt.Errorf("gonet: MAC %v: the link has no Ethernet", s.mac)
+		if s.link.mac != (wire.MAC{}) {
+			return fmt.Errorf("gonet: MAC %v: the link has no Ethernet", s.link.mac)
 		}
 	}
 	for _, r := range s.cfg.Routes {
@@ -201,127 +170,8 @@ func (s *Stack) check() error {
 const minMTU = 68
 
 // MAC returns the hardware address that the stack has on its link; zero on a link without Ethernet.
-func (s *Stack) MAC() wire.MAC { return s.mac }
+func (s *Stack) MAC() wire.MAC { return s.link.mac }
 
 // clock returns the current time for the machines of connections: nanoseconds since an hour before
 // the stack was made.
 func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
-
-// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. It
-// reads a batch of frames, runs the claims that have arrived, and then sends what the batch has
-// made due.
-func (s *Stack) deal() {
-	batch := make([]link.Frame, batchLen)
-	for {
-		s.limitHeldACKs()
-		n, err := s.link.Read(batch)
-		if err != nil {
-			s.end(err)
-			return
-		}
-		s.ageHeldACKs()
-		s.now = s.clock()
-		s.inputFrames(batch[:n])
-		s.loan = nil
-		s.flush()
-		s.serveClaims()
-		s.flush()
-		s.sendHeldACKs()
-		s.runLoopback()
-	}
-}
-
-func (s *Stack) serveClaims() {
-	for {
-		select {
-		case claim := <-s.claims:
-			claim()
-		default:
-			return
-		}
-	}
-}
-
-// flush updates each connection that was queued since the last flush, and wakes or calls its users.
-// Those that user goroutines and callbacks have queued meanwhile are updated, too, but only once: a
-// callback that always queues another connection must not keep the dealer from the link.
-func (s *Stack) flush() {
-	s.updateAll()
-	if s.async.waits.Load() {
-		s.takeAsync()
-		s.updateAll()
-	}
-}
-
-// updateAll updates the connections of toUpdate. An update may queue a connection again: one that
-// finds its listener's accept queue full is reset.
-func (s *Stack) updateAll() {
-	for i := 0; i < len(s.toUpdate); i++ {
-		c := s.toUpdate[i]
-		s.toUpdate[i] = nil
-		c.update(s.now)
-	}
-	s.toUpdate = s.toUpdate[:0]
-}
-
-// end ends all connections, listeners, sockets and goroutines after the link has failed or was
-// closed.
-func (s *Stack) end(err error) {
-	s.alarms.end()
-	s.fail = err
-	if errors.Is(err, link.ErrClosed) {
-		s.fail = errClosed
-	}
-	close(s.done)
-	for _, c := range s.conns {
-		c.endWithStack(s.fail)
-	}
-	s.listeners.each(func(_ netip.AddrPort, l *Listener) { l.closeWith(s.fail) })
-	s.sockets.each(func(_ netip.AddrPort, p *PacketConn) { p.closeWith(s.fail) })
-	for _, p := range s.peers {
-		p.closeWith(s.fail)
-	}
-	for p := range s.groups.sockets {
-		p.closeWith(s.fail)
-	}
-	for _, c := range s.icmpConns {
-		c.closeWith(s.fail)
-	}
-	for _, a := range s.reassemblies {
-		close(a.fragments)
-	}
-	s.endAsync()
-	s.endForwarding()
-	if s.tableTimer != nil {
-		s.tableTimer.Stop()
-	}
-	if s.groups.timer != nil {
-		s.groups.timer.Stop()
-	}
-	s.neighbours.end()
-}
-
-// claim has the dealer run f, and returns when it has run. f must not block.
-func (s *Stack) claim(f func()) error {
-	ran := make(chan struct{})
-	if err := s.post(func() { f(); close(ran) }); err != nil {
-		return err
-	}
-	select {
-	case <-ran:
-		return nil
-	case <-s.done:
-		return s.fail
-	}
-}
-
-// post has the dealer run f, and does not wait for it.
-func (s *Stack) post(f func()) error {
-	select {
-	case s.claims <- f:
-		s.link.Interrupt()
-		return nil
-	case <-s.done:
-		return s.fail
-	}
-}

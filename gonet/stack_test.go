@@ -370,8 +370,8 @@ func TestSynFlood(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := y.claim(func() {
-			if len(y.conns) > 16 {
-				t.Errorf("%d connections in the table", len(y.conns))
+			if len(y.tcp.conns) > 16 {
+				t.Errorf("%d connections in the table", len(y.tcp.conns))
 			}
 		}); err != nil {
 			t.Fatal(err)

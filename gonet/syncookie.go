@@ -2,18 +2,15 @@ package gonet
 
 import (
 	"net/netip"
-	"time"
 
+	"interleave/gonet/internal/demux"
+	"interleave/gonet/internal/random"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
 // A listener whose backlog is full answers SYNs with SYN cookies (RFC 4987 section 3.6), which
 // package tcp makes and reads.
-
-// cookieTime is how long a listener accepts cookies after it has sent one: as long as a cookie is
-// valid.
-const cookieTime = 2 * time.Minute
 
 // sendCookie answers a SYN with a SYN cookie and keeps no state. If the accept queue alone is as
 // long as the backlog, the connection would be refused later, so the SYN is dropped; the peer sends
@@ -25,15 +22,16 @@ func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
 		return
 	}
 	s.stats.cookies.Add(1)
-	l.cookiesUntil = s.now.Add(cookieTime)
-	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.cookieHash(c.flow, h.Seq), h, s.now), h, s.now)
+	now := s.dealer.now
+	l.synQueue.SentCookie(now)
+	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.cookieHash(c.flow, h.Seq), h, now), h, now)
 	_ = s.sendBare(c, answer) // the peer sends its SYN again
 }
 
 // cookieHash returns the hash for the cookies of a flow and the peer's initial sequence number.
-func (s *Stack) cookieHash(f flow, seq uint32) tcp.Keyed {
+func (s *Stack) cookieHash(f demux.Flow, seq uint32) tcp.Keyed {
 	return func(part uint32) uint32 {
-		return uint32(s.hash(&f, forCookie, uint64(part)<<32|uint64(seq)))
+		return uint32(f.Hash(&s.random, random.ForCookie, uint64(part)<<32|uint64(seq)))
 	}
 }
 
@@ -41,14 +39,14 @@ func (s *Stack) cookieHash(f flow, seq uint32) tcp.Keyed {
 // segment does not. Dealer only.
 func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
 	l := s.listenerFor(local, remote)
-	if l == nil || s.now > l.cookiesUntil {
+	if l == nil || !l.synQueue.TakesCookies(s.dealer.now) {
 		return false
 	}
 	c, err := l.newConn(local, remote)
 	if err != nil {
 		return false
 	}
-	c.machine = tcp.AcceptCookie(&c.cfg, s.cookieHash(c.flow, h.Seq-1), h, s.now)
+	c.machine = tcp.AcceptCookie(&c.cfg, s.cookieHash(c.flow, h.Seq-1), h, s.dealer.now)
 	if c.machine == nil {
 		return false
 	}
@@ -57,6 +55,6 @@ func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []b
 		return true // the peer's next segment acknowledges the cookie again
 	}
 	s.addConn(l, c)
-	c.machine.Input(h, body, s.now)
+	c.machine.Input(h, body, s.dealer.now)
 	return true
 }

@@ -9,22 +9,27 @@ import (
 	"syscall"
 	"time"
 
-	"interleave/gonet/link"
+	"interleave/gonet/internal/demux"
 	"interleave/gonet/wire"
 )
+
+// udpLayer has the sockets of UDP. Dealer only.
+type udpLayer struct {
+	sockets demux.Table[*PacketConn]
+	peers   map[peerKey]*PacketConn // the dialed ones
+}
 
 // PacketConn is a UDP socket: a net.PacketConn, and a net.Conn if it was dialed.
 type PacketConn struct {
 	stack *Stack
 	// local's address is unspecified for all addresses of one family, and invalid for those of
 	// both. That of a socket of ListenMulticastUDP is a group.
-	local   netip.AddrPort
-	remote  netip.AddrPort // invalid unless it was dialed
-	sharing sharing        // see ListenConfig.SharePort
-	flow    *UDPFlow       // of which it is the socket, nil for others
-	in      datagramQueue
-	ttl     atomic.Uint32 // see SetTTL
-	tos     atomic.Uint32
+	local  netip.AddrPort
+	remote netip.AddrPort // invalid unless it was dialed
+	flow   *UDPFlow       // of which it is the socket, nil for others
+	in     datagramQueue
+	ttl    atomic.Uint32 // see SetTTL
+	tos    atomic.Uint32
 	// see SetMulticastTTL and SetMulticastLoopback
 	groupTTL atomic.Uint32
 	noLoop   atomic.Bool
@@ -55,26 +60,27 @@ type peerKey struct{ local, remote netip.AddrPort }
 // bind makes a socket, and takes a port for it: a free one if local has port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	p := s.newPacketConn(local, remote)
-	return p, s.bindSocket(p)
+	return p, s.bindSocket(p, demux.Sharing{})
 }
 
 // bindSocket takes the port of a socket's local address for it, or a free one for port 0.
-func (s *Stack) bindSocket(p *PacketConn) error {
+func (s *Stack) bindSocket(p *PacketConn, sharing demux.Sharing) error {
 	var failed error
 	err := s.claim(func() {
 		chosen := p.local.Port() != 0
 		p.local, failed = s.freePort(p.local, func(a netip.AddrPort) bool {
 			if !p.remote.IsValid() {
-				return s.sockets.isFree(a, chosen && p.sharing.on)
+				return s.udp.sockets.IsFree(a, chosen && sharing.On)
 			}
-			return s.peers[peerKey{a, p.remote}] == nil && (chosen || s.sockets.isFree(a, false))
+			return s.udp.peers[peerKey{a, p.remote}] == nil &&
+				(chosen || s.udp.sockets.IsFree(a, false))
 		})
 		switch {
 		case failed != nil:
 		case p.remote.IsValid():
-			s.peers[peerKey{p.local, p.remote}] = p
+			s.udp.peers[peerKey{p.local, p.remote}] = p
 		default:
-			s.sockets.add(p.local, p)
+			s.udp.sockets.Add(p.local, p, sharing)
 		}
 	})
 	return errors.Join(err, failed)
@@ -87,115 +93,38 @@ func (s *Stack) newPacketConn(local, remote netip.AddrPort) *PacketConn {
 	}
 }
 
-// The ephemeral ports. The range begins where Linux's does, and is longer: more ports make them
-// harder to guess (RFC 6056 section 3.2), and each stays in use until its connection has left
-// TIME-WAIT.
-const (
-	firstPort = 32768
-	lastPort  = 65535
-)
-
 // freePort returns local with its port, if free allows it, or with a free ephemeral port for port
 // 0. Dealer only.
 func (s *Stack) freePort(local netip.AddrPort,
 	free func(netip.AddrPort) bool) (netip.AddrPort, error) {
-	if local.Port() != 0 {
-		if !free(local) {
-			return local, errInUse
-		}
-		return local, nil
-	}
-	const ports = lastPort - firstPort + 1
-	// Each port is drawn anew, so that one says nothing of the next (RFC 6056 section 3.3.2).
-	for range portDraws {
-		a := netip.AddrPortFrom(local.Addr(), firstPort+uint16(s.random()%ports))
-		if free(a) {
-			return a, nil
-		}
-	}
-	start := s.random()
-	for i := range uint64(ports) {
-		a := netip.AddrPortFrom(local.Addr(), firstPort+uint16((start+i)%ports))
-		if free(a) {
-			return a, nil
-		}
+	chosen, ok := demux.ChoosePort(&s.random, local, free)
+	switch {
+	case ok:
+		return chosen, nil
+	case local.Port() != 0:
+		return local, errInUse
 	}
 	return local, errNoPort
 }
 
-// portDraws is how many ports are drawn before all are tried in order. If half of them are in use,
-// one draw of a thousand ends in the search.
-const portDraws = 10
-
 // socketFor returns the socket that receives datagrams to an address from another, or nil: the one
 // that was dialed to the sender, or else the one that is bound there. Dealer only.
 func (s *Stack) socketFor(to, from netip.AddrPort) *PacketConn {
-	if len(s.peers) > 0 {
-		if p := s.peers[peerKey{to, from}]; p != nil {
+	if len(s.udp.peers) > 0 {
+		if p := s.udp.peers[peerKey{to, from}]; p != nil {
 			return p
 		}
 	}
-	return pick(s, s.sockets.lookup(to), to, from)
+	return s.udp.sockets.Find(&s.random, to, from)
 }
 
 // boundExactly returns the socket for a datagram to a foreign address, or nil: wildcards are for
 // the stack's own. Dealer only.
 func (s *Stack) boundExactly(to, from netip.AddrPort) *PacketConn {
-	if p := s.peers[peerKey{to, from}]; p != nil {
+	if p := s.udp.peers[peerKey{to, from}]; p != nil {
 		return p
 	}
-	return pick(s, s.sockets[to], to, from)
-}
-
-func (s *Stack) inputUDP(p *packet) {
-	h, body, err := wire.ParseUDP(p.body)
-	noChecksum := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
-	if err != nil || !noChecksum && !p.valid &&
-		wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP,
-			int(h.Length))) != 0xffff {
-		s.stats.malformed.Add(1)
-		return
-	}
-	from, to := netip.AddrPortFrom(p.src, h.SrcPort), netip.AddrPortFrom(p.dst, h.DstPort)
-	if p.segment == 0 || p.segment >= len(body) {
-		s.deliverUDP(p, from, to, body)
-	} else {
-		s.deliverSuperUDP(p, from, to, body)
-	}
-}
-
-// deliverUDP gives a datagram to the socket or the sockets that it is for. Dealer only.
-func (s *Stack) deliverUDP(p *packet, from, to netip.AddrPort, body []byte) {
-	if to.Addr().IsMulticast() {
-		if !s.deliverToGroup(datagram{from: from, info: p.info(), body: body}, to) {
-			s.stats.foreign.Add(1)
-		}
-		return
-	}
-	var u *PacketConn
-	if p.foreign {
-		if u = s.boundExactly(to, from); u == nil {
-			u = s.newFlow(p, to, from)
-		}
-		if u == nil {
-			return // it was counted
-		}
-	} else if u = s.socketFor(to, from); u == nil {
-		s.stats.foreign.Add(1)
-		s.sendICMPError(p, portUnreachable)
-		return
-	}
-	u.deliver(datagram{from: from, info: p.info(),
-		body: append(make([]byte, 0, len(body)), body...)})
-}
-
-func (p *PacketConn) deliver(d datagram) {
-	if p.flow != nil {
-		p.flow.touch()
-	}
-	if !p.in.put(d) {
-		p.stack.stats.droppedSockets.Add(1)
-	}
+	return s.udp.sockets.FindExactly(&s.random, to, from)
 }
 
 // inputICMPError gives an ICMP error to a socket. As in Linux, only a dialed socket gets the
@@ -315,7 +244,7 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) (int, er
 	}
 	if !src.IsValid() || src.IsUnspecified() {
 		var err error
-		if src, err = p.stack.source(to.Addr()); err != nil {
+		if src, err = p.stack.addresses.source(to.Addr()); err != nil {
 			return 0, err
 		}
 	}
@@ -330,7 +259,7 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort, info PacketInfo) (int, er
 	}
 	info.TTL = orElse(info.TTL, orElse(uint8(p.groupTTL.Load()), defaultGroupTTL))
 	n, err := p.stack.sendDatagrams(from, to, info, b, false)
-	if err != nil || p.noLoop.Load() || !p.stack.hasJoined(to.Addr()) {
+	if err != nil || p.noLoop.Load() || !p.stack.groups.hasJoined(to.Addr()) {
 		return n, err
 	}
 	return p.stack.sendDatagrams(from, to, info, b, true)
@@ -358,36 +287,6 @@ func (p *PacketConn) maySendFrom(src, to netip.Addr) bool {
 		(!bound.IsValid() || bound.IsUnspecified() || bound == src)
 }
 
-// sendUDP sends a datagram, or with toSelf hands it to the sockets of this stack that have joined
-// the group that is its destination. If b is longer than the size of segments in info, it sends a
-// super-frame of datagrams, which the caller knows that the link takes.
-func (s *Stack) sendUDP(from, to netip.AddrPort, info PacketInfo, b []byte, toSelf bool) error {
-	length := wire.UDPLen + len(b)
-	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
-	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
-	e := newEnvelope()
-	defer e.free()
-	e.ttl, e.tos, e.toSelf = info.TTL, info.TOS, toSelf
-	header := e.transport[:wire.UDPLen]
-	var gso link.GSO
-	super := info.Segment > 0 && info.Segment < len(b)
-	if n := headerLen(to.Addr()); super || s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
-		gso = link.GSO{Partial: true, Start: uint16(s.header + n), Offset: 6}
-		if super {
-			gso.Kind, gso.Size, gso.Header = link.UDP, uint16(info.Segment), gso.Start+wire.UDPLen
-		}
-	} else {
-		sum := h.Checksum
-		h.Checksum = 0
-		h.Put(header)
-		if h.Checksum = ^wire.Sum(b, wire.Sum(header, sum)); h.Checksum == 0 {
-			h.Checksum = 0xffff // 0 means no checksum (RFC 768)
-		}
-	}
-	h.Put(header)
-	return s.sendIP(e, from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header, b)
-}
-
 // Close implements net.Conn.
 func (p *PacketConn) Close() error {
 	first := false
@@ -410,10 +309,10 @@ func (s *Stack) removeSocket(p *PacketConn) {
 	if p.flow != nil {
 		s.forward.flows.remove(p.flow)
 	}
-	if key := (peerKey{p.local, p.remote}); s.peers[key] == p {
-		delete(s.peers, key)
+	if key := (peerKey{p.local, p.remote}); s.udp.peers[key] == p {
+		delete(s.udp.peers, key)
 	}
-	s.sockets.remove(p.local, p)
+	s.udp.sockets.Remove(p.local, p)
 	s.leaveGroups(p)
 }
 

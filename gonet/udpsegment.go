@@ -2,7 +2,6 @@ package gonet
 
 import (
 	"net/netip"
-	"slices"
 
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
@@ -11,27 +10,6 @@ import (
 // maxDatagrams bounds the datagrams in a super-frame that is received: as many as Linux sends
 // (UDP_MAX_SEGMENTS, linux/udp.h).
 const maxDatagrams = 128
-
-// segmentOf returns the size of each datagram but the last in a super-frame of UDP, and 0 for other
-// frames.
-func segmentOf(gso *link.GSO) int {
-	if gso.Kind != link.UDP {
-		return 0
-	}
-	return int(gso.Size)
-}
-
-// deliverSuperUDP delivers the datagrams of a super-frame, each as a copy: one that waits to be
-// read must not keep the memory of all. Dealer only.
-func (s *Stack) deliverSuperUDP(p *packet, from, to netip.AddrPort, body []byte) {
-	if len(body) > maxDatagrams*p.segment {
-		s.stats.malformed.Add(1)
-		return
-	}
-	for datagram := range slices.Chunk(body, p.segment) {
-		s.deliverUDP(p, from, to, datagram)
-	}
-}
 
 // sendDatagrams sends b as one datagram, or if info has a size of segments as many: in super-frames
 // if the link takes them, and else one by one. It returns the number of bytes in the datagrams that
@@ -57,10 +35,10 @@ func (s *Stack) sendDatagrams(from, to netip.AddrPort, info PacketInfo, b []byte
 // is 1 if the link takes no super-frames, or if each datagram needs fragments.
 func (s *Stack) datagramsPerFrame(to netip.Addr, size int) int {
 	headers := headerLen(to) + wire.UDPLen
-	if !s.features.UDP || !s.features.Partial || headers+size > s.mtuTo(to) {
+	if !s.link.features.UDP || !s.link.features.Partial || headers+size > s.mtuTo(to) {
 		return 1
 	}
-	return max(1, min(link.MaxDatagrams, (s.features.MaxSuper-headers)/size))
+	return max(1, min(link.MaxDatagrams, (s.link.features.MaxSuper-headers)/size))
 }
 
 // packetsOf returns how many packets a link makes of one. length is that of the packet in bytes,
@@ -70,5 +48,5 @@ func (s *Stack) packetsOf(gso *link.GSO, length int) int {
 		return 1
 	}
 	size := int(gso.Size)
-	return max(1, (s.header+length-int(gso.Header)+size-1)/size)
+	return max(1, (s.link.header+length-int(gso.Header)+size-1)/size)
 }

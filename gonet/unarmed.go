@@ -32,10 +32,10 @@ func (c *Conn) armLater(now tcp.Time) {
 		c.setAlarm(at, now)
 		return
 	}
-	u := &c.stack.unarmed
+	u := &c.stack.tcp.unarmed
 	if u.due == 0 {
 		u.due = now.Add(unarmedTime)
-		c.stack.alarms.setDue(dueUnarmed, u.due, now)
+		c.stack.tcp.alarms.setDue(dueUnarmed, u.due, now)
 	}
 	u.add(c)
 	c.alarmAt = u.due
@@ -62,7 +62,7 @@ func (u *unarmed) remove(c *Conn) {
 // armAll sets the alarms of the connections on the list, if it is time. Those in TIME-WAIT that
 // were closed need none. Dealer only.
 func (s *Stack) armAll(now tcp.Time) {
-	u := &s.unarmed
+	u := &s.tcp.unarmed
 	if u.due == 0 || now < u.due {
 		return
 	}

@@ -13,9 +13,9 @@ import (
 func armed(t *testing.T, s *Stack) (set, unset int) {
 	t.Helper()
 	if err := s.claim(func() {
-		s.alarms.mu.Lock()
-		defer s.alarms.mu.Unlock()
-		set, unset = len(s.alarms.heap), len(s.unarmed.conns)
+		s.tcp.alarms.mu.Lock()
+		defer s.tcp.alarms.mu.Unlock()
+		set, unset = len(s.tcp.alarms.heap), len(s.tcp.unarmed.conns)
 	}); err != nil {
 		t.Fatal(err)
 	}

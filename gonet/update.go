@@ -12,47 +12,6 @@ func (c *Conn) machineTime(now tcp.Time) tcp.Time {
 	return c.lastTime
 }
 
-// update sends the segments that are due, sets the alarm, and wakes waiters. It runs after
-// segments, a timer or a claim have changed the machine. Dealer only; the caller does not hold mu.
-func (c *Conn) update(now tcp.Time) {
-	c.dealer.updateQueued = false
-	if c.async != nil {
-		c.async.update(now)
-		return
-	}
-	c.mu.Lock()
-	now = c.machineTime(now)
-	c.machine.Postpone(now)
-	c.transmitByDealer(now, !c.closed) // a user who has closed sends nothing more
-	if left, ok := c.shrink(); ok {
-		c.mu.Unlock()
-		c.stack.keepRemnant(c, left, now)
-		return
-	}
-	c.armLater(now)
-	c.wake()
-	held := c.holdACK()
-	over := c.newlyClosed()
-	accept := c.machine.State() >= tcp.Established && !c.delivered
-	c.delivered = c.delivered || accept
-	waits := c.machine.State() == tcp.TimeWait && !c.dealer.inTimeWait
-	c.dealer.inTimeWait = c.dealer.inTimeWait || waits
-	c.mu.Unlock()
-	if held {
-		h := &c.stack.heldACKs
-		h.young = append(h.young, c)
-	}
-	if accept && c.listener != nil {
-		c.listener.deliver(c)
-	}
-	switch {
-	case over:
-		c.stack.removeConn(c)
-	case waits:
-		c.stack.enterTimeWait(c)
-	}
-}
-
 // finishCall sends the segments that are due, sets the alarm, and wakes waiters, after a user has
 // called the machine. It returns whether the connection has ended: then the caller must call
 // postRemove, once it has given mu back. The caller holds mu.
@@ -85,13 +44,13 @@ func (c *Conn) newlyClosed() bool {
 
 // removeConn removes a connection from the table. Dealer only.
 func (s *Stack) removeConn(c *Conn) {
-	if s.conns[c.flow] == c {
-		delete(s.conns, c.flow)
+	if s.tcp.conns[c.flow] == c {
+		delete(s.tcp.conns, c.flow)
 	}
-	s.unarmed.remove(c)
+	s.tcp.unarmed.remove(c)
 	c.leaveBacklog()
 	if c.dealer.inTimeWait {
-		s.timeWaits.trim(s.conns)
+		s.tcp.timeWaits.trim(s.tcp.conns)
 	}
 }
 
@@ -121,13 +80,13 @@ func (c *Conn) deadline() (tcp.Time, bool) {
 // setAlarm sets or moves the alarm. The caller holds mu.
 func (c *Conn) setAlarm(at, now tcp.Time) {
 	c.alarmAt, c.hadAlarm = at, true
-	c.stack.alarms.set(c, at, now)
+	c.stack.tcp.alarms.set(c, at, now)
 }
 
 // removeAlarm removes the alarm. The caller holds mu.
 func (c *Conn) removeAlarm() {
 	if c.hadAlarm {
-		c.stack.alarms.remove(c)
+		c.stack.tcp.alarms.remove(c)
 	}
 }
 
@@ -140,19 +99,6 @@ func (c *Conn) expire(now tcp.Time) {
 		c.stack.queueUpdate(c)
 	}
 	c.mu.Unlock()
-}
-
-// wake signals the goroutines whose condition holds now. The caller holds mu.
-func (c *Conn) wake() {
-	over := c.machine.State() == tcp.Closed || c.stackErr != nil || c.readClosed
-	if c.readable != nil && (over || c.machine.Readable() > 0 || c.machine.EndOfStream()) {
-		signal(c.readable)
-	}
-	// A writer that is woken for a few bytes would soon sleep again.
-	if c.writable != nil && (over || c.machine.Writable() >= c.writeThreshold() &&
-		c.machine.State() >= tcp.Established) {
-		signal(c.writable)
-	}
 }
 
 // writeThreshold is the room in the send buffer, in bytes, at which a blocked writer is woken: 16
@@ -213,7 +159,8 @@ func (c *Conn) inputICMPError(t icmpError, seq uint32) {
 		return
 	}
 	if t.mtu != 0 {
-		c.machine.PathMTU(t.mtu-headerLen(c.remote.Addr())-wire.TCPLen, c.machineTime(c.stack.now))
+		c.machine.PathMTU(t.mtu-headerLen(c.remote.Addr())-wire.TCPLen,
+			c.machineTime(c.stack.dealer.now))
 	} else {
 		c.machine.Unreachable(t.err, t.hard)
 	}

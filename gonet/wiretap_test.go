@@ -86,7 +86,7 @@ func (w *wireTap) ip(h wire.IPv6, body []byte) {
 	b := make([]byte, wire.EthernetLen+wire.IPv6Len)
 	h.Length = uint16(len(body))
 	h.Put(b[e.Put(b):])
-	if err := w.end.Write(link.GSO{}, b[wire.EthernetLen-w.to.header:], body); err != nil {
+	if err := w.end.Write(link.GSO{}, b[wire.EthernetLen-w.to.link.header:], body); err != nil {
 		w.t.Fatal(err)
 	}
 	synctest.Wait()
@@ -138,12 +138,12 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 	for {
 		select {
 		case frame := <-w.sent:
-			b := packetOf(frame, w.to.features.L3)
+			b := packetOf(frame, w.to.link.features.L3)
 			if len(b) == 0 || b[0]>>4 != 6 {
 				continue
 			}
 			mac := wire.MAC{}
-			if !w.to.features.L3 {
+			if !w.to.link.features.L3 {
 				mac = wire.MAC(frame)
 			}
 			h, body, err := wire.ParseIPv6(b)

@@ -69,7 +69,9 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{
 	"internal/version", "internal/api",
-	"wire", "link", "tcp", "packetdrill", "ip", "address", "neighbour", "multicast", "dns",
+	"wire", "link", "tcp", "internal/random", "internal/demux", "internal/pathmtu",
+	"internal/synqueue", "internal/timewait",
+	"packetdrill", "ip", "address", "neighbour", "multicast", "dns",
 	"dhcp", "gonet", "host", "relay", "socks", "tun2socks", "slirp", "cmd/gonet",
 	"wireguard/netstack", "wireguard/quick", "wireguard/gateway", "wireguard/cmd/gonet-wg",
 	"wintun",

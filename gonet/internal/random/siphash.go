@@ -1,4 +1,4 @@
-package gonet
+package random
 
 import (
 	"encoding/binary"
@@ -51,22 +51,4 @@ func (v *sipState) round() {
 	v3 = bits.RotateLeft64(v3, 21) ^ v0
 	v2 = bits.RotateLeft64(v2, 32)
 	v[0], v[1], v[2], v[3] = v0, v1, v2, v3
-}
-
-// The purposes of hash: for one flow, each purpose gives an unrelated number.
-const (
-	forConnection uint64 = iota
-	forCookie
-	forRandom
-	forPacketID
-	forSharing
-)
-
-// hash returns a number that is unpredictable outside this stack. It depends on the flow, the
-// purpose, and more.
-func (s *Stack) hash(f *flow, purpose, more uint64) uint64 {
-	word := binary.LittleEndian.Uint64
-	ports := uint64(f.localPort)<<16 | uint64(f.remotePort)
-	return s.sip.sum(word(f.local[:]), word(f.local[8:]), word(f.remote[:]), word(f.remote[8:]),
-		ports, purpose, more)
 }

@@ -61,7 +61,8 @@ func (o *attacker) wantLeft(conns, remnants int) {
 	o.t.Helper()
 	synctest.Wait()
 	if err := o.victim.claim(func() {
-		if a, b := len(o.victim.conns), len(o.victim.remnants.flows); a != conns || b != remnants {
+		a, b := len(o.victim.tcp.conns), o.victim.tcp.remnants.Count()
+		if a != conns || b != remnants {
 			o.t.Errorf("%d connections and %d remnants, want %d and %d", a, b, conns, remnants)
 		}
 	}); err != nil {
@@ -130,8 +131,8 @@ func TestRemnantsAreBounded(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		o.wantLeft(0, 0)
-		if r := o.victim.remnants; r.flows != nil || r.queue != nil || r.due != 0 {
-			t.Errorf("%+v is left", r)
+		if r := &o.victim.tcp; r.remnants.Len() != 0 || r.remnantsDue != 0 {
+			t.Errorf("%d are left, %v", r.remnants.Len(), r.remnantsDue)
 		}
 	})
 }
