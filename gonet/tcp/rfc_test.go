@@ -78,7 +78,7 @@ func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	for _, pattern := range []string{"../*_test.go", "../*/*_test.go"} {
+	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../*/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
