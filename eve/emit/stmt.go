@@ -264,11 +264,15 @@ func (f *function) returns(s *ir.Return) {
 }
 
 func (f *function) assert(s *ir.Assert) {
-	x := f.value(s.X)
 	text := strings.TrimSpace(s.X.At().Text())
 	if text == "" {
 		text = "assertion"
 	}
+	if sides := s.Sides(); sides != nil {
+		f.assertSides(s, sides, text)
+		return
+	}
+	x := f.value(s.X)
 	call := "eve::fail_assert(" + f.site(s.Span.Line()) + ", " + quote(text)
 	if s.Message == nil {
 		f.put("if (!" + paren(x) + ") " + call + ");")
@@ -279,6 +283,15 @@ func (f *function) assert(s *ir.Assert) {
 	f.put(call + ", " + f.value(s.Message) + ");")
 	f.indent--
 	f.put("}")
+}
+
+// assertSides writes an assertion on a comparison, whose failure says both values.
+func (f *function) assertSides(s *ir.Assert, e *ir.Binary, text string) {
+	list := f.exprs(operand{x: e.X, how: byLend, alone: true}, lend(e.Y))
+	names := map[ir.Op]string{"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+	how := specText(ir.FormatPart{Verb: 'v', Width: -1, Prec: -1, X: e.X})
+	f.put("eve::assert_" + names[e.Op] + "(" + f.typed(e.X, list[0]) + ", " +
+		f.typed(e.Y, list[1]) + ", " + f.site(s.Span.Line()) + ", " + quote(text) + how + ");")
 }
 
 // deferred writes a scope guard. It may use variables that change after it.

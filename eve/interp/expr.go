@@ -321,26 +321,38 @@ func (f *frame) binary(e *ir.Binary) value {
 	case "||":
 		return f.value(e.X).(bool) || f.value(e.Y).(bool)
 	}
-	x := f.value(e.X)
+	x, y := f.sides(e)
+	switch e.Op {
+	case "==", "!=", "<", "<=", ">", ">=":
+		return f.compared(e, x, y)
+	}
+	if l, is := x.(*list); is {
+		return &list{elems: append(append([]value{}, l.elems...), elemsOf(y)...)}
+	}
+	return f.combine(e, x, y)
+}
+
+// sides are the values of both operands.
+func (f *frame) sides(e *ir.Binary) (x, y value) {
+	x = f.value(e.X)
 	switch x.(type) {
 	case *record, *list, *table:
 		if hasCall(e.Y) { // the call may change the object that x is a part of
 			x = copied(x)
 		}
 	}
-	y := f.value(e.Y)
+	return x, f.value(e.Y)
+}
+
+// compared is the result of a comparison of x and y.
+func (f *frame) compared(e *ir.Binary, x, y value) bool {
 	switch e.Op {
 	case "==":
 		return equal(x, y)
 	case "!=":
 		return !equal(x, y)
-	case "<", "<=", ">", ">=":
-		return ordered(string(e.Op), x, y, e.X.Type())
 	}
-	if l, is := x.(*list); is {
-		return &list{elems: append(append([]value{}, l.elems...), elemsOf(y)...)}
-	}
-	return f.combine(e, x, y)
+	return ordered(string(e.Op), x, y, e.X.Type())
 }
 
 func hasCall(e ir.Expr) bool {

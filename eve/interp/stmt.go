@@ -261,10 +261,18 @@ func (f *frame) fail(s *ir.Fail) {
 }
 
 func (f *frame) assert(s *ir.Assert) {
+	text := strings.TrimSpace(s.X.At().Text())
+	if sides := s.Sides(); sides != nil {
+		if x, y := f.sides(sides); !f.compared(sides, x, y) {
+			t := sides.X.Type()
+			fail(s.Span, "assertion failed: %s: left is %s, right is %s", text,
+				sideText(f.text(x, t), t), sideText(f.text(y, t), t))
+		}
+		return
+	}
 	if f.value(s.X).(bool) {
 		return
 	}
-	text := strings.TrimSpace(s.X.At().Text())
 	if s.Message == nil {
 		fail(s.Span, "assertion failed: %s", text)
 	}

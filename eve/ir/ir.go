@@ -446,7 +446,8 @@ type (
 	Break struct{ Mark }
 	// Continue goes on with the next turn.
 	Continue struct{ Mark }
-	// Assert fails the task when X is false, saying Message (may be nil) and the text of X.
+	// Assert fails the task when X is false, saying Message (may be nil) and the text of X. Without
+	// a message it says the values of both sides of a comparison.
 	Assert struct {
 		Mark
 		X       Expr

@@ -2,6 +2,7 @@
 // The part of the runtime that generated code uses; see api.md.
 #include "answer.hpp"
 #include "array.hpp"
+#include "assert.hpp"
 #include "choice.hpp"
 #include "console.hpp"
 #include "failure.hpp"

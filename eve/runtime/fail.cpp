@@ -28,6 +28,42 @@ void put_range(formatter& f, i64 size) {
     put(f, size == 1 ? " element" : " elements");
 }
 
+// The most bytes of a value that the failure of an assertion shows. side.go of the interpreter has
+// the same number.
+constexpr i64 side_size = 400;
+
+// The longest start of the text that ends between two characters and is not longer than side_size.
+i64 shown_size(const string& s) {
+    if (s.size() <= side_size) return s.size();
+    i64 end = side_size;
+    while (end > 0 && (s.data()[end] & 0xc0) == 0x80) end--;
+    return end;
+}
+
+void put_quoted(formatter& f, const char* s, i64 n) {
+    f.byte('"');
+    for (i64 i = 0; i < n; i++) {
+        char c = s[i];
+        if (c == '"' || c == '\\') {
+            f.byte('\\');
+            f.byte(c);
+        } else if (c == '\n') put(f, "\\n");
+        else if (c == '\t') put(f, "\\t");
+        else if (u8(c) < ' ' || c == 0x7f) {
+            put(f, "\\x");
+            f.put(i64(c), {.verb = 'x', .width = 2, .zero = true});
+        } else f.byte(c);
+    }
+    f.byte('"');
+}
+
+void put_side(formatter& f, const string& s, bool quoted) {
+    i64 n = shown_size(s);
+    if (quoted) put_quoted(f, s.data(), n);
+    else f.text(s.data(), n);
+    if (n < s.size()) put(f, "...");
+}
+
 [[noreturn]] void raise(const site* at, string text) {
     throw failure(at, error(0, static_cast<string&&>(text)));
 }
@@ -55,6 +91,18 @@ void fail_assert(const site* at, const char* expression, const string& message) 
     put(f, expression);
     put(f, ": ");
     f.put(message);
+    raise(at, f.take());
+}
+
+void fail_compared(const site* at, const char* expression, const string& left, const string& right,
+                   bool quoted) {
+    formatter f;
+    put(f, "assertion failed: ");
+    put(f, expression);
+    put(f, ": left is ");
+    put_side(f, left, quoted);
+    put(f, ", right is ");
+    put_side(f, right, quoted);
     raise(at, f.take());
 }
 

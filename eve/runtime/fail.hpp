@@ -23,6 +23,10 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression,
                                                         const string& message);
+// Says both values of a comparison. Strings are quoted.
+[[noreturn, gnu::cold, gnu::noinline]] void fail_compared(const site* at, const char* expression,
+                                                          const string& left, const string& right,
+                                                          bool quoted);
 
 [[noreturn, gnu::cold, gnu::noinline]] void fail_index(i64 index, i64 size, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_cut(i64 low, i64 high, i64 size, const site* at);
