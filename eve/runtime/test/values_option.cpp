@@ -194,6 +194,12 @@ void check_failures() {
     expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) ==
                "assertion failed: a == b: sum",
            "assert with a text");
+    expect(failure_of([] { fail_compared(&here, "a == b", text("1"), text("2"), false); }) ==
+               "assertion failed: a == b: left is 1, right is 2",
+           "assert with both sides");
+    expect(failure_of([] { fail_compared(&here, "a == b", text("\"\n\x01"), text(""), true); }) ==
+               "assertion failed: a == b: left is \"\\\"\\n\\x01\", right is \"\"",
+           "assert with both strings");
     expect(failure_of([] { fail("x.eve", 2, text("t")); }) == "t", "fail with a place");
 }
 
