@@ -15,10 +15,12 @@ import (
 // what they make of it.
 const readers = `import util.base64
 import util.csv
+import util.graphemes
 import util.hash
 import util.hex
 import util.json
 import util.json_stream
+import util.normal
 import util.text
 import util.toml
 import util.url
@@ -76,6 +78,7 @@ main: [+stdout] () void:
         show("url", url_of(s))
         show("query", query_of(s))
         show("text", f"{text.upper(s)} {text.lower(s)} {text.width(s)} {utf8.runes(s)}")
+        show("forms", f"{normal.nfc(s)} {normal.nfkd(s)} {normal.caseless(s)} {graphemes.split(s)}")
         show("codes", f"{base64.encode(s)} {url.encode(s)} {json.quote(s)}")
         sums: string = f"{hash.sha256(s):x} {hash.sha512(s):x} {hash.crc32(s)} {hash.xxhash64(s)}"
         show("hash", sums)

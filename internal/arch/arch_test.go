@@ -250,9 +250,10 @@ func TestImportsPointOneWay(t *testing.T) {
 }
 
 // ofEvesTests are the packages of others that Eve's tests may import: test archives and scripts,
-// and clients of servers that are written in Eve.
+// clients of servers that are written in Eve, and other implementations of Unicode.
 var ofEvesTests = []string{"golang.org/x/tools/", "github.com/rogpeppe/go-internal/",
-	"github.com/coder/websocket", "github.com/chromedp/chromedp", "golang.org/x/net/http2"}
+	"github.com/coder/websocket", "github.com/chromedp/chromedp", "golang.org/x/net/http2",
+	"github.com/rivo/uniseg", "golang.org/x/text/"}
 
 // TestEveNeedsNothing checks that Eve imports only the standard library.
 func TestEveNeedsNothing(t *testing.T) {
