@@ -29,8 +29,43 @@ main: [+stdout] () void:
                 print("%s|%s|%s|%s\n", p.name, p.file, p.kind, p.data.bytes().hex())
 `
 
+// pieces is a program that prints the same, but reads the body in pieces of so many bytes.
+const pieces = `import io.message
+import io.multipart
+
+main: [+stdout] () void:
+    words: vector<string> = process.args()
+    body: string = words[1].replace("\n", "\r\n")
+    size: int = words[2].to_int() else 1
+    r: message.request
+    r.headers.add("content-type", words[0])
+    match multipart.open(r, 3, 64, 20_000):
+        error(e): print("error %d %s\n", e.code(), e)
+        ok(m): print("%s", read(m.copy(), body, size))
+
+read: (=m: multipart.reader, body: string, size: int) string:
+    out: string = ""
+    data: string = ""
+    at: int = 0
+    for (turn in 0..4 * body.size() + 20):
+        match m.next():
+            more:
+                if at == body.size(): m.finish()
+                m.push(body[at..min(at + size, body.size())])
+                at = min(at + size, body.size())
+            begun(p):
+                data = ""
+                out += f"{p.name}|{p.file}|{p.kind}|"
+            data(d): data += d.text()
+            ended: out += data.bytes().hex() + "\n"
+            over: return out
+            failed(e): return f"error {e.code()} {e}\n"
+    return "no end\n"
+`
+
 func TestMultipart(t *testing.T) {
 	l := library{text: forms, p: trial.Check(t, "forms.eve", forms)}
+	m := library{text: pieces, p: trial.Check(t, "pieces.eve", pieces)}
 	const kind = "multipart/form-data; boundary=x"
 	field := func(disposition, data string) string {
 		return "--x\nContent-Disposition: " + disposition + "\n\n" + data + "\n"
@@ -79,10 +114,40 @@ func TestMultipart(t *testing.T) {
 		if said != want || got.Err != "" {
 			t.Errorf("%q, %q: got %q %q, want %q", c.kind, c.body, said, got.Err, want)
 		}
+		for _, size := range []string{"1", "7", "1000000"} {
+			if also := m.interpret(1, c.kind, c.body, size); also.Out != got.Out || also.Err != "" {
+				t.Errorf("%q in pieces of %s: got %q %q, want %q", c.body, size, also.Out,
+					also.Err, got.Out)
+			}
+		}
 	}
 }
 
-// FuzzMultipart reads any form. What Eve reads Go reads, too, as the same parts.
+// A part, and a form, that is too large is refused as soon as that is known.
+func TestMultipartLimits(t *testing.T) {
+	m := library{text: pieces, p: trial.Check(t, "pieces.eve", pieces)}
+	const kind, head = "multipart/form-data; boundary=x",
+		"--x\nContent-Disposition: form-data; name=a\n\n"
+	for _, c := range []struct{ body, want string }{
+		{head + strings.Repeat("1", 64) + "\n--x--",
+			"a||text/plain|" + strings.Repeat("31", 64) + "\n"},
+		{head + strings.Repeat("1", 65) + "\n--x--", "error 413 a part has more than 64 bytes\n"},
+		{head + strings.Repeat("1", 999), "error 413 a part has more than 64 bytes\n"},
+		{strings.Repeat("1", 20_001), "error 413 the form has more than 20000 bytes\n"},
+		{"--x" + strings.Repeat(" ", 19_000), "error 400 a part has no head\n"},
+		{head + strings.Repeat("\n--", 9) + "\n--x--", "a||text/plain|" +
+			strings.Repeat("0d0a2d2d", 9) + "\n"},
+	} {
+		for _, size := range []string{"3", "1000", "1000000"} {
+			if got := m.interpret(1, kind, c.body, size); got.Out != c.want || got.Err != "" {
+				t.Errorf("%q in pieces of %s: got %q %q, want %q", c.body, size, got.Out, got.Err,
+					c.want)
+			}
+		}
+	}
+}
+
+// FuzzMultipart reads any form, also in pieces. What Eve reads Go reads, too, as the same parts.
 func FuzzMultipart(f *testing.F) {
 	for _, body := range []string{"--x--",
 		"--x\nContent-Disposition: form-data; name=a\n\n1\n--x--",
@@ -92,6 +157,7 @@ func FuzzMultipart(f *testing.F) {
 		f.Add(body)
 	}
 	l := library{text: forms, p: trial.Check(f, "forms.eve", forms)}
+	m := library{text: pieces, p: trial.Check(f, "pieces.eve", pieces)}
 	f.Fuzz(func(t *testing.T, body string) {
 		if strings.Contains(body, "\x00") {
 			t.Skip("an argument contains no zero byte")
@@ -99,6 +165,12 @@ func FuzzMultipart(f *testing.F) {
 		got := l.interpret(1, "multipart/form-data; boundary=x", body)
 		if got.Status != 0 || got.Err != "" {
 			t.Fatalf("%q: %+v", body, got)
+		}
+		for _, size := range []string{"1", "5"} {
+			also := m.interpret(1, "multipart/form-data; boundary=x", body, size)
+			if also.Out != got.Out && !strings.Contains(also.Out, " has more than ") {
+				t.Fatalf("%q in pieces of %s: got %+v, want %q", body, size, also, got.Out)
+			}
 		}
 		if strings.HasPrefix(got.Out, "error ") {
 			return
