@@ -1,5 +1,7 @@
 #include "brotli.hpp"
 
+#include "unpacking.hpp"
+
 #include <brotli/decode.h>
 #include <brotli/encode.h>
 
@@ -8,11 +10,6 @@ namespace eve::util::brotli {
 namespace {
 
 constexpr i64 one_step = 65536; // bytes of room for a call; a guess
-
-// Codes of errors, as in std/util/brotli.eve.
-constexpr i64 damaged = 1;
-constexpr i64 cut_off = 2;
-constexpr i64 too_large = 3;
 
 i64 fitting(i64 level) noexcept {
     if (level < BROTLI_MIN_QUALITY) return BROTLI_MIN_QUALITY;
@@ -105,13 +102,14 @@ error unpacker::wrong(i64 code, const char* why) {
 }
 
 result<bytes> unpacker::write(const bytes& data) {
-    if (state_ == state::failed) return wrong(damaged, "the data was wrong before");
+    if (state_ == state::failed) return unpacking::wrong_before();
     bytes out;
     size_t left = static_cast<size_t>(data.size());
     const u8* from = data.data();
     bool more = data.size() > 0;
     while (more) {
-        if (state_ == state::ended) return wrong(damaged, "there is more behind the end");
+        if (state_ == state::ended)
+            return wrong(unpacking::damaged, "there is more behind the end");
         // One byte more than may come shows that there are too many.
         i64 room = left_ < one_step ? left_ + 1 : one_step;
         u8* to = out.room(room);
@@ -120,12 +118,12 @@ result<bytes> unpacker::write(const bytes& data) {
             BrotliDecoderDecompressStream(stream_, &left, &from, &free, &to, nullptr);
         i64 came = room - static_cast<i64>(free);
         out.grown(came);
-        if (came > left_) return wrong(too_large, "the data is larger than is allowed");
+        if (came > left_) return wrong(unpacking::too_large, "the data is larger than is allowed");
         left_ -= came;
         if (code == BROTLI_DECODER_RESULT_ERROR) {
             BrotliDecoderErrorCode why = BrotliDecoderGetErrorCode(stream_);
             if (lacks_memory(why)) die_out_of_memory();
-            return wrong(damaged, "the data is damaged");
+            return wrong(unpacking::damaged, "the data is damaged");
         }
         if (code == BROTLI_DECODER_RESULT_SUCCESS) state_ = state::ended;
         more = left > 0 || code == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT;
@@ -135,9 +133,7 @@ result<bytes> unpacker::write(const bytes& data) {
 
 result<void> unpacker::finish() {
     if (state_ == state::ended) return result<void>();
-    if (state_ == state::failed)
-        return error(damaged, string::literal("the data was wrong before"));
-    return error(cut_off, string::literal("the data ends early"));
+    return unpacking::unfinished(state_ == state::failed);
 }
 
 packer new_packer(i64 level) { return packer(level); }
@@ -145,13 +141,6 @@ unpacker new_unpacker(i64 most) { return unpacker(most); }
 
 bytes pack(const bytes& data, i64 level) { return packer(level).whole(data); }
 
-result<bytes> unpack(const bytes& data, i64 most) {
-    unpacker u(most);
-    result<bytes> out = u.write(data);
-    if (!out.ok()) return out.why();
-    result<void> end = u.finish();
-    if (!end.ok()) return end.why();
-    return out;
-}
+result<bytes> unpack(const bytes& data, i64 most) { return unpacking::whole(unpacker(most), data); }
 
 } // namespace eve::util::brotli

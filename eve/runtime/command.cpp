@@ -2,6 +2,7 @@
 // its input, collects what it says, and waits for it.
 #include "async.hpp"
 #include "file.hpp"
+#include "interruption.hpp"
 #include "pool.hpp"
 #include "process.hpp"
 #include "spawning.hpp"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,16 +29,10 @@ class running final : public operation_for<outcome>, blocking_call {
 public:
     running(vector<string> words, const string& input, const string& directory,
             vector<string> settings, i64 most)
-        : what_{move(words), directory, move(settings)}, input_(input), most_(most),
-          wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-    ~running() { close_end(wake_); }
+        : what_{move(words), directory, move(settings)}, input_(input), most_(most) {}
 
     void begin() override { run_blocking(*this); }
-    void cancel() noexcept override {
-        unwanted_.store(1, order::release);
-        u64 one = 1;
-        (void)!::write(wake_, &one, sizeof one);
-    }
+    void cancel() noexcept override { unwanted_.set(); }
 
 private:
     void block() noexcept override {
@@ -65,19 +59,18 @@ private:
     bytes output_;
     bytes errors_;
     pid_t child_ = 0;
-    int wake_;
     int pid_ = -1; // a descriptor of the child, that is readable when it has ended
     int in_ = -1;
     int out_ = -1;
     int err_ = -1;
-    atomic<u32> unwanted_;
+    interruption unwanted_;
     option<outcome> value_;
     pool_room room_; // a program may take long: others still find a thread
 };
 
 outcome running::run() {
     string name = what_.name();
-    int code = unwanted_.load(order::acquire) != 0 ? ECANCELED : start();
+    int code = unwanted_.is_set() ? ECANCELED : start();
     if (code != 0) return fs::file_error("run", name, code);
     code = talk();
     if (code != 0) ::kill(child_, SIGKILL);
@@ -91,7 +84,7 @@ outcome running::run() {
 
 // Returns 0 or an errno, as the functions below.
 int running::start() {
-    if (wake_ < 0) return EMFILE;
+    if (unwanted_.fd() < 0) return EMFILE;
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     int code = 0;
     for (auto& p : pipes)
@@ -115,7 +108,7 @@ int running::start() {
 int running::talk() {
     give();
     while (pid_ >= 0 || out_ >= 0 || err_ >= 0) {
-        pollfd all[] = {{wake_, POLLIN, 0},
+        pollfd all[] = {{unwanted_.fd(), POLLIN, 0},
                         {pid_, POLLIN, 0},
                         {in_, POLLOUT, 0},
                         {out_, POLLIN, 0},
@@ -124,7 +117,7 @@ int running::talk() {
             if (errno == EINTR) continue;
             return errno;
         }
-        if (unwanted_.load(order::acquire) != 0) return ECANCELED;
+        if (unwanted_.is_set()) return ECANCELED;
         bool ended = all[1].revents != 0;
         if (all[2].revents != 0) give();
         if (int code = take(out_, output_)) return code;

@@ -1,5 +1,7 @@
 #include "compress.hpp"
 
+#include "unpacking.hpp"
+
 #include <limits.h>
 #include <zlib.h>
 
@@ -13,11 +15,6 @@ constexpr int of_gzip = 15 + 16;
 constexpr int usual_memory = 8; // memLevel; zlib's default
 
 constexpr i64 one_step = 65536; // bytes of room for a call; a guess
-
-// Codes of errors, as in std/util/compress.eve.
-constexpr i64 damaged = 1;
-constexpr i64 cut_off = 2;
-constexpr i64 too_large = 3;
 
 z_stream* new_stream() { return new (place{buffer_new(1, sizeof(z_stream))}) z_stream{}; }
 
@@ -107,7 +104,7 @@ result<bytes> unpacker::wrong(i64 code, const char* why) {
 
 // A stream may follow another one (RFC 1952, section 2.2); what comes out is one text.
 result<bytes> unpacker::write(const bytes& data) {
-    if (state_ == state::failed) return wrong(damaged, "the data was wrong before");
+    if (state_ == state::failed) return unpacking::wrong_before();
     z_stream& z = *stream_;
     bytes out;
     i64 from = 0;
@@ -124,12 +121,13 @@ result<bytes> unpacker::write(const bytes& data) {
             int code = ::inflate(&z, Z_NO_FLUSH);
             i64 came = room - z.avail_out;
             out.grown(came);
-            if (came > left_) return wrong(too_large, "the data is larger than is allowed");
+            if (came > left_)
+                return wrong(unpacking::too_large, "the data is larger than is allowed");
             left_ -= came;
             if (code == Z_STREAM_END) state_ = state::between;
             else if (code == Z_MEM_ERROR) die_out_of_memory();
             else if (code != Z_OK && code != Z_BUF_ERROR)
-                return wrong(damaged, z.msg != nullptr ? z.msg : "the data is damaged");
+                return wrong(unpacking::damaged, z.msg != nullptr ? z.msg : "the data is damaged");
             more = z.avail_in > 0 || (code == Z_OK && z.avail_out == 0);
         }
     } while (from < data.size());
@@ -138,9 +136,7 @@ result<bytes> unpacker::write(const bytes& data) {
 
 result<void> unpacker::finish() {
     if (state_ == state::between) return result<void>();
-    if (state_ == state::failed)
-        return error(damaged, string::literal("the data was wrong before"));
-    return error(cut_off, string::literal("the data ends early"));
+    return unpacking::unfinished(state_ == state::failed);
 }
 
 packer gzip_packer(i64 level) { return packer(of_gzip, level); }
@@ -156,19 +152,15 @@ bytes packed(packer p, const bytes& data) {
     return out;
 }
 
-result<bytes> unpacked(unpacker u, const bytes& data) {
-    result<bytes> out = u.write(data);
-    if (!out.ok()) return out.why();
-    result<void> end = u.finish();
-    if (!end.ok()) return end.why();
-    return out;
-}
-
 } // namespace
 
 bytes gzip(const bytes& data, i64 level) { return packed(gzip_packer(level), data); }
 bytes zlib(const bytes& data, i64 level) { return packed(zlib_packer(level), data); }
-result<bytes> gunzip(const bytes& data, i64 most) { return unpacked(gzip_unpacker(most), data); }
-result<bytes> unzlib(const bytes& data, i64 most) { return unpacked(zlib_unpacker(most), data); }
+result<bytes> gunzip(const bytes& data, i64 most) {
+    return unpacking::whole(gzip_unpacker(most), data);
+}
+result<bytes> unzlib(const bytes& data, i64 most) {
+    return unpacking::whole(zlib_unpacker(most), data);
+}
 
 } // namespace eve::util::compress

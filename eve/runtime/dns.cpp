@@ -3,15 +3,14 @@
 #include "dns.hpp"
 
 #include "c_path.hpp"
+#include "interruption.hpp"
 #include "pool.hpp"
 #include "timer_heap.hpp"
-#include "spawning.hpp"
 
 #include <ares.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace eve::io::dns {
@@ -40,18 +39,12 @@ error dns_error(const string& name, i64 code, const char* why) {
 class asking final : public operation_for<outcome>, blocking_call {
 public:
     asking(const string& name, i64 kind, vector<string> servers, duration wait) noexcept
-        : name_(name), kind_(kind), servers_(move(servers)), wait_ms_(wait / 1'000'000),
-          wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        : name_(name), kind_(kind), servers_(move(servers)), wait_ms_(wait / 1'000'000) {
         if (wait_ms_ > most_wait_ms) wait_ms_ = most_wait_ms;
     }
-    ~asking() { close_end(wake_); }
 
     void begin() override { run_blocking(*this); }
-    void cancel() noexcept override {
-        unwanted_.store(1, order::release);
-        u64 one = 1;
-        (void)!::write(wake_, &one, sizeof one);
-    }
+    void cancel() noexcept override { unwanted_.set(); }
 
 private:
     void block() noexcept override {
@@ -68,7 +61,6 @@ private:
     void wait_for(ares_channel channel);
     outcome told() const;
     static void answered(void* to, int status, int timeouts, unsigned char* data, int size);
-    bool unwanted() const noexcept { return unwanted_.load(order::acquire) != 0; }
     // Whether another server need not be asked: the reply says what is so, or the name is none.
     bool settled() const noexcept {
         return status_ == ARES_SUCCESS || status_ == ARES_ENODATA || status_ == ARES_ENOTFOUND ||
@@ -80,8 +72,7 @@ private:
     vector<string> servers_;
     i64 wait_ms_;
     i64 until_ns_ = 0;
-    int wake_;
-    atomic<u32> unwanted_;
+    interruption unwanted_;
     option<outcome> value_;
     ares_addr_port_node found_[most_servers]; // to be asked
     int count_ = 0;
@@ -124,7 +115,7 @@ outcome asking::run() {
     if (!name.valid() || name_.empty() || name_.size() > longest_text || kind_ < 1 ||
         kind_ > most_kind)
         return dns_error(name_, EINVAL, "this is no name, or no kind of record");
-    if (wake_ < 0) return dns_error(name_, EMFILE, "out of descriptors");
+    if (unwanted_.fd() < 0) return dns_error(name_, EMFILE, "out of descriptors");
     string bad;
     status_ = find_servers(bad);
     if (!bad.empty()) return dns_error(bad, EINVAL, "this is no address of a server");
@@ -133,7 +124,7 @@ outcome asking::run() {
     i64 share_ms = count_ > 0 ? wait_ms_ / (rounds * count_) : 0;
     if (share_ms < least_share_ms) share_ms = least_share_ms;
     status_ = ARES_ETIMEOUT;
-    for (int i = 0; i < rounds * count_ && !settled() && !unwanted(); i++) {
+    for (int i = 0; i < rounds * count_ && !settled() && !unwanted_.is_set(); i++) {
         if (monotonic_ns() >= until_ns_) break;
         ask_server(found_[i % count_], share_ms);
     }
@@ -183,10 +174,10 @@ void asking::ask_server(const ares_addr_port_node& server, i64 share_ms) {
 }
 
 void asking::wait_for(ares_channel channel) {
-    while (!over_ && !unwanted()) {
+    while (!over_ && !unwanted_.is_set()) {
         ares_socket_t all[ARES_GETSOCK_MAXNUM];
         int bits = ares_getsock(channel, all, ARES_GETSOCK_MAXNUM);
-        pollfd fds[ARES_GETSOCK_MAXNUM + 1] = {{wake_, POLLIN, 0}};
+        pollfd fds[ARES_GETSOCK_MAXNUM + 1] = {{unwanted_.fd(), POLLIN, 0}};
         nfds_t n = 1;
         for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
             int events = (ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |

@@ -1,5 +1,7 @@
 #include "zstd.hpp"
 
+#include "unpacking.hpp"
+
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -13,11 +15,6 @@ constexpr i64 most_level = 19; // above, windows are larger than largest_window
 constexpr int largest_window = 23; // its logarithm: 8 MiB, RFC 9659
 
 constexpr i64 one_step = 65536; // bytes of room for a call; a guess
-
-// Codes of errors, as in std/util/zstd.eve.
-constexpr i64 damaged = 1;
-constexpr i64 cut_off = 2;
-constexpr i64 too_large = 3;
 
 int fitting(i64 level) noexcept {
     if (level < least_level) return least_level;
@@ -92,14 +89,14 @@ error unpacker::wrong(unsigned long code) {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation: die_out_of_memory();
     case ZSTD_error_frameParameter_windowTooLarge:
-        return wrong(too_large, "the data was packed with a window of more than 8 MiB");
-    default: return wrong(damaged, ZSTD_getErrorName(code));
+        return wrong(unpacking::too_large, "the data was packed with a window of more than 8 MiB");
+    default: return wrong(unpacking::damaged, ZSTD_getErrorName(code));
     }
 }
 
 // A frame may follow another one (RFC 8878, section 3.1); what comes out is one text.
 result<bytes> unpacker::write(const bytes& data) {
-    if (state_ == state::failed) return wrong(damaged, "the data was wrong before");
+    if (state_ == state::failed) return unpacking::wrong_before();
     bytes out;
     ZSTD_inBuffer in{data.data(), static_cast<size_t>(data.size()), 0};
     bool more = data.size() > 0;
@@ -110,7 +107,7 @@ result<bytes> unpacker::write(const bytes& data) {
         size_t code = ZSTD_decompressStream(stream_, &to, &in);
         i64 came = static_cast<i64>(to.pos);
         out.grown(came);
-        if (came > left_) return wrong(too_large, "the data is larger than is allowed");
+        if (came > left_) return wrong(unpacking::too_large, "the data is larger than is allowed");
         left_ -= came;
         if (ZSTD_isError(code)) return wrong(code);
         state_ = code == 0 ? state::between : state::inside;
@@ -121,9 +118,7 @@ result<bytes> unpacker::write(const bytes& data) {
 
 result<void> unpacker::finish() {
     if (state_ == state::between) return result<void>();
-    if (state_ == state::failed)
-        return error(damaged, string::literal("the data was wrong before"));
-    return error(cut_off, string::literal("the data ends early"));
+    return unpacking::unfinished(state_ == state::failed);
 }
 
 packer new_packer(i64 level) { return packer(level); }
@@ -131,13 +126,6 @@ unpacker new_unpacker(i64 most) { return unpacker(most); }
 
 bytes pack(const bytes& data, i64 level) { return packer(level).whole(data); }
 
-result<bytes> unpack(const bytes& data, i64 most) {
-    unpacker u(most);
-    result<bytes> out = u.write(data);
-    if (!out.ok()) return out.why();
-    result<void> end = u.finish();
-    if (!end.ok()) return end.why();
-    return out;
-}
+result<bytes> unpack(const bytes& data, i64 most) { return unpacking::whole(unpacker(most), data); }
 
 } // namespace eve::util::zstd
