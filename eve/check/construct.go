@@ -238,8 +238,9 @@ func (l *lowerer) toString(x *callExpr) ir.Expr {
 	case t == types.BytesT:
 		l.errorf("E0355", x.Span, "bytes become a string by .text()")
 		return bad(x.Span)
-	case !l.printable(t):
-		l.errorf("E0355", x.Span, "%s has no text", article(t))
+	case !printable(t):
+		e := l.errorf("E0355", x.Span, "%s has no text", article(t))
+		e.Label = noText(t)
 		return bad(x.Span)
 	}
 	part := ir.FormatPart{X: v, Verb: 'v', Width: -1, Prec: -1}

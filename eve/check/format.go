@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -73,7 +75,7 @@ func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
 func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
 	v := l.plain(x)
 	t := v.Type()
-	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !l.printable(t) ||
+	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !printable(t) ||
 		t.Kind == types.Option || t.Kind == types.Result {
 		return l.coerce(v, types.StringT)
 	}
@@ -234,8 +236,9 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 		return v
 	}
 	t := v.Type()
-	if t == types.VoidT || !l.printable(t) {
-		l.errorf("E0349", x.Place(), "%s cannot be printed", article(t))
+	if why := noText(t); why != "" {
+		e := l.errorf("E0349", x.Place(), "%s cannot be printed", article(t))
+		e.Label = why
 		return bad(x.Place())
 	}
 	if needs := verbNeeds(d.part.Verb, t); needs != "" && !l.isOpen(t) && t.Kind != types.Param {
@@ -300,26 +303,57 @@ func verbFor(text string, t *types.Type) string {
 	return text[:max(len(text)-1, 0)] + verb
 }
 
-// printable says whether values of the type have a text. Closures and runtime types have none.
-func (l *lowerer) printable(t *types.Type) bool {
+// printable says whether values of the type have a text.
+func printable(t *types.Type) bool { return noText(t) == "" }
+
+// noText says why values of a type have no text, or returns "". A handle by itself stands for what
+// it leads to. One inside another value does not: who prints that value reads all of it, and a
+// permission to do so is no permission for what others share.
+func noText(t *types.Type) string {
+	if t.Kind == types.Shared {
+		t = t.Elem
+	}
+	return noTextIn(t, nil)
+}
+
+// noTextIn takes the named types around t, which may contain themselves.
+func noTextIn(t *types.Type, outer []*types.Type) string {
 	switch t.Kind {
-	case types.Func, types.Void, types.Shared:
-		return t.Kind == types.Shared && l.printable(t.Elem)
-	case types.Named:
-		return t.Def == nil || t.Def.Form == types.Struct && !t.Def.Emitter ||
-			t.Def.Form == types.Union
+	case types.Func:
+		return "a closure has no text"
+	case types.Void:
+		return "there is no value"
+	case types.Shared:
+		return "what a handle leads to (" + t.String() + ") is printed by itself"
 	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
-		return l.printable(t.Elem)
+		return noTextIn(t.Elem, outer)
 	case types.Map:
-		return l.printable(t.Key) && l.printable(t.Elem)
+		return cmp.Or(noTextIn(t.Key, outer), noTextIn(t.Elem, outer))
 	case types.Tuple:
 		for _, e := range t.Elems {
-			if !l.printable(e) {
-				return false
+			if why := noTextIn(e, outer); why != "" {
+				return why
+			}
+		}
+	case types.Named:
+		if t.Def == nil || slices.Contains(outer, t) {
+			return ""
+		}
+		if t.Def.Form != types.Struct && t.Def.Form != types.Union || t.Def.Emitter {
+			return t.String() + " has no text"
+		}
+		outer = append(slices.Clip(outer), t)
+		fields := slices.Clip(t.Def.Fields)
+		for _, c := range t.Def.Cases {
+			fields = append(fields, c.Fields...)
+		}
+		for _, f := range fields {
+			if why := noTextIn(f.Type, outer); why != "" {
+				return why
 			}
 		}
 	}
-	return true
+	return ""
 }
 
 // fstring lowers f"{x} {y:.2}".

@@ -207,11 +207,7 @@ func (u *unit) printMethod(w *writer, shown string, fields []types.Field) {
 			text += f.Name + " = "
 		}
 		w.put(fmt.Sprintf("    f_.text(%s, %d);", quote(text), len(text)))
-		x := fieldName(fields, i)
-		if f.Type.Kind == types.Shared {
-			x = "*" + x
-		}
-		w.put("    f_.put(" + x + specText(ir.FormatPart{Verb: 'v',
+		w.put("    f_.put(" + fieldName(fields, i) + specText(ir.FormatPart{Verb: 'v',
 			X: &ir.Zero{Place: ir.Place{T: f.Type}}, Width: -1, Prec: -1}) + ");")
 		text = ""
 	}
