@@ -24,6 +24,7 @@ func told(err error) error {
 		return clientError{limited}
 	case errors.Is(err, account.ErrExists), errors.Is(err, account.ErrNone),
 		errors.Is(err, account.ErrBusy), errors.Is(err, account.ErrRenaming),
+		errors.Is(err, account.ErrRemoving),
 		errors.Is(err, account.ErrChanged), errors.Is(err, file.ErrNone):
 		return clientError{err}
 	}

@@ -104,11 +104,17 @@ func TestLifeOfAnAccount(t *testing.T) {
 	if _, err := b.Login(ctx, here, "ann", wrong); !errors.Is(err, ErrWrong) {
 		t.Errorf("after its end: %v", err)
 	}
+	if err := b.Add(ctx, "Ann", Member, right); !errors.Is(err, ErrRemoving) {
+		t.Errorf("another account of the name, before the chat has forgotten the first: %v", err)
+	}
 	for _, err := range []error{b.Remove(ctx, "ann"), b.SetPassword(ctx, "ann", right),
 		b.SetRole(ctx, "ann", Member), b.AddCertificate(ctx, "ann", print1)} {
 		if !errors.Is(err, ErrNone) {
 			t.Errorf("a change of dummy: %v", err)
 		}
+	}
+	if err := errors.Join(b.Forgotten(ctx, "ann"), b.Add(ctx, "Ann", Member, right)); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 

@@ -241,10 +241,8 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	if err := b.notBarred(r.Name); err != nil {
 		return err
 	}
-	if _, _, err := b.store.Get(ctx, key("renamed", r.Name)); err == nil {
-		return fmt.Errorf("account %s: %w", r.Name, ErrRenaming)
-	} else if !errors.Is(err, ErrAbsent) {
-		return fmt.Errorf("account %s: %w", r.Name, err)
+	if err := b.free(ctx, r.Name); err != nil {
+		return err
 	}
 	r.Created = b.now().UTC().Truncate(time.Second)
 	if password.text == "" {

@@ -32,6 +32,11 @@ const resumeAfter = time.Minute
 // ErrRenaming reports that a name is still known to the chat as that of a renamed account.
 var ErrRenaming = errors.New("an account is just being renamed, try again in a moment")
 
+// ErrRemoving reports that the chat has not yet forgotten a removed account of that name. Who got
+// the name now would lose its sessions and rights when the chat forgets the other account.
+var ErrRemoving = errors.New("the removed account of that name is just being forgotten, " +
+	"try again in a moment")
+
 // Rename gives an account another name, or the same one in other letters. Renames lists it until
 // Renamed is called.
 func (b *Book) Rename(ctx context.Context, old, name string) error {
@@ -82,11 +87,11 @@ func (b *Book) Rename(ctx context.Context, old, name string) error {
 
 // free returns an error if the chat may still know a name as that of another account.
 func (b *Book) free(ctx context.Context, name string) error {
-	for _, kind := range []string{"renamed", "removed"} {
+	for kind, held := range map[string]error{"renamed": ErrRenaming, "removed": ErrRemoving} {
 		_, _, err := b.store.Get(ctx, key(kind, name))
 		switch {
 		case err == nil:
-			return fmt.Errorf("account %s: %w", name, ErrRenaming)
+			return fmt.Errorf("account %s: %w", name, held)
 		case !errors.Is(err, ErrAbsent):
 			return fmt.Errorf("account %s: %w", name, err)
 		}

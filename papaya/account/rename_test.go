@@ -119,7 +119,7 @@ func TestRenameToWhatIsNotFree(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		want error
-	}{{"BOB", ErrExists}, {"eve", ErrRenaming}, {"Ann", nil}, {"aNN", nil}} {
+	}{{"BOB", ErrExists}, {"eve", ErrRemoving}, {"Ann", nil}, {"aNN", nil}} {
 		if err := b.Rename(ctx, "ann", test.name); !errors.Is(err, test.want) {
 			t.Errorf("ann to %s: %v, want %v", test.name, err, test.want)
 		}
