@@ -224,7 +224,10 @@ func TestFilesLarge(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not here")
 	}
-	const size = 200 << 20
+	size := int64(200 << 20)
+	if *sanitize != "" { // it is slow, and how much memory is used is not looked at
+		size = 16 << 20
+	}
 	s := serveFolder(t)
 	s.large("large", size)
 	s.write("nothing", "")
@@ -242,7 +245,9 @@ func TestFilesLarge(t *testing.T) {
 		if got, want := curl(append(null, kind)...), fmt.Sprint("200 ", size); got != want {
 			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
-		if got := curl(kind, "-r", "104857600-104857607"); got != "06400000" {
+		half := size / 2
+		got, want := curl(kind, "-r", fmt.Sprintf("%d-%d", half, half+7)), fmt.Sprintf("%08x", half)
+		if got != want {
 			t.Errorf("%s: a part is %q", kind, got)
 		}
 	}
