@@ -50,7 +50,8 @@ func TestNewcomersWait(t *testing.T) {
 			t.Errorf("a message was in the log after %d batches, want 2: that in flight, and "+
 				"the next", n)
 		}
-		if n := len(in); n > batch.LoginsAtOnce+1 {
+		// each of the two batches registers some: how many had come when the first began is chance
+		if n := len(in); n > 2*batch.LoginsAtOnce {
 			t.Errorf("%d clients were registered before a message of one that is in", n)
 		}
 		for range newcomers {
