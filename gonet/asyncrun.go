@@ -71,12 +71,18 @@ func (s *Stack) takeAsync() {
 	}
 }
 
+// end has addAsync refuse all that come later.
+func (q *asyncQueue) end() {
+	q.mu.Lock()
+	q.ended = true
+	q.mu.Unlock()
+}
+
 // endAsync tells the handlers of connections that were to be dialed that the stack has ended.
 // Dealer only.
 func (s *Stack) endAsync() {
 	q := &s.tcp.async
 	q.mu.Lock()
-	q.ended = true
 	waiting := q.conns
 	q.conns = nil
 	q.mu.Unlock()

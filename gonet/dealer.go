@@ -77,6 +77,7 @@ func (s *Stack) end(err error) {
 	if errors.Is(err, link.ErrClosed) {
 		s.dealer.fail = errClosed
 	}
+	s.tcp.async.end() // first: who has seen the end is refused
 	close(s.dealer.done)
 	for _, c := range s.tcp.conns {
 		c.endWithStack(s.dealer.fail)
