@@ -9,27 +9,27 @@ void idle_set::forget() noexcept {
 }
 
 int idle_set::wake_one() noexcept {
-    u32 seen = word_.load(order::seq_cst);
+    u64 seen = word_.load(order::seq_cst);
     if (sleepers(seen) == 0 || (seen & searching)) return -1;
     return wake();
 }
 
 int idle_set::wake() noexcept {
     locked guard(lock_);
-    u32 word = word_.load(order::relaxed);
+    u64 word = word_.load(order::relaxed);
     if (sleepers(word) == 0 || (word & searching)) return -1;
     int id = last_;
     while (asleep_[id].load(order::relaxed) == 0) id = (id + 1) % most;
     last_ = id;
     asleep_[id].store(0, order::relaxed);
-    word_.store((word - 1) | searching, order::seq_cst);
+    word_.store((word - 1 + waking) | searching, order::seq_cst);
     return id;
 }
 
 bool idle_set::begin_search() noexcept {
     if (word_.load(order::relaxed) & searching) return false;
     locked guard(lock_);
-    u32 word = word_.load(order::relaxed);
+    u64 word = word_.load(order::relaxed);
     if (word & searching) return false;
     word_.store(word | searching, order::seq_cst);
     return true;
@@ -43,7 +43,7 @@ void idle_set::end_search() noexcept {
 void idle_set::enter(int id, bool searched) noexcept {
     locked guard(lock_);
     asleep_[id].store(1, order::relaxed);
-    u32 word = word_.load(order::relaxed);
+    u64 word = word_.load(order::relaxed);
     word_.store((searched ? word & ~searching : word) + 1, order::seq_cst);
 }
 
@@ -51,7 +51,7 @@ bool idle_set::leave(int id) noexcept {
     locked guard(lock_);
     if (asleep_[id].load(order::relaxed) == 0) return true;
     asleep_[id].store(0, order::relaxed);
-    word_.store(word_.load(order::relaxed) - 1, order::seq_cst);
+    word_.store(word_.load(order::relaxed) - 1 + waking, order::seq_cst);
     return false;
 }
 

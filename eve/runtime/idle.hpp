@@ -33,15 +33,22 @@ public:
     // Any thread.
     bool anybody() const noexcept { return sleepers(word_.load(order::seq_cst)) != 0; }
     int count() const noexcept { return int(sleepers(word_.load(order::seq_cst))); }
+    // Says whether n workers sleep now. If `state` is the same later, they have slept all the time.
+    bool all_asleep(int n, u64& state) const noexcept {
+        state = word_.load(order::seq_cst);
+        return sleepers(state) == u64(n);
+    }
+    bool same(u64 state) const noexcept { return word_.load(order::seq_cst) == state; }
     bool asleep(int id) const noexcept { return asleep_[id].load(order::relaxed) != 0; }
 
 private:
-    static constexpr u32 searching = 1u << 16;
-    static constexpr u32 sleepers(u32 word) { return word & (searching - 1); }
+    static constexpr u64 searching = 1u << 16;
+    static constexpr u64 waking = u64(1) << 32; // one more sleeper that is awake again
+    static constexpr u64 sleepers(u64 word) { return word & (searching - 1); }
     int wake() noexcept;
 
     spin_lock lock_;      // guards all changes
-    atomic<u32> word_{0}; // the number of sleepers, and `searching`
+    atomic<u64> word_{0}; // the number of sleepers, `searching`, and how often one was woken
     atomic<u8> asleep_[most];
     int last_ = 0; // where the last sleeper was found
 };

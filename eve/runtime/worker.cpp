@@ -171,6 +171,21 @@ void wait(worker* w) noexcept {
     if (unlikely(recording.on)) record(w, recorded::wakes);
 }
 
+// Whether all workers sleep and nothing will wake one. Only who is awake arms and disarms: so all
+// must have slept from before the look at what is armed until after it. A worker that was woken
+// meanwhile looks again when it falls asleep.
+bool at_the_end() noexcept {
+#ifdef EVE_MUTATE_END
+    if (the_scheduler.idle.count() != the_scheduler.count) return false;
+    for (int i = 0; i < 200; i++) (void)the_scheduler.armed.load(order::seq_cst); // it is held up
+    return the_scheduler.armed.load(order::seq_cst) == 0;
+#else
+    u64 state;
+    return the_scheduler.idle.all_asleep(the_scheduler.count, state) &&
+           the_scheduler.armed.load(order::seq_cst) == 0 && the_scheduler.idle.same(state);
+#endif
+}
+
 void sleep(worker* w) noexcept {
     flush_outputs(); // before the worker counts as asleep, since a full pipe may block it
     bool searched = w->searcher;
@@ -187,9 +202,7 @@ void sleep(worker* w) noexcept {
     bool found = anything();
 #endif
     if (!found) {
-        if (the_scheduler.idle.count() == the_scheduler.count &&
-            the_scheduler.armed.load(order::seq_cst) == 0)
-            stop_all();
+        if (at_the_end()) stop_all();
         if (!the_scheduler.stopping.load(order::seq_cst)) wait(w);
     }
     w->searcher = the_scheduler.idle.leave(w->id);

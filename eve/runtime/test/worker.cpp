@@ -32,6 +32,40 @@ void all_came() {
     expect(came.load(order::relaxed) == sent, "a root from outside was lost");
 }
 
+// A chain of calls of a pool: each result has another root make the next call. While one of them is
+// under way, or such a root can run, the process goes on.
+constexpr int calls = 6;
+atomic<i32> answered{0};
+thread callers[calls];
+
+void call_next();
+void answer(void*) {
+    for (int i = 0; i < 30; i++) delay(); // so that the workers fall asleep
+    spawn([](worker*, frame*) {
+        spawn([](worker*, frame*) {
+            for (int i = 0; i < 40; i++) delay(); // nothing is armed meanwhile
+            if (answered.fetch_add(1, order::relaxed) + 1 < calls) call_next();
+        });
+        spawn([](worker*, frame*) {}); // wakes the other worker
+        disarm();
+    });
+}
+
+void call_next() {
+    arm();
+    callers[answered.load(order::relaxed)].start(answer, nullptr);
+}
+
+void start_calls(worker*, frame*) {
+    answered.store(0, order::relaxed);
+    call_next();
+}
+
+void all_answered() {
+    for (int i = 0; i <= answered.load(order::relaxed) && i < calls; i++) callers[i].join();
+    expect(answered.load(order::relaxed) == calls, "the process ended before the last call");
+}
+
 // A long chain of hand-overs beside another root: both make progress.
 ref<i64>* counter;
 struct step_on {
@@ -58,6 +92,7 @@ void counted() {
 
 void test_workers() {
     rounds("worker: roots from outside", 4000, 300, start_sender, all_came);
+    rounds("worker: a chain of calls", 4000, 300, start_calls, all_answered);
     rounds("worker: hand-over", 500, 100, count_up, counted);
 }
 
