@@ -48,7 +48,7 @@ func init() {
 			"run a program, and show who waited for which object, and who held it", runTrace},
 		{"profile", "[-o NAME] [--rate N] FILE [ARG...]",
 			"run a program, and show where its time goes, by task and handler", runProfile},
-		{"test", "[--run REGEXP] [--list | --seeds N | --seed N] FILE...",
+		{"test", "[--run REGEXP] [--list | --seeds N | --seed N] [--update] FILE...",
 			"run the tests of programs", runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"lsp", "", "serve an editor over standard input and output", runLsp},

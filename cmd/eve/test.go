@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -33,26 +35,37 @@ type result struct {
 type tester struct {
 	c       *call
 	program *ir.Program
-	pick    []int // the tests to run, by their place in program.Tests
+	folder  string // of the program, for golden files
+	update  bool   // golden files are written
+	pick    []int  // the tests to run, by their place in program.Tests
 }
+
+// Variables of the environment that testing.golden of std/util/testing.eve reads.
+const (
+	goldenFolder = "EVE_GOLDEN_FOLDER"
+	goldenUpdate = "EVE_GOLDEN_UPDATE"
+)
 
 // A choice says which tests are run, and how.
 type choice struct {
 	wanted    *regexp.Regexp // matches their names
 	schedules []uint64       // of the interpreter; none: they are compiled
 	list      bool           // they are only named
+	update    bool           // golden files are written
 }
 
 func runTest(c *call) error {
 	seeds, seed := 0, -1
 	var pattern string
-	var list bool
+	var list, update bool
 	err := c.spread(func(f *flag.FlagSet) {
 		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
 		f.IntVar(&seed, "seed", seed,
 			"run each test in the interpreter under schedule `N` only, as a failure names it")
 		f.StringVar(&pattern, "run", pattern, "run the tests whose names match `REGEXP`")
 		f.BoolVar(&list, "list", list, "name the tests, and run none")
+		f.BoolVar(&update, "update", update,
+			"write the golden files that the tests compare texts with")
 	})
 	if err != nil {
 		return err
@@ -69,6 +82,9 @@ func runTest(c *call) error {
 	if list && (seeds > 0 || seed >= 0) {
 		return usage("--list runs no tests: leave out --seeds and --seed")
 	}
+	if list && update {
+		return usage("--list runs no tests: leave out --update")
+	}
 	schedules := make([]uint64, seeds)
 	for i := range schedules {
 		schedules[i] = uint64(i)
@@ -82,7 +98,7 @@ func runTest(c *call) error {
 	}
 	run, failed := 0, 0
 	for _, name := range c.args {
-		n, bad, err := c.testFile(name, choice{wanted, schedules, list})
+		n, bad, err := c.testFile(name, choice{wanted, schedules, list, update})
 		if err != nil {
 			return err
 		}
@@ -106,7 +122,11 @@ func (c *call) testFile(name string, how choice) (run, failed int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	t := &tester{c: c, program: p}
+	folder, err := filepath.Abs(filepath.Dir(name)) // standard input: the working directory
+	if err != nil {
+		return 0, 0, err
+	}
+	t := &tester{c: c, program: p, folder: folder, update: how.update}
 	for i, f := range p.Tests {
 		if how.wanted.MatchString(f.Test) {
 			t.pick = append(t.pick, i)
@@ -146,7 +166,7 @@ func (t *tester) native() (failed int, err error) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i] = runOne(t.c.ctx, program, n)
+			results[i] = runOne(t.c.ctx, program, n, t.settings(t.update))
 		})
 	}
 	wg.Wait()
@@ -164,10 +184,11 @@ func (t *tester) explore(schedules []uint64) (failed int) {
 	for _, n := range t.pick {
 		test := t.program.Tests[n]
 		var r result
-		for _, seed := range schedules {
+		for i, seed := range schedules {
 			var out strings.Builder
+			// The first schedule writes the golden files, and the others compare with them.
 			end := interp.Test(t.program, test, interp.Options{Seed: seed, Stdout: &out,
-				Stderr: &out})
+				Stderr: &out, Env: t.lookup(t.update && i == 0)})
 			if end.Status != 0 {
 				r = result{output: out.String() + end.Trace,
 					err: fmt.Errorf("under schedule %d: --seed %d repeats it", seed, seed)}
@@ -184,10 +205,33 @@ func (t *tester) explore(schedules []uint64) (failed int) {
 	return failed
 }
 
-func runOne(ctx context.Context, program string, n int) result {
+// settings are the variables of a test's environment, beside those of this process.
+func (t *tester) settings(update bool) []string {
+	flag := "0"
+	if update {
+		flag = "1"
+	}
+	return []string{goldenFolder + "=" + t.folder, goldenUpdate + "=" + flag}
+}
+
+// lookup is the environment of a test in the interpreter: the one that a compiled test has.
+func (t *tester) lookup(update bool) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, s := range t.settings(update) {
+			if value, is := strings.CutPrefix(s, name+"="); is {
+				return value, true
+			}
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+func runOne(ctx context.Context, program string, n int, settings []string) result {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, strconv.Itoa(n)).CombinedOutput()
+	cmd := exec.CommandContext(ctx, program, strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), settings...)
+	out, err := cmd.CombinedOutput()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("still running after %v", testTimeout)
 	}
