@@ -171,7 +171,7 @@ func (t *tester) native() (failed int, err error) {
 	}
 	wg.Wait()
 	for i, n := range t.pick {
-		if !t.report(t.program.Tests[n].Test, results[i]) {
+		if !t.report(t.program.Tests[n], results[i]) {
 			failed++
 		}
 	}
@@ -198,7 +198,7 @@ func (t *tester) explore(schedules []uint64) (failed int) {
 				return failed
 			}
 		}
-		if !t.report(test.Test, r) {
+		if !t.report(test, r) {
 			failed++
 		}
 	}
@@ -238,15 +238,22 @@ func runOne(ctx context.Context, program string, n int, settings []string) resul
 	return result{string(out), err}
 }
 
-// report writes one line for a test that passed, and the output of one that failed.
-func (t *tester) report(name string, r result) bool {
+// report writes one line for a test that passed, and the output of one that failed. A failure in
+// the library, as of testing.table, does not name the program: the line of the test is added.
+func (t *tester) report(test *ir.Func, r result) bool {
 	if r.err == nil {
-		fmt.Fprintf(t.c.stdout, "ok    %s\n", name)
+		fmt.Fprintf(t.c.stdout, "ok    %s\n", test.Test)
 		return true
 	}
-	fmt.Fprintf(t.c.stdout, "FAIL  %s\n", name)
+	fmt.Fprintf(t.c.stdout, "FAIL  %s\n", test.Test)
+	inLibrary := false
 	for line := range strings.Lines(r.output) {
 		fmt.Fprintf(t.c.stdout, "      %s\n", strings.TrimRight(line, "\n"))
+		inLibrary = inLibrary || strings.HasPrefix(line, "std/")
+	}
+	if inLibrary {
+		fmt.Fprintf(t.c.stdout, "          in the test of %s:%d\n", test.Span.File.Name,
+			test.Span.Line())
 	}
 	var exit *exec.ExitError
 	if !errors.As(r.err, &exit) || exit.ExitCode() != 1 {
