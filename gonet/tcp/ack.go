@@ -28,19 +28,16 @@ type sender struct {
 	rtt        rtt
 	rack       rack
 
-	recovering    bool // in loss recovery, until the sequence number recover is acknowledged
-	expired       bool // the recovery began with a time-out, not with a detected loss
-	recover       Seq
-	dups          int    // duplicate acknowledgements in a row, without SACK
-	undoTimestamp uint32 // our timestamp at the first retransmission (Eifel)
-	undoable      bool
-	spurious      spurious
-	prr           prr
+	recovering bool // in loss recovery, until the sequence number recover is acknowledged
+	expired    bool // the recovery began with a time-out, not with a detected loss
+	recover    Seq
+	dups       int       // duplicate acknowledgements in a row, without SACK
+	recovery   *recovery // the last one; nil before the first
 
 	probe     bool // one segment may be sent beyond the windows
 	keepalive bool // a keep-alive probe must be sent
 	tail      tail
-	search    search
+	search    *search // nil until the first time-out, or until the segments become smaller
 	lastSent  Time
 }
 
@@ -132,7 +129,7 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		set = true
 	}
 	if s.recovering {
-		s.prr.delivered(n, s, !s.expired)
+		s.recovery.prr.delivered(n, s, !s.expired)
 	}
 	if !set {
 		s.grow(n, now)
@@ -154,7 +151,7 @@ func (c *Conn) sackOld(h *wire.TCP, now Time) {
 	n.recovering, n.expired = s.recovering, s.expired
 	c.detect(n, now)
 	if s.recovering {
-		s.prr.delivered(n, s, !s.expired)
+		s.recovery.prr.delivered(n, s, !s.expired)
 	}
 	c.rearm(n, now)
 }
@@ -207,7 +204,7 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n ackInfo) {
 			n.sampled, n.at = true, f.at
 		}
 		s.rack.delivered(f, s, now)
-		if s.search.out && f.end == s.search.end {
+		if s.probing() && f.end == s.search.end {
 			s.probeArrived(f, now)
 		}
 	}

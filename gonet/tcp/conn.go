@@ -90,7 +90,7 @@ const (
 type Conn struct {
 	cfg   *Config // shared by many connections
 	state State
-	err   error // why the connection is Closed
+	err   error // why the connection is Closed; before that, the last error that ICMP has reported
 
 	send    sender
 	receive receiver
@@ -111,7 +111,6 @@ type Conn struct {
 	passive     bool // opened by the peer's SYN
 	closed      bool // the user has closed: nothing will be read any more
 	readClosed  bool // the user reads no more, but may write: what arrives is discarded
-	softError   error
 }
 
 // Dial makes a connection in SYN-SENT. Its first Output is the SYN.
@@ -178,7 +177,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 		c.send.mss -= timestampLen
 	}
 	c.send.mss = max(c.send.mss, minMSS)
-	c.send.search.full, c.send.search.high = c.send.mss, c.send.mss
+	c.send.search = nil
 	c.negotiate(h.Flags)
 	c.send.control = newCongestion(c.cfg.Congestion, c.send.mss, &c.send.cubic)
 	// The window of a SYN is never scaled (RFC 7323 section 2.2).
@@ -227,7 +226,12 @@ func (c *Conn) HalfOpen() (since Time, waits bool) {
 
 // Err returns why a Closed connection has ended. It is nil if the connection ended in order, or has
 // not ended.
-func (c *Conn) Err() error { return c.err }
+func (c *Conn) Err() error {
+	if c.state != Closed {
+		return nil
+	}
+	return c.err
+}
 
 // synchronized tells whether the handshake has ended, so that both ends know each other's sequence
 // numbers.
@@ -365,7 +369,7 @@ func (c *Conn) end(err error) {
 	c.state, c.err = Closed, err
 	c.send.out.free()
 	c.send.scoreboard.free()
-	c.receive.queue = reassembly{}
+	c.receive.queue = nil
 	c.timers = timers{}
 	c.send.synDue, c.receive.ack.state = false, ackNone
 	if err != nil {
@@ -377,7 +381,10 @@ func (c *Conn) end(err error) {
 // trying, and ends with the last reported error if it gives up (RFC 1122 section 4.2.3.9, RFC
 // 5461).
 func (c *Conn) Unreachable(err error, hard bool) {
-	c.softError = err
+	if c.state == Closed {
+		return
+	}
+	c.err = err
 	if hard && (c.state == SynSent || c.state == SynReceived) {
 		c.end(err)
 	}

@@ -9,6 +9,12 @@ import (
 // trip. Windows are in segments here.
 type cubic struct {
 	reno
+	*stage // nil in the first slow start
+}
+
+// stage is the state of the congestion avoidance stages. Most connections end, or are idle, in
+// their first slow start, so it is allocated when that has ended.
+type stage struct {
 	epoch     Time    // when the current congestion avoidance stage began
 	started   bool    // epoch is set
 	max       float64 // W_max: the window before the last loss, segments
@@ -36,6 +42,7 @@ func (c *cubic) acked(n int, now Time, r *rtt) {
 	if n = c.slowStart(n); n == 0 {
 		return
 	}
+	c.leaveSlowStart()
 	window := c.segments()
 	if !c.started {
 		c.begin(now, window)
@@ -56,6 +63,13 @@ func (c *cubic) acked(n int, now Time, r *rtt) {
 	c.part += (target - window) / window * float64(n)
 	c.grow(int(c.part))
 	c.part -= math.Trunc(c.part)
+}
+
+// leaveSlowStart has the state of congestion avoidance there.
+func (c *cubic) leaveSlowStart() {
+	if c.stage == nil {
+		c.stage = new(stage)
+	}
 }
 
 func (c *cubic) begin(now Time, window float64) {
@@ -92,7 +106,7 @@ func (c *cubic) marked(flight int, now Time) {
 }
 
 func (c *cubic) resized(mss int) {
-	if mss > c.mss { // W_max is in segments
+	if mss > c.mss && c.stage != nil { // W_max is in segments
 		c.max *= float64(c.mss) / float64(mss)
 		c.started = false
 	}
@@ -101,6 +115,7 @@ func (c *cubic) resized(mss int) {
 
 func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	if first {
+		c.leaveSlowStart()
 		// The curve starts anew when congestion avoidance begins, with K = 0 and W_max as the
 		// window then (section 4.8).
 		c.maxBefore, c.max, c.started = c.max, 0, false
@@ -111,6 +126,7 @@ func (c *cubic) timedOut(flight int, first bool, _ Time) {
 // setMax sets W_max to the window at the loss. A flow that loses below its last maximum gives way
 // to a new flow, and releases more (fast convergence, section 4.7).
 func (c *cubic) setMax(part float64) {
+	c.leaveSlowStart()
 	c.maxBefore = c.max
 	window := c.segments()
 	if window < c.max {
@@ -123,10 +139,20 @@ func (c *cubic) setMax(part float64) {
 
 func (c *cubic) idle() {
 	c.reno.idle()
-	c.started = false // idle time must not let the window jump (section 5.8)
+	c.endStage() // idle time must not let the window jump (section 5.8)
 }
 
 func (c *cubic) undo() {
 	c.reno.undo()
-	c.max, c.started = c.maxBefore, false
+	if c.stage != nil {
+		c.max = c.maxBefore
+	}
+	c.endStage()
+}
+
+// endStage has the next congestion avoidance begin anew.
+func (c *cubic) endStage() {
+	if c.stage != nil {
+		c.started = false
+	}
 }

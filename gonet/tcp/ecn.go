@@ -53,7 +53,7 @@ func (c *Conn) inputECE(acked int, now Time) {
 	if s.recovering || !s.una.After(e.until) {
 		return
 	}
-	s.spurious.on = false // the congestion is real
+	s.keepReduction() // the congestion is real
 	s.control.marked(s.flightSize()+acked, now)
 	c.sendCWR()
 }

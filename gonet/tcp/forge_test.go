@@ -167,16 +167,27 @@ func frozen(c *Conn) Conn {
 	f.resetAck, f.resetNext = false, false
 	f.receive.ack.state, f.receive.ack.before = ackNone, ackNone
 	f.send.scoreboard.flights = append([]flight(nil), c.send.scoreboard.flights...)
-	f.receive.queue.runs = append([]run(nil), c.receive.queue.runs...)
+	if f.receive.queue = cloned(c.receive.queue); f.receive.queue != nil {
+		f.receive.queue.runs = append([]run(nil), c.receive.queue.runs...)
+	}
+	f.send.search, f.send.recovery = cloned(c.send.search), cloned(c.send.recovery)
+	f.send.cubic.stage = cloned(c.send.cubic.stage)
 	switch control := c.send.control.(type) {
 	case *cubic:
-		f.send.control = new(cubic)
-		*f.send.control.(*cubic) = *control
+		f.send.control = &f.send.cubic
 	case *reno:
-		f.send.control = new(reno)
-		*f.send.control.(*reno) = *control
+		f.send.control = cloned(control)
 	}
 	return f
+}
+
+// cloned returns a pointer to a copy.
+func cloned[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
 }
 
 // TestForgedSegmentsChangeNothing forges each field in each state: a segment that is not the peer's

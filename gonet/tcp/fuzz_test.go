@@ -117,9 +117,15 @@ func checkInvariants(t *testing.T, c *Conn, now Time) {
 	if c.state != Closed && c.state != TimeWait && at != s.next {
 		t.Fatalf("the flights end at %d, not at %d", at, s.next)
 	}
-	for i, run := range r.queue.runs {
+	var runs []run
+	if r.queue != nil {
+		if runs = r.queue.runs; len(runs) == 0 {
+			t.Fatal("an empty reassembly queue is kept")
+		}
+	}
+	for i, run := range runs {
 		if len(run.data) == 0 || !run.seq.After(r.next) ||
-			i > 0 && !run.seq.After(r.queue.runs[i-1].end()) || run.end().After(r.edge) {
+			i > 0 && !run.seq.After(runs[i-1].end()) || run.end().After(r.edge) {
 			t.Fatalf("run %d is %d..%d, next %d, edge %d", i, run.seq, run.end(), r.next, r.edge)
 		}
 	}

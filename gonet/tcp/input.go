@@ -205,7 +205,7 @@ func (c *Conn) refuseText() {
 func (c *Conn) inputFin(now Time) {
 	r := &c.receive
 	c.ackFin()
-	r.finished, r.queue = true, reassembly{}
+	r.finished, r.queue = true, nil
 	r.next = r.next.Plus(1)
 	r.edge = later(r.edge, r.next)
 	switch c.state {

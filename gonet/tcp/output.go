@@ -126,7 +126,7 @@ func (s *sender) dataEnd() Seq {
 func (c *Conn) allowance() int {
 	s := &c.send
 	if s.recovering && !s.expired && c.sack {
-		return s.prr.sndcnt
+		return s.recovery.prr.sndcnt
 	}
 	pipe := s.scoreboard.inFlight
 	if !s.expired {
@@ -157,7 +157,7 @@ func (c *Conn) outputLost(seg *Segment, now Time) bool {
 	}
 	s.probe = false
 	if s.recovering {
-		s.spurious.bytes += n
+		s.recovery.spurious.bytes += n
 	}
 	s.scoreboard.resent(i, n, now)
 	f := s.scoreboard.flights[i]
@@ -184,7 +184,7 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 		n = min(n, s.mss) // a link that cuts the segment could copy CWR to every part
 	}
 	tried := 0
-	if s.search.high > s.mss {
+	if s.search != nil && s.search.high > s.mss {
 		tried = c.pathProbe(min(unsent, room), now)
 	}
 	allowed := c.allowance()
@@ -245,8 +245,9 @@ func (c *Conn) worthSending(n, unsent int) bool {
 // noteSent accounts for n bytes that are sent, and sets the timers.
 func (c *Conn) noteSent(n int, now Time) {
 	s := &c.send
-	s.prr.out += n
-	s.prr.sndcnt = max(s.prr.sndcnt-n, 0)
+	if s.recovering {
+		s.recovery.prr.sent(n)
+	}
 	s.lastSent = now
 	s.usage.note(s)
 	c.timers.sent(c, now)
@@ -299,6 +300,8 @@ func (c *Conn) putSACK(h *wire.TCP, n int) bool {
 		h.Options.SACK[0], h.Options.SACKCount = r.duplicate, 1
 		r.hasDuplicate = false
 	}
-	r.queue.blocks(&h.Options, most)
+	if r.queue != nil {
+		r.queue.blocks(&h.Options, most)
+	}
 	return most > 0
 }

@@ -49,7 +49,7 @@ func (c *Conn) PathMTU(mss int, now Time) {
 		s.shrinkSegments(mss, searchInterval, now)
 		s.scoreboard.markAllLost(true)
 		s.probe = s.scoreboard.lost > 0
-	case s.search.out && mss < s.search.seq.To(s.search.end): // the probe was too large
+	case s.probing() && mss < s.search.seq.To(s.search.end): // the probe was too large
 		for i := range s.scoreboard.flights {
 			if f := &s.scoreboard.flights[i]; f.end == s.search.end && !f.sacked {
 				s.scoreboard.markLost(f)
@@ -60,9 +60,20 @@ func (c *Conn) PathMTU(mss int, now Time) {
 	}
 }
 
+// searching returns the search. The first one begins with the segment size of the handshake.
+func (s *sender) searching() *search {
+	if s.search == nil {
+		s.search = &search{full: s.mss, high: s.mss}
+	}
+	return s.search
+}
+
+// probing tells whether a probe is in flight.
+func (s *sender) probing() bool { return s.search != nil && s.search.out }
+
 // shrinkSegments sets a smaller segment size, and lets larger ones be probed after wait.
 func (s *sender) shrinkSegments(mss int, wait time.Duration, now Time) {
-	p := &s.search
+	p := s.searching()
 	s.mss = mss
 	s.control.resized(mss)
 	p.high, p.tried, p.out, p.at = p.full, false, false, now.Add(wait)
@@ -71,7 +82,7 @@ func (s *sender) shrinkSegments(mss int, wait time.Duration, now Time) {
 // detectBlackHole checks, at a time-out, whether the path drops large segments, and shrinks the
 // segments if so.
 func (c *Conn) detectBlackHole(now Time) {
-	s, p := &c.send, &c.send.search
+	s, p := &c.send, c.send.searching()
 	if p.stuck != s.una {
 		p.stuck, p.times = s.una, 0
 	}
@@ -94,7 +105,7 @@ func (c *Conn) detectBlackHole(now Time) {
 // probe to detect its loss. A probe may be sent when a normal segment may: the bytes that it has
 // more delay the segments behind it.
 func (c *Conn) pathProbe(sendable int, now Time) int {
-	s, p := &c.send, &c.send.search
+	s, p := &c.send, c.send.search
 	if p.out || now < p.at || s.probe || s.recovering || s.scoreboard.lost > 0 ||
 		s.scoreboard.sacked > 0 {
 		return 0
@@ -111,7 +122,7 @@ func (c *Conn) pathProbe(sendable int, now Time) int {
 
 // probeArrived notes that a probe, or a piece of it, was acknowledged.
 func (s *sender) probeArrived(f *flight, now Time) {
-	p := &s.search
+	p := s.search
 	p.out = false
 	if f.seq != p.seq {
 		return // a piece of the probe says nothing of its size
@@ -124,7 +135,7 @@ func (s *sender) probeArrived(f *flight, now Time) {
 // lostProbe tells whether the lost piece f was a probe. The loss of a probe is no sign of
 // congestion (RFC 4821 section 2).
 func (s *sender) lostProbe(f *flight, now Time) bool {
-	if !s.search.out || f.end != s.search.end {
+	if !s.probing() || f.end != s.search.end {
 		return false
 	}
 	s.search.probeFailed(s.mss, now)

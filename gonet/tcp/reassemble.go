@@ -49,8 +49,13 @@ func (r *run) extend(p []byte) {
 // maxRuns bounds the runs of one connection, since an attacker may send every second byte.
 const maxRuns = 1024
 
-// len returns the number of runs.
-func (q *reassembly) len() int { return len(q.runs) }
+// len returns the number of runs, none for nil.
+func (q *reassembly) len() int {
+	if q == nil {
+		return 0
+	}
+	return len(q.runs)
+}
 
 // add stores a copy of p, whose first byte has the sequence number seq. Bytes that are there
 // already are not overwritten.

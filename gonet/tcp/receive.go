@@ -15,9 +15,9 @@ type receiver struct {
 	shift    uint8
 	limit    int // bound on bytes that wait to be read; tune raises it
 	in       receiveQueue
-	loan     Loan // the buffer of the current segment, nil if it must be copied
-	queue    reassembly
-	fin      bool // a FIN has arrived, at sequence number finAt
+	loan     Loan        // the buffer of the current segment, nil if it must be copied
+	queue    *reassembly // nil while no data is missing
+	fin      bool        // a FIN has arrived, at sequence number finAt
 	finAt    Seq
 	finished bool // all data before the FIN has arrived too
 	borrows  bool // the current segment need not be copied: see InputBorrowed
@@ -119,6 +119,9 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 		p = p[:room]
 	}
 	if seq != r.next {
+		if r.queue == nil {
+			r.queue = new(reassembly)
+		}
 		if left, right := r.queue.overlap(seq, seq.Plus(len(p))); left != right {
 			r.noteDuplicate(left, right)
 		}
@@ -129,11 +132,22 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 	if !c.closed && !c.readClosed {
 		r.push(p)
 	}
+	if r.queue != nil {
+		c.receiveQueued()
+	}
+}
+
+// receiveQueued takes what has arrived before, and is in order now.
+func (c *Conn) receiveQueued() {
+	r := &c.receive
 	for p := r.queue.take(r.next); p != nil; p = r.queue.take(r.next) {
 		c.deliver(p)
 		if !c.closed && !c.readClosed {
 			r.in.pushOwned(p)
 		}
+	}
+	if r.queue.len() == 0 {
+		r.queue = nil
 	}
 }
 

@@ -138,13 +138,37 @@ func (s *sender) deflateDuplicates(n int) {
 	s.dups = max(s.dups-n/s.mss+1, 0)
 }
 
+// recovery is what a sender notes of a loss recovery.
+type recovery struct {
+	undoTimestamp uint32 // our timestamp at the first retransmission (Eifel)
+	undoable      bool
+	spurious      spurious
+	prr           prr
+}
+
+// beginRecovery notes that a recovery of all data in flight begins.
+func (c *Conn) beginRecovery(now Time) {
+	s := &c.send
+	if s.recovery == nil {
+		s.recovery = new(recovery)
+	}
+	*s.recovery = recovery{undoTimestamp: c.timestamp(now), undoable: c.timestamps,
+		spurious: spurious{from: s.una, to: s.next, on: true}}
+}
+
+// keepReduction notes that the last reduction of the window must not be taken back.
+func (s *sender) keepReduction() {
+	if s.recovery != nil {
+		s.recovery.spurious.on = false
+	}
+}
+
 // recover begins a loss recovery: the window is reduced once for all data in flight.
 func (c *Conn) recover(now Time) {
 	s := &c.send
 	s.recovering, s.expired, s.recover = true, false, s.next
-	s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
-	s.spurious = spurious{from: s.una, to: s.next, on: true}
-	s.prr = prr{recoverFS: s.flightSize()}
+	c.beginRecovery(now)
+	s.recovery.prr.recoverFS = s.flightSize()
 	s.control.lost(s.flightSize(), now)
 	c.sendCWR()
 	s.probe = true // the first retransmission may exceed the window
@@ -159,11 +183,11 @@ func (c *Conn) recover(now Time) {
 // came before it may have been lost.
 func (c *Conn) undo(n ackInfo, now Time) bool {
 	s := &c.send
-	if !n.recovering || !s.undoable || n.acked == 0 {
+	if !n.recovering || !s.recovery.undoable || n.acked == 0 {
 		return false
 	}
-	s.undoable = false // only the first acknowledgement can tell
-	if int32(n.echo-s.undoTimestamp) >= 0 || n.echo == 0 {
+	s.recovery.undoable = false // only the first acknowledgement can tell
+	if int32(n.echo-s.recovery.undoTimestamp) >= 0 || n.echo == 0 {
 		return false
 	}
 	if s.expired && !n.duplicate {
@@ -186,9 +210,13 @@ type spurious struct {
 
 // undoByDSACK processes a DSACK. It returns whether it has ended a spurious recovery.
 func (c *Conn) undoByDSACK(n ackInfo) bool {
-	s, d := &c.send, &c.send.spurious
+	s := &c.send
+	if !n.duplicate || s.recovery == nil {
+		return false
+	}
+	d := &s.recovery.spurious
 	left, right := Seq(n.twice.Left), Seq(n.twice.Right)
-	if !n.duplicate || !d.on || d.bytes == 0 || left.Before(d.from) || right.After(d.to) ||
+	if !d.on || d.bytes == 0 || left.Before(d.from) || right.After(d.to) ||
 		!left.Before(right) {
 		return false
 	}
@@ -202,7 +230,7 @@ func (c *Conn) undoByDSACK(n ackInfo) bool {
 // restore takes back the last reduction of the window, and what was marked as lost for it.
 func (s *sender) restore() {
 	s.control.undo()
-	s.recovering, s.expired, s.spurious = false, false, spurious{}
+	s.recovering, s.expired, s.recovery.spurious = false, false, spurious{}
 	for i := range s.scoreboard.flights {
 		if f := &s.scoreboard.flights[i]; f.lost {
 			s.scoreboard.count(f, -1)
@@ -239,6 +267,12 @@ func (p *prr) delivered(n ackInfo, s *sender, active bool) {
 	p.sndcnt = max(p.sndcnt, 0)
 }
 
+// sent notes that n bytes are sent.
+func (p *prr) sent(n int) {
+	p.out += n
+	p.sndcnt = max(p.sndcnt-n, 0)
+}
+
 // tail is the state of the tail loss probe, which detects a loss at the end of a burst (RFC 8985
 // section 7).
 type tail struct {
@@ -261,7 +295,7 @@ func (t *tail) probeAcked(c *Conn, n ackInfo, now Time) (lowered bool) {
 	if !repaired || s.recovering {
 		return false
 	}
-	s.spurious.on = false // it was another loss
+	s.keepReduction() // it was another loss
 	s.control.lost(s.flightSize()+n.acked, now)
 	c.sendCWR()
 	return true

@@ -9,8 +9,7 @@ import (
 // that an idle connection costs none. Its buffer's length is a power of two. Pools keep buffers of
 // each length for reuse.
 type ring struct {
-	buffer []byte
-	pooled *[]byte // buffer as the pool's pointer, so that returning it allocates nothing
+	buffer *[]byte // of a pool; nil while the queue is empty
 	start  int     // index in buffer of the first byte
 	n      int     // bytes in the queue
 }
@@ -44,15 +43,14 @@ func freeBuffer(buffer *[]byte) {
 
 // grow makes room for n more bytes.
 func (r *ring) grow(n int) {
-	if r.n+n <= len(r.buffer) {
+	if n == 0 || r.buffer != nil && r.n+n <= len(*r.buffer) {
 		return
 	}
-	pooled := newBuffer(max(r.n+n, minRing))
-	buffer := *pooled
+	buffer := newBuffer(max(r.n+n, minRing))
 	a, b := r.view(0, r.n)
-	copy(buffer[copy(buffer, a):], b)
-	freeBuffer(r.pooled)
-	r.buffer, r.pooled, r.start = buffer, pooled, 0
+	copy((*buffer)[copy(*buffer, a):], b)
+	freeBuffer(r.buffer)
+	r.buffer, r.start = buffer, 0
 }
 
 // view returns n bytes of the queue from offset at on, in two slices.
@@ -60,12 +58,13 @@ func (r *ring) view(at, n int) (a, b []byte) {
 	if n == 0 {
 		return nil, nil
 	}
-	from := (r.start + at) & (len(r.buffer) - 1)
+	buffer := *r.buffer
+	from := (r.start + at) & (len(buffer) - 1)
 	to := from + n
-	if to <= len(r.buffer) {
-		return r.buffer[from:to], nil
+	if to <= len(buffer) {
+		return buffer[from:to], nil
 	}
-	return r.buffer[from:], r.buffer[:to-len(r.buffer)]
+	return buffer[from:], buffer[:to-len(buffer)]
 }
 
 // push appends p to the queue.
@@ -92,11 +91,11 @@ func (r *ring) drop(n int) {
 		r.free()
 		return
 	}
-	r.start = (r.start + n) & (len(r.buffer) - 1)
+	r.start = (r.start + n) & (len(*r.buffer) - 1)
 }
 
 // free empties the queue and returns its buffer to the pool.
 func (r *ring) free() {
-	freeBuffer(r.pooled)
+	freeBuffer(r.buffer)
 	*r = ring{}
 }

@@ -46,7 +46,7 @@ func TestRingAgreesWithASlice(t *testing.T) {
 			t.Fatalf("step %d: view(%d, %d) differs", step, at, n)
 		}
 		if r.n == 0 && r.buffer != nil {
-			t.Fatalf("step %d: an empty ring holds %d bytes", step, len(r.buffer))
+			t.Fatalf("step %d: an empty ring holds %d bytes", step, len(*r.buffer))
 		}
 	}
 }
@@ -54,8 +54,8 @@ func TestRingAgreesWithASlice(t *testing.T) {
 func TestRingReturnsNoLargeBufferToItsPool(t *testing.T) {
 	var r ring
 	r.push(make([]byte, maxRing+1))
-	if len(r.buffer) != 2*maxRing {
-		t.Errorf("a buffer of %d bytes for %d", len(r.buffer), maxRing+1)
+	if len(*r.buffer) != 2*maxRing {
+		t.Errorf("a buffer of %d bytes for %d", len(*r.buffer), maxRing+1)
 	}
 	r.free()
 	if r.n != 0 || r.buffer != nil {

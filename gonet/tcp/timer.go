@@ -164,25 +164,24 @@ func (c *Conn) retransmit(now Time) {
 	}
 	first := !s.recovering || !s.expired
 	if first {
-		s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
-		s.spurious = spurious{from: s.una, to: s.next, on: true}
+		c.beginRecovery(now)
 	}
 	if s.window == 0 && s.flightSize() == 1 {
 		// An unacknowledged probe of a closed window says nothing of the path.
-		s.undoable, s.spurious.on = false, false
+		s.recovery.undoable, s.recovery.spurious.on = false, false
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
 		c.sendCWR()
 		c.detectBlackHole(now)
 	}
-	if s.search.out {
+	if s.probing() {
 		s.search.probeFailed(s.mss, now)
 	}
 	// If the first piece is sacked but not acknowledged, the peer has discarded what it reported
 	// (RFC 2018 section 8).
 	s.scoreboard.markAllLost(first && !s.scoreboard.flights[0].sacked)
 	s.recovering, s.expired, s.recover = true, true, s.next
-	s.dups, s.prr, s.tail.out, s.probe = 0, prr{}, false, true
+	s.dups, s.recovery.prr, s.tail.out, s.probe = 0, prr{}, false, true
 	t.reorder = 0
 	s.rtt.expired()
 	t.retransmit = now.Add(s.rtt.rto())
@@ -204,11 +203,10 @@ func (c *Conn) waitingSince() Time {
 
 // giveUp ends a connection whose peer does not answer, with the last ICMP error if there was one.
 func (c *Conn) giveUp() {
-	if c.softError != nil {
-		c.end(c.softError)
-		return
+	if c.err == nil {
+		c.err = ErrTimeout
 	}
-	c.end(ErrTimeout)
+	c.end(c.err)
 }
 
 // probeTail makes a tail loss probe due, whose acknowledgement reveals a loss before it. It returns
