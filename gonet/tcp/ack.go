@@ -10,16 +10,25 @@ import (
 // retransmission and congestion control.
 type sender struct {
 	iss, una, next Seq
-	window         int // SND.WND
-	maxWindow      int // the largest window that the peer has announced
 	wl1, wl2       Seq
-	shift          uint8
-	mss            int   // largest payload of a segment, in bytes
-	out            ring  // the bytes from una on, without SYN and FIN
-	closing        bool  // a FIN follows the bytes in out
-	finAcked       bool  // the FIN was acknowledged
-	synDue         bool  // the SYN must be sent, or sent again
-	synSent        int32 // how often the SYN was sent
+	recover        Seq  // see recovering
+	tail           tail // the tail loss probe
+
+	recovering bool // in loss recovery, until the sequence number recover is acknowledged
+	expired    bool // the recovery began with a time-out, not with a detected loss
+	probe      bool // one segment may be sent beyond the windows
+	keepalive  bool // a keep-alive probe must be sent
+	closing    bool // a FIN follows the bytes in out
+	finAcked   bool // the FIN was acknowledged
+	synDue     bool // the SYN must be sent, or sent again
+	shift      uint8
+	synSent    int32 // how often the SYN was sent
+
+	window    int  // SND.WND
+	maxWindow int  // the largest window that the peer has announced
+	mss       int  // largest payload of a segment, in bytes
+	out       ring // the bytes from una on, without SYN and FIN
+	lastSent  Time
 
 	scoreboard scoreboard
 	control    congestion // in the memory of cubic; nil before the peer's SYN
@@ -27,18 +36,9 @@ type sender struct {
 	usage      usage
 	rtt        rtt
 	rack       rack
-
-	recovering bool // in loss recovery, until the sequence number recover is acknowledged
-	expired    bool // the recovery began with a time-out, not with a detected loss
-	recover    Seq
 	dups       int       // duplicate acknowledgements in a row, without SACK
 	recovery   *recovery // the last one; nil before the first
-
-	probe     bool // one segment may be sent beyond the windows
-	keepalive bool // a keep-alive probe must be sent
-	tail      tail
-	search    *search // nil until the first time-out, or until the segments become smaller
-	lastSent  Time
+	search     *search   // nil until the first time-out, or until the segments become smaller
 }
 
 func (s *sender) init(iss Seq, cfg *Config) {

@@ -34,9 +34,9 @@ type congestion interface {
 // when the data was sent: while it is acknowledged, less and less is in flight (Linux:
 // tcp_cwnd_validate).
 type usage struct {
-	limited bool // the window was full
-	most    int  // if it was not: the most bytes in flight
+	most    int  // if the window was not full: the most bytes in flight
 	end     Seq  // SND.NXT when this was noted, the end of that window of data
+	limited bool // the window was full
 }
 
 // note notes the use of the window after a segment was sent.
@@ -44,7 +44,7 @@ func (u *usage) note(s *sender) {
 	flight := s.scoreboard.inFlight
 	limited := flight+s.mss > s.control.window()
 	if limited || !s.una.Before(u.end) || !u.limited && flight > u.most {
-		*u = usage{limited, flight, s.next}
+		*u = usage{flight, s.next, limited}
 	}
 }
 

@@ -88,9 +88,8 @@ const (
 // Conn is the machine of one connection. Dial, Accept and AcceptCookie make one; its zero value is
 // of no use.
 type Conn struct {
-	cfg   *Config // shared by many connections
-	state State
-	err   error // why the connection is Closed; before that, the last error that ICMP has reported
+	cfg *Config // shared by many connections
+	err error   // why the connection is Closed; before that, the last error that ICMP has reported
 
 	send    sender
 	receive receiver
@@ -98,14 +97,15 @@ type Conn struct {
 	traffic traffic
 	ecn     ecn
 
-	timestamps  bool   // both ends have sent a timestamp in their SYN
-	sack        bool   // both ends permit SACK
-	scaling     bool   // both ends have sent a window scale
-	recent      uint32 // TS.Recent of RFC 7323
 	recentAt    Time
-	challengeAt Time // no challenge ACK before this instant
-	reset       bool // a RST must be sent, at resetSeq
+	challengeAt Time   // no challenge ACK before this instant
+	recent      uint32 // TS.Recent of RFC 7323
 	resetSeq    Seq
+	state       State
+	timestamps  bool // both ends have sent a timestamp in their SYN
+	sack        bool // both ends permit SACK
+	scaling     bool // both ends have sent a window scale
+	reset       bool // a RST must be sent, at resetSeq
 	resetAck    bool // with the ACK flag
 	resetNext   bool // another reset follows, at SND.NXT
 	passive     bool // opened by the peer's SYN

@@ -45,10 +45,10 @@ const (
 type acknowledging struct {
 	state   ackState
 	before  ackState // the state in which the current segment found it
-	unacked int      // bytes since the last acknowledgement
-	full    int      // the largest segment that has arrived, in bytes
+	quick   int8     // how many more segments are acknowledged at once
 	last    Seq      // the ACK field of the last acknowledgement
-	quick   int      // how many more segments are acknowledged at once
+	unacked int32    // bytes since the last acknowledgement, at most a window
+	full    int32    // the largest segment that has arrived, in bytes
 }
 
 // quickStart is the number of segments at the start that are each acknowledged at once, which helps
@@ -94,7 +94,7 @@ func (c *Conn) ackText(inOrder bool, now Time) {
 	switch {
 	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck:
 		c.ackAtOnce()
-	case a.quick > 0, a.unacked >= 2*c.fullSegment():
+	case a.quick > 0, int(a.unacked) >= 2*c.fullSegment():
 		c.ackInOrder()
 	case a.state == ackNone:
 		c.setAck(ackDelayed, now.Add(delayedAck))
@@ -106,7 +106,9 @@ func (c *Conn) ackText(inOrder bool, now Time) {
 }
 
 // fullSegment returns the size of the peer's full segments, as far as one has arrived.
-func (c *Conn) fullSegment() int { return min(max(c.receive.ack.full, defaultMSS), c.peerMSS()) }
+func (c *Conn) fullSegment() int {
+	return min(max(int(c.receive.ack.full), defaultMSS), c.peerMSS())
+}
 
 // ackFin acknowledges the peer's FIN, before which all data has arrived.
 func (c *Conn) ackFin() {

@@ -39,7 +39,7 @@ func (c *Conn) Info() Info {
 	i := Info{
 		State: c.state, MSS: s.mss, RTT: s.rtt.smoothed, Deviation: s.rtt.deviation,
 		MinRTT: s.rtt.least, RTO: s.rtt.rto(),
-		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.scoreboard.inFlight,
+		Backoff: uint(s.rtt.backoff), PeerWindow: s.window, InFlight: s.scoreboard.inFlight,
 		Lost:   s.scoreboard.lost,
 		Sacked: s.scoreboard.sacked, Repairing: s.scoreboard.repairing(),
 		Unacked: s.out.n, Unread: c.receive.in.n, Segments: t.segments, Resent: t.resent,

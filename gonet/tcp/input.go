@@ -4,15 +4,16 @@ import "interleave/gonet/wire"
 
 // InputLoan is Input for a payload in a buffer that may be kept, which saves a copy.
 func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
-	c.receive.loan = loan
-	c.Input(h, p, now)
-	c.receive.loan = nil
+	c.input(h, text{data: p, loan: loan}, now)
 }
 
 // Input processes a segment for this connection, as RFC 9293 section 3.10.7 says, with the defences
 // of RFC 5961. The checksum must have been verified. The payload may be that of several segments
 // that the link has merged.
-func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
+func (c *Conn) Input(h *wire.TCP, p []byte, now Time) { c.input(h, text{data: p}, now) }
+
+func (c *Conn) input(h *wire.TCP, t text, now Time) {
+	p := t.data
 	c.receive.ack.begin()
 	ce := c.ecn.ce
 	c.ecn.ce = false
@@ -20,11 +21,11 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	case Closed:
 		return
 	case SynSent:
-		c.inputSynSent(h, p, now)
+		c.inputSynSent(h, t, now)
 		return
 	case SynReceived:
 		if c.forgedBefore(h) {
-			c.inputSynSent(h, p, now)
+			c.inputSynSent(h, t, now)
 			return
 		}
 	}
@@ -55,11 +56,11 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	if c.ecn.on {
 		c.inputCE(h.Flags, ce, len(p))
 	}
-	c.inputText(h, p, now)
+	c.inputText(h, t, now)
 }
 
 // inputSynSent processes a segment in SYN-SENT (RFC 9293 section 3.10.7.3).
-func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
+func (c *Conn) inputSynSent(h *wire.TCP, t text, now Time) {
 	acked := false
 	if h.Flags&wire.ACK != 0 {
 		ack := Seq(h.Ack)
@@ -91,10 +92,10 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	c.ackSyn(h, now)
 	c.state = Established
 	c.ackAtOnce()
-	if len(p) > 0 || h.Flags&wire.FIN != 0 {
-		text := *h
-		text.Seq++
-		c.inputText(&text, p, now)
+	if len(t.data) > 0 || h.Flags&wire.FIN != 0 {
+		behind := *h // the SYN
+		behind.Seq++
+		c.inputText(&behind, t, now)
 	}
 }
 
@@ -156,8 +157,8 @@ func (c *Conn) establish(h *wire.TCP, now Time) bool {
 
 // inputText processes the segment text and the FIN: the seventh and the eighth step of section
 // 3.10.7.4.
-func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
-	r := &c.receive
+func (c *Conn) inputText(h *wire.TCP, t text, now Time) {
+	r, p := &c.receive, t.data
 	fin := h.Flags&wire.FIN != 0
 	switch c.state {
 	case Established, FinWait1, FinWait2:
@@ -178,7 +179,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 		}
 		inOrder := !Seq(h.Seq).After(r.next)
 		before := r.next
-		c.receiveText(Seq(h.Seq), p)
+		c.receiveText(Seq(h.Seq), t)
 		c.ackText(inOrder && r.next != before, now)
 	}
 	if fin && !end.After(r.edge) && !r.fin {

@@ -9,9 +9,7 @@ import "interleave/gonet/wire"
 // InputBorrowed is InputLoan for a payload that the user may take before the link uses its memory
 // again. Settle must be called before that.
 func (c *Conn) InputBorrowed(h *wire.TCP, p []byte, loan Loan, now Time) {
-	c.receive.borrows = true
-	c.InputLoan(h, p, loan, now)
-	c.receive.borrows = false
+	c.input(h, text{p, loan, true}, now)
 }
 
 // Settle takes memory for the bytes that InputBorrowed has left in the link's and that the user has
@@ -50,13 +48,13 @@ func (c *Conn) Took(p *Piece, n int, now Time) {
 }
 
 // push appends bytes that have arrived in order to those that wait for the user.
-func (r *receiver) push(p []byte) {
-	if r.borrows {
+func (r *receiver) push(t text) {
+	if t.borrowed {
 		r.borrowed = true
-		r.in.pushBorrowed(p, r.loan)
+		r.in.pushBorrowed(t.data, t.loan)
 		return
 	}
-	r.in.push(p, r.loan)
+	r.in.push(t.data, t.loan)
 }
 
 // pushBorrowed appends p to the queue without a copy. settle must be called before its memory is

@@ -24,13 +24,13 @@ func TestOffer(t *testing.T) {
 					b[i] = byte(r.Uint32())
 				}
 				arrived = append(arrived, b...)
-				c.receive.borrows, c.receive.loan = r.IntN(4) > 0, nil
+				x := text{data: b, borrowed: r.IntN(4) > 0}
 				if r.IntN(2) == 0 {
 					l := new(countingLoan)
-					loans, c.receive.loan = append(loans, l), l
+					loans, x.loan = append(loans, l), l
 				}
-				c.receive.push(b)
-				if c.receive.loan == nil || len(b) < minLoan || c.receive.borrows {
+				c.receive.push(x)
+				if x.loan == nil || len(b) < minLoan || x.borrowed {
 					memory = append(memory, b)
 				}
 			}
@@ -85,9 +85,8 @@ func isLent(c *Conn, b []byte) bool {
 func TestTookAfterCloseRead(t *testing.T) {
 	for _, n := range []int{0, 3, 5} {
 		c := newConn(&Config{MSS: 1460}, 0, 1)
-		c.receive.push([]byte("first"))
-		c.receive.borrows = true
-		c.receive.push([]byte("second"))
+		c.receive.push(text{data: []byte("first")})
+		c.receive.push(text{data: []byte("second"), borrowed: true})
 		p := c.Offer()
 		c.CloseRead()
 		c.Took(p, n, 2)

@@ -9,24 +9,22 @@ import (
 // receiver is the stream that we receive: the RCV variables of RFC 9293 section 3.3.1, and when it
 // is acknowledged.
 type receiver struct {
-	irs      Seq // IRS, of the peer's SYN
-	next     Seq // RCV.NXT
-	edge     Seq // the right edge of the announced window: RCV.NXT + RCV.WND
-	shift    uint8
-	limit    int // bound on bytes that wait to be read; tune raises it
-	in       receiveQueue
-	loan     Loan        // the buffer of the current segment, nil if it must be copied
-	queue    *reassembly // nil while no data is missing
-	fin      bool        // a FIN has arrived, at sequence number finAt
-	finAt    Seq
-	finished bool // all data before the FIN has arrived too
-	borrows  bool // the current segment need not be copied: see InputBorrowed
-	borrowed bool // in has bytes that Settle must see to
+	irs   Seq // IRS, of the peer's SYN
+	next  Seq // RCV.NXT
+	edge  Seq // the right edge of the announced window: RCV.NXT + RCV.WND
+	finAt Seq // the sequence number of the FIN that has arrived
+	ack   acknowledging
 
 	duplicate    wire.SACKBlock // bytes that have arrived twice: the next DSACK (RFC 2883)
 	hasDuplicate bool
+	shift        uint8
+	fin          bool // a FIN has arrived, at finAt
+	finished     bool // all data before the FIN has arrived too
+	borrowed     bool // in has bytes that Settle must see to
 
-	ack acknowledging
+	limit int // bound on bytes that wait to be read; tune raises it
+	in    receiveQueue
+	queue *reassembly // nil while no data is missing
 
 	copied   int // bytes read since measured, for tune
 	measured Time
@@ -97,9 +95,16 @@ func (c *Conn) tune(n int, now Time) {
 // shorter one throughput. A guess.
 const unknownTrip = 200 * time.Millisecond
 
+// text is the payload of a segment, and how it may be kept.
+type text struct {
+	data     []byte
+	loan     Loan // the link's buffer that has data, nil if data must be copied
+	borrowed bool // data need not be copied before Settle: see InputBorrowed
+}
+
 // receiveText takes the payload of an acceptable segment that starts at seq.
-func (c *Conn) receiveText(seq Seq, p []byte) {
-	r := &c.receive
+func (c *Conn) receiveText(seq Seq, t text) {
+	r, p := &c.receive, t.data
 	if seq.Before(r.next) {
 		skip := seq.To(r.next)
 		r.noteDuplicate(seq, seq.Plus(min(skip, len(p))))
@@ -130,7 +135,8 @@ func (c *Conn) receiveText(seq Seq, p []byte) {
 	}
 	c.deliver(p)
 	if !c.closed && !c.readClosed {
-		r.push(p)
+		t.data = p
+		r.push(t)
 	}
 	if r.queue != nil {
 		c.receiveQueued()
@@ -164,8 +170,8 @@ func (c *Conn) deliver(p []byte) {
 	c.traffic.bytesIn += uint64(len(p))
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
-	r.ack.unacked += len(p)
-	r.ack.full = max(r.ack.full, min(len(p), c.peerMSS()))
+	r.ack.unacked += int32(len(p))
+	r.ack.full = max(r.ack.full, int32(min(len(p), c.peerMSS())))
 }
 
 // peerMSS returns the largest payload that the peer may send in one segment. A payload from the

@@ -6,15 +6,17 @@ import "time"
 // arrived, by more than the reordering window. The fields have the names of the RFC where it has
 // some.
 type rack struct {
-	at        Time // RACK.xmit_ts: send time of the most recently sent segment that has arrived
-	end       Seq
-	fack      Seq // RACK.fack: the highest sequence number that has arrived
-	rtt       time.Duration
-	reordered bool // RACK.reordering_seen
+	at  Time // RACK.xmit_ts: send time of the most recently sent segment that has arrived
+	rtt time.Duration
+	end Seq
+	// RACK.fack: the highest sequence number that has arrived
+	fack Seq
+	// RACK.dsack_round: windowMult is raised at most once for each window of data
+	dsackRound Seq
 	// RACK.reo_wnd_mult: the reordering window in quarters of the least round trip
-	windowMult    int
-	dsackRound    Seq // RACK.dsack_round: windowMult is raised at most once for each window of data
-	windowPersist int // RACK.reo_wnd_persist: recoveries before windowMult is reset
+	windowMult    int32
+	windowPersist int32 // RACK.reo_wnd_persist: recoveries before windowMult is reset
+	reordered     bool  // RACK.reordering_seen
 }
 
 // delivered updates the state for a piece that has arrived (section 6.2 steps 2 and 3).

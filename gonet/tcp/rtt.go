@@ -6,10 +6,9 @@ import "time"
 type rtt struct {
 	smoothed, deviation time.Duration
 	least               time.Duration // the shortest sample, which RACK uses
-	latest              time.Duration
-	backoff             uint // how often the time-out was doubled
-	known               bool // there was a sample
-	synResent           bool // our SYN was retransmitted
+	backoff             uint8         // how often the time-out was doubled
+	known               bool          // there was a sample
+	synResent           bool          // our SYN was retransmitted
 }
 
 // The bounds of the time-out. RFC 6298 section 2.4 recommends at least a second, from the days of
@@ -29,7 +28,7 @@ const (
 // weight is divided by it (RFC 7323 appendix G).
 func (r *rtt) sample(d time.Duration, among int) {
 	d = max(d, 1)
-	r.latest, r.backoff = d, 0
+	r.backoff = 0
 	if !r.known {
 		r.smoothed, r.deviation, r.least, r.known = d, d/2, d, true
 		return

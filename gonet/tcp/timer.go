@@ -13,9 +13,9 @@ type timers struct {
 	twoMSL     Time // the end of TIME-WAIT, and of FIN-WAIT-2 after Close, as in BSD
 	// Start of the current wait for the peer, from which UserTimeout and SynTimeout count.
 	since     Time
-	lastInput Time // when the last segment of the peer arrived
-	probes    int  // unanswered keep-alive probes
-	doubled   uint // backoff of persist
+	lastInput Time   // when the last segment of the peer arrived
+	probes    int32  // unanswered keep-alive probes
+	doubled   uint32 // backoff of persist
 }
 
 func (t *timers) segmentArrived(now Time) {
@@ -252,7 +252,7 @@ func (c *Conn) probeWindow(now Time) {
 // keepAlive makes a keep-alive probe due (RFC 9293 section 3.8.4).
 func (c *Conn) keepAlive(now Time) {
 	t := &c.timers
-	if t.probes >= orElse(c.cfg.KeepCount, defaultKeepCount) {
+	if int(t.probes) >= orElse(c.cfg.KeepCount, defaultKeepCount) {
 		c.giveUp()
 		return
 	}
