@@ -41,7 +41,7 @@ type connFixed struct {
 	async         *AsyncConn // the AsyncConn that this is a part of; nil if it is a Conn alone
 	flow          demux.Flow
 	pseudo        uint16 // the checksum of the pseudo header without the length
-	flowLabel     uint32 // of its IPv6 packets
+	clock         uint32 // the offset of its timestamps, of which its IPv6 packets have a flow label
 	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
 }
 
@@ -50,8 +50,8 @@ type connFixed struct {
 type connLocked struct {
 	mu        sync.Mutex
 	machine   *tcp.Conn
-	cfg       tcp.Config
-	net       *network // the snapshot in which neighbour was looked up
+	cfg       *tcp.Config // shared with other connections, unless ownsConfig
+	net       *network    // the snapshot in which neighbour was looked up
 	neighbour *neighbour.Entry
 	alarmAt   tcp.Time      // when the alarm goes off, or is set (unarmed.go); 0: never
 	lastTime  tcp.Time      // the latest time that the machine was given
@@ -64,6 +64,7 @@ type connLocked struct {
 	delivered          bool   // it was given to its listener's accept queue, or has no listener
 	closed             bool   // Close was called
 	readClosed         bool   // CloseRead was called
+	ownsConfig         bool   // cfg is its own: an option was set
 	removed            bool   // removal from the dealer's table was requested, or is done
 	holdsACK           bool   // it is in the stack's heldACKs
 	hadAlarm           bool   // the alarm was set, and may be in the stack's heap
@@ -114,32 +115,35 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 	}
 	c.stack, c.remote = s, remote
 	c.net, c.neighbour, c.linger = n, nb, -1
-	c.configure(&s.cfg.TCP)
+	c.configure(&s.cfg.TCP, &s.tcp.configs)
 	if nb != s.neighbours.self { // no header has it else
 		c.packetID = uint16(s.random.Uint64())
 	}
 	return nil
 }
 
-// configure sets the options of a connection that is not bound yet. Those of the path are the
-// stack's.
-func (c *Conn) configure(options *tcp.Config) {
+// configure sets the options of a connection that has no machine yet. Those of the path are the
+// stack's. shared has the configurations that were made of the same options.
+func (c *Conn) configure(options *tcp.Config, shared *sharedConfigs) {
 	s, remote := c.stack, c.remote.Addr()
-	c.cfg = *options
+	cfg, path := *options, 0
 	header := headerLen(remote)
-	c.cfg.MSS = s.mtu(remote) - header - wire.TCPLen
+	cfg.MSS = s.mtu(remote) - header - wire.TCPLen
 	if c.neighbour == s.neighbours.self {
-		c.cfg.MSS = maxPacket - header - wire.TCPLen // no link carries the packets
+		cfg.MSS = maxPacket - header - wire.TCPLen // no link carries the packets
+		path++
 	}
 	if remote.Is6() {
-		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
+		cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
+		path += 2
 	}
 	super := remote.Is4() && s.link.features.TCPv4 || remote.Is6() && s.link.features.TCPv6
 	if !super {
-		c.cfg.Burst = 0
-	} else if c.cfg.Burst == 0 {
-		c.cfg.Burst = s.link.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
+		cfg.Burst = 0
+	} else if cfg.Burst == 0 {
+		cfg.Burst = s.link.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
+	c.cfg, c.ownsConfig = shared[path].get(&cfg), false
 }
 
 // bind sets the local address of a connection, and what depends on it.
@@ -147,10 +151,13 @@ func (c *Conn) bind(local netip.AddrPort) {
 	c.local, c.flow = local, demux.FlowOf(local, c.remote)
 	c.pseudo = wire.PseudoSum(local.Addr(), c.remote.Addr(), wire.ProtocolTCP, 0)
 	secret := c.flow.Hash(&c.stack.random, random.ForConnection, 0)
-	c.cfg.Clock, c.isnOffset = uint32(secret), uint32(secret>>32)
-	// A flow label keeps the packets of a connection on one path. It must not be predictable (RFC
-	// 6437 section 3).
-	c.flowLabel = c.cfg.Clock & 0xfffff
+	c.clock, c.isnOffset = uint32(secret), uint32(secret>>32)
+}
+
+// run gives the connection its machine. The caller holds mu, or nobody else has the connection yet.
+func (c *Conn) run(m *tcp.Conn) {
+	m.SetClock(c.clock)
+	c.machine = m
 }
 
 // call runs f, which changes the machine or the options for a user, and sends what is due then. mu

@@ -152,7 +152,7 @@ func (s *Stack) portTo(local, peer netip.AddrPort) (netip.AddrPort, error) {
 func (c *Conn) startDial(local netip.AddrPort) {
 	s := c.stack
 	c.bind(local)
-	c.machine = tcp.Dial(&c.cfg, c.isn(s.dealer.now), c.machineTime(s.dealer.now))
+	c.run(tcp.Dial(c.cfg, c.isn(s.dealer.now), c.machineTime(s.dealer.now)))
 	s.tcp.conns[c.flow] = c
 }
 

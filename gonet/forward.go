@@ -53,6 +53,7 @@ type forwarder struct {
 	flowHandlers atomic.Int32 // handlers of flows that run
 	echoHandlers atomic.Int32
 	flows        flows
+	configs      sharedConfigs
 
 	// From here on: dealer only. A handler is nil if none was set.
 	handleTCP  func(*TCPRequest)

@@ -211,13 +211,14 @@ func (s *Stack) acceptRequest(r *TCPRequest) (*Conn, error) {
 		return nil, err
 	}
 	c.delivered = true // there is no listener to deliver it to
-	if t := s.forward.limits.RequestTime; c.cfg.SynTimeout == 0 || c.cfg.SynTimeout > t {
-		c.cfg.SynTimeout = t
+	options := s.cfg.TCP
+	if t := s.forward.limits.RequestTime; options.SynTimeout == 0 || options.SynTimeout > t {
+		options.SynTimeout = t
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(s.dealer.now), &r.syn, s.dealer.now)
+	c.configure(&options, &s.forward.configs)
+	c.run(tcp.Accept(c.cfg, c.isn(s.dealer.now), &r.syn, s.dealer.now))
 	if r.readBuffer > 0 { // behind Accept: the window's scale allows for a larger one later
-		c.cfg.ReceiveBuffer = r.readBuffer
-		c.machine.Reconfigure()
+		c.reconfigure(func(cfg *tcp.Config) { cfg.ReceiveBuffer = r.readBuffer })
 	}
 	s.tcp.conns[c.flow] = c
 	c.update(s.dealer.now)

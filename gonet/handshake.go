@@ -62,7 +62,7 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 		s.sendCookie(l, c, h)
 		return true
 	}
-	c.machine = tcp.Accept(&c.cfg, c.isn(s.dealer.now), h, s.dealer.now)
+	c.run(tcp.Accept(c.cfg, c.isn(s.dealer.now), h, s.dealer.now))
 	s.addConn(l, c)
 	return true
 }

@@ -91,7 +91,7 @@ func (l *Listener) newConn(local, remote netip.AddrPort) (*Conn, error) {
 		c = &a.conn
 	}
 	if o := l.options; o != nil {
-		c.configure(&o.tcp)
+		c.configure(&o.tcp, &o.configs)
 		c.ttl, c.tos = o.ttl, o.tos
 	}
 	c.bind(local)

@@ -35,6 +35,7 @@ type ListenConfig struct {
 // connOptions are the options of a listener's connections.
 type connOptions struct {
 	tcp      tcp.Config
+	configs  sharedConfigs
 	ttl, tos uint8
 }
 
@@ -68,7 +69,7 @@ func (c ListenConfig) newListener(accept func(*AsyncConn) AsyncHandler) *Listene
 	}
 	l.sharing = c.sharing()
 	if c.TCP != nil || c.TTL != 0 || c.TOS != 0 {
-		l.options = &connOptions{c.Stack.cfg.TCP, c.TTL, c.TOS &^ 3}
+		l.options = &connOptions{tcp: c.Stack.cfg.TCP, ttl: c.TTL, tos: c.TOS &^ 3}
 		if c.TCP != nil {
 			l.options.tcp = withKeepAlive(*c.TCP)
 		}

@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,14 +35,45 @@ func orElse(value, otherwise uint8) uint8 {
 	return value
 }
 
+// sharedConfigs has the configurations that connections with the same options share, one for each
+// kind of path: of each family, to others and to the stack itself. Most connections never set an
+// option, and so have none of their own.
+type sharedConfigs [4]sharedConfig
+
+type sharedConfig struct{ last atomic.Pointer[tcp.Config] }
+
+// get returns a configuration that is equal to want, and that nobody changes. Any goroutine.
+func (s *sharedConfig) get(want *tcp.Config) *tcp.Config {
+	if c := s.last.Load(); c != nil && *c == *want {
+		return c
+	}
+	c := new(tcp.Config)
+	*c = *want
+	s.last.Store(c)
+	return c
+}
+
+// reconfigure changes the configuration of this connection alone. The caller holds mu, or nobody
+// else has the connection yet.
+func (c *Conn) reconfigure(change func(cfg *tcp.Config)) {
+	if !c.ownsConfig {
+		own := *c.cfg
+		c.cfg, c.ownsConfig = &own, true
+	}
+	change(c.cfg)
+	if c.machine != nil {
+		c.machine.SetConfig(c.cfg)
+	}
+}
+
 // set changes options of the connection. The change runs while mu is held.
 func (c *Conn) set(change func()) error {
-	return c.fail("set", c.call(func(tcp.Time) {
-		change()
-		if c.machine != nil {
-			c.machine.Reconfigure()
-		}
-	}))
+	return c.fail("set", c.call(func(tcp.Time) { change() }))
+}
+
+// setConfig changes options of the machine.
+func (c *Conn) setConfig(change func(cfg *tcp.Config)) error {
+	return c.set(func() { c.reconfigure(change) })
 }
 
 // SetKeepAlive switches keep-alive on, with the stack's times, or off, as of *net.TCPConn.
@@ -57,29 +89,31 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 // SetKeepAliveConfig sets keep-alive as of *net.TCPConn: a field that is 0 has the default of
 // package net (15 s, 15 s, 9 probes), and a negative one stays as it is.
 func (c *Conn) SetKeepAliveConfig(k net.KeepAliveConfig) error {
-	return c.set(func() {
+	return c.setConfig(func(cfg *tcp.Config) {
 		if !k.Enable {
-			c.cfg.KeepAlive = 0
+			cfg.KeepAlive = 0
 			return
 		}
 		if k.Idle > 0 {
-			c.cfg.KeepAlive = k.Idle
-		} else if k.Idle == 0 || c.cfg.KeepAlive == 0 {
-			c.cfg.KeepAlive = keepAlive
+			cfg.KeepAlive = k.Idle
+		} else if k.Idle == 0 || cfg.KeepAlive == 0 {
+			cfg.KeepAlive = keepAlive
 		}
 		if k.Interval > 0 {
-			c.cfg.KeepInterval = k.Interval
+			cfg.KeepInterval = k.Interval
 		} else if k.Interval == 0 {
-			c.cfg.KeepInterval = keepAlive
+			cfg.KeepInterval = keepAlive
 		}
 		if k.Count >= 0 {
-			c.cfg.KeepCount = k.Count // 0: nine
+			cfg.KeepCount = k.Count // 0: nine
 		}
 	})
 }
 
 // SetNoDelay switches Nagle's algorithm off, as of *net.TCPConn. It is off at first.
-func (c *Conn) SetNoDelay(on bool) error { return c.set(func() { c.cfg.Delay = !on }) }
+func (c *Conn) SetNoDelay(on bool) error {
+	return c.setConfig(func(cfg *tcp.Config) { cfg.Delay = !on })
+}
 
 // SetReadBuffer sets the bound on received bytes that are not read. The window that the peer may
 // have used is kept.
@@ -87,7 +121,7 @@ func (c *Conn) SetReadBuffer(bytes int) error {
 	if bytes <= 0 {
 		return c.fail("set", syscall.EINVAL)
 	}
-	return c.set(func() { c.cfg.ReceiveBuffer = bytes })
+	return c.setConfig(func(cfg *tcp.Config) { cfg.ReceiveBuffer = bytes })
 }
 
 // SetWriteBuffer sets the bound on written bytes that are not acknowledged.
@@ -95,7 +129,7 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 	if bytes <= 0 {
 		return c.fail("set", syscall.EINVAL)
 	}
-	return c.set(func() { c.cfg.SendBuffer = bytes })
+	return c.setConfig(func(cfg *tcp.Config) { cfg.SendBuffer = bytes })
 }
 
 // SetUserTimeout sets how long written bytes may wait for an acknowledgement before the connection
@@ -104,7 +138,7 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 	if d < 0 {
 		return c.fail("set", syscall.EINVAL)
 	}
-	return c.set(func() { c.cfg.UserTimeout = d })
+	return c.setConfig(func(cfg *tcp.Config) { cfg.UserTimeout = d })
 }
 
 // SetLinger sets what Close does with bytes that are not acknowledged, as of *net.TCPConn: with 0

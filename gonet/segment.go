@@ -125,6 +125,9 @@ func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
 	return s.sendSegment(c, e)
 }
 
+// maxFlowLabel is the largest flow label: 20 bits.
+const maxFlowLabel = 1<<20 - 1
+
 // putIP writes the IP header of a segment, and returns its length and the kind of its super-frames.
 func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 	tos := c.tos
@@ -148,10 +151,12 @@ func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 	return ip.Put(b)
 }
 
+// putIPv6 writes an IPv6 header. The flow label keeps the packets of a connection on one path. It
+// must not be predictable (RFC 6437 section 3).
 func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
 	ip := wire.IPv6{
 		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP,
-		HopLimit: orElse(c.ttl, c.net.hopLimit), FlowLabel: c.flowLabel,
+		HopLimit: orElse(c.ttl, c.net.hopLimit), FlowLabel: c.clock & maxFlowLabel,
 		Src: c.local.Addr(), Dst: c.remote.Addr(),
 	}
 	return ip.Put(b)

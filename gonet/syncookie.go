@@ -24,7 +24,9 @@ func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
 	s.stats.cookies.Add(1)
 	now := s.dealer.now
 	l.synQueue.SentCookie(now)
-	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.cookieHash(c.flow, h.Seq), h, now), h, now)
+	cfg := *c.cfg
+	cfg.Clock = c.clock
+	answer := tcp.CookieAnswer(&cfg, tcp.Cookie(s.cookieHash(c.flow, h.Seq), h, now), h, now)
 	_ = s.sendBare(c, answer) // the peer sends its SYN again
 }
 
@@ -46,10 +48,11 @@ func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []b
 	if err != nil {
 		return false
 	}
-	c.machine = tcp.AcceptCookie(&c.cfg, s.cookieHash(c.flow, h.Seq-1), h, s.dealer.now)
-	if c.machine == nil {
+	m := tcp.AcceptCookie(c.cfg, s.cookieHash(c.flow, h.Seq-1), h, s.dealer.now)
+	if m == nil {
 		return false
 	}
+	c.run(m)
 	if l.queueIsFull() {
 		s.stats.droppedBacklog.Add(1)
 		return true // the peer's next segment acknowledges the cookie again

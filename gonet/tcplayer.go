@@ -11,6 +11,8 @@ type tcpLayer struct {
 	alarms alarms     // of all connections: alarm.go
 	async  asyncQueue // what handlers of AsyncConns must be told: asyncrun.go
 
+	configs sharedConfigs // of connections with the options of Config.TCP
+
 	conns     map[demux.Flow]*Conn // those in SYN-RECEIVED are the SYN queues: synqueue.go
 	listeners demux.Table[*Listener]
 	toUpdate  []*Conn // connections that flush updates at the end of this batch

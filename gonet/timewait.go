@@ -175,6 +175,6 @@ func (s *Stack) revive(f demux.Flow, x *timewait.Remnant) (*Conn, error) {
 		return nil, err
 	}
 	c.ttl, c.tos = x.TTL, x.TOS
-	c.machine = tcp.Revive(&c.cfg, &x.Waiting, s.dealer.now)
+	c.run(tcp.Revive(c.cfg, &x.Waiting, s.dealer.now))
 	return c, nil
 }

@@ -281,5 +281,5 @@ func (c *Conn) advance(ack Seq, n ackInfo, now Time) {
 // timestamp returns our timestamp clock at now (RFC 7323): milliseconds, with an offset for each
 // connection.
 func (c *Conn) timestamp(now Time) uint32 {
-	return c.cfg.Clock + uint32(time.Duration(now)/time.Millisecond)
+	return c.clock + uint32(time.Duration(now)/time.Millisecond)
 }

@@ -60,6 +60,7 @@ type Config struct {
 	// as from Linux.
 	ECN bool
 	// Clock is the offset of our timestamps, another for each connection (RFC 7323 section 5.4).
+	// Connections that share a Config have it from SetClock.
 	Clock        uint32
 	KeepAlive    time.Duration // silence before the first probe; 0: no keep-alive
 	KeepInterval time.Duration // between probes; 0: 75 s, as Linux
@@ -100,6 +101,7 @@ type Conn struct {
 	recentAt    Time
 	challengeAt Time   // no challenge ACK before this instant
 	recent      uint32 // TS.Recent of RFC 7323
+	clock       uint32 // the offset of our timestamps
 	resetSeq    Seq
 	state       State
 	timestamps  bool // both ends have sent a timestamp in their SYN
@@ -137,7 +139,7 @@ var machines = sync.Pool{New: func() any { return new(Conn) }}
 
 func newConn(cfg *Config, iss Seq, now Time) *Conn {
 	c := machines.Get().(*Conn)
-	c.cfg = cfg
+	c.cfg, c.clock = cfg, cfg.Clock
 	c.send.init(iss, cfg)
 	c.receive.limit = min(initialReceive, c.receiveMax())
 	c.timers.since, c.timers.lastInput = now, now
@@ -341,6 +343,16 @@ func (c *Conn) CloseRead() {
 	c.readClosed = true
 	c.receive.in.free()
 	c.announceWindow()
+}
+
+// SetClock sets the offset of our timestamps, in place of Config.Clock. It must be called before the
+// first Input and Output.
+func (c *Conn) SetClock(offset uint32) { c.clock = offset }
+
+// SetConfig replaces the Config by one that differs only in what Reconfigure takes into use.
+func (c *Conn) SetConfig(cfg *Config) {
+	c.cfg = cfg
+	c.Reconfigure()
 }
 
 // Reconfigure takes changed fields of the Config into use: the buffers, keep-alive, UserTimeout,
