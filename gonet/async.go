@@ -215,7 +215,7 @@ func (a *AsyncConn) end(wish *bool) error {
 func (a *AsyncConn) LocalAddr() netip.AddrPort { return a.conn.localAddr() }
 
 // RemoteAddr returns the address of the peer.
-func (a *AsyncConn) RemoteAddr() netip.AddrPort { return a.conn.remote }
+func (a *AsyncConn) RemoteAddr() netip.AddrPort { return a.conn.flow.RemoteEnd() }
 
 // Info describes the connection now. Before the SYN was sent, and soon after the return of Closed,
 // it has only the addresses.

@@ -67,7 +67,8 @@ func (s *Stack) dialAsync(source net.Addr, to netip.AddrPort, h AsyncHandler) (*
 	if err != nil {
 		return nil, err
 	}
-	a.handler, a.conn.local, a.queued = h, src, true
+	a.handler, a.queued = h, true
+	a.conn.flow.SetLocal(src)
 	if !s.addAsync(a) {
 		return nil, s.dealer.fail
 	}
@@ -91,7 +92,7 @@ func (a *AsyncConn) dial() {
 	if a.grantWishes(s.dealer.now); a.failure != nil {
 		return
 	}
-	local, err := s.portTo(c.local, c.remote)
+	local, err := s.portTo(c.flow.Ends())
 	if err != nil {
 		a.failure = err
 		return

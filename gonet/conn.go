@@ -35,14 +35,13 @@ type Conn struct {
 // connFixed is the part of a connection that does not change any more once the connection is in the
 // stack's table.
 type connFixed struct {
-	stack         *Stack
-	local, remote netip.AddrPort
-	listener      *Listener  // nil for a connection that was dialed or forwarded
-	async         *AsyncConn // the AsyncConn that this is a part of; nil if it is a Conn alone
-	flow          demux.Flow
-	pseudo        uint16 // the checksum of the pseudo header without the length
-	clock         uint32 // the offset of its timestamps, of which its IPv6 packets have a flow label
-	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
+	stack     *Stack
+	listener  *Listener  // nil for a connection that was dialed or forwarded
+	async     *AsyncConn // the AsyncConn that this is a part of; nil if it is a Conn alone
+	flow      demux.Flow // the addresses of both ends
+	pseudo    uint16     // the checksum of the pseudo header without the length
+	clock     uint32     // the offset of its timestamps; the flow label of IPv6 is made of it
+	isnOffset uint32     // the initial sequence number without its clock part (RFC 6528)
 }
 
 // connLocked is the part of a connection that mu guards: the dealer and the user's goroutines share
@@ -113,7 +112,7 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	c.stack, c.remote = s, remote
+	c.stack, c.flow = s, demux.FlowOf(netip.AddrPort{}, remote)
 	c.net, c.neighbour, c.linger = n, nb, -1
 	c.configure(&s.cfg.TCP, &s.tcp.configs)
 	if nb != s.neighbours.self { // no header has it else
@@ -125,7 +124,7 @@ func (s *Stack) initConn(c *Conn, remote netip.AddrPort) error {
 // configure sets the options of a connection that has no machine yet. Those of the path are the
 // stack's. shared has the configurations that were made of the same options.
 func (c *Conn) configure(options *tcp.Config, shared *sharedConfigs) {
-	s, remote := c.stack, c.remote.Addr()
+	s, remote := c.stack, c.flow.RemoteEnd().Addr()
 	cfg, path := *options, 0
 	header := headerLen(remote)
 	cfg.MSS = s.mtu(remote) - header - wire.TCPLen
@@ -148,8 +147,8 @@ func (c *Conn) configure(options *tcp.Config, shared *sharedConfigs) {
 
 // bind sets the local address of a connection, and what depends on it.
 func (c *Conn) bind(local netip.AddrPort) {
-	c.local, c.flow = local, demux.FlowOf(local, c.remote)
-	c.pseudo = wire.PseudoSum(local.Addr(), c.remote.Addr(), wire.ProtocolTCP, 0)
+	c.flow.SetLocal(local)
+	c.pseudo = wire.PseudoSum(local.Addr(), c.flow.RemoteEnd().Addr(), wire.ProtocolTCP, 0)
 	secret := c.flow.Hash(&c.stack.random, random.ForConnection, 0)
 	c.clock, c.isnOffset = uint32(secret), uint32(secret>>32)
 }
@@ -273,11 +272,11 @@ func (c *Conn) localAddr() netip.AddrPort {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 	}
-	return c.local
+	return c.flow.LocalEnd()
 }
 
 // RemoteAddr implements net.Conn.
-func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.remote) }
+func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.flow.RemoteEnd()) }
 
 // State returns the state of RFC 9293 that the connection is in.
 func (c *Conn) State() tcp.State {

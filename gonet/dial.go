@@ -113,7 +113,7 @@ func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.local = src
+	c.flow.SetLocal(src)
 	c.delivered = true // there is no listener to deliver it to
 	return c, s.post(c.dial)
 }
@@ -127,7 +127,7 @@ func (c *Conn) dial() {
 		c.mu.Unlock()
 		return
 	}
-	local, err := s.portTo(c.local, c.remote)
+	local, err := s.portTo(c.flow.Ends())
 	if err != nil {
 		c.stackErr = err
 		if c.writable != nil {

@@ -123,7 +123,8 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 	for _, s := range stacks {
 		if err := s.claim(func() {
 			for _, c := range s.tcp.conns {
-				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.local, c.remote)
+				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.localAddr(),
+					c.RemoteAddr())
 			}
 			if n := s.tcp.remnants.Len() + s.tcp.remnants.Count(); n != 0 {
 				t.Errorf("seed %d: remnants of connections are left", seed)

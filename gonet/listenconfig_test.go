@@ -281,7 +281,8 @@ func TestOptionsOfListeners(t *testing.T) {
 			if (o.UserTimeout == 7*time.Second) == c.timestamps || o.KeepAlive != keepAlive {
 				t.Errorf("%s: %+v", c.at, o)
 			}
-			if ttl, tos := sent.lastTCP(t, far.(*Conn).local.Port()); ttl != c.ttl || tos != c.tos {
+			ttl, tos := sent.lastTCP(t, far.(*Conn).flow.LocalPort)
+			if ttl != c.ttl || tos != c.tos {
 				t.Errorf("%s: a TTL of %d and a TOS of %#x", c.at, ttl, tos)
 			}
 			closeConns(t, near, far)

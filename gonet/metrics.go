@@ -97,10 +97,11 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 func (c *Conn) Info() ConnInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	local, remote := c.flow.Ends()
 	if c.machine == nil { // that of an AsyncConn that was not dialed yet, or has ended
-		return ConnInfo{Local: c.local, Remote: c.remote}
+		return ConnInfo{Local: local, Remote: remote}
 	}
-	return ConnInfo{c.machine.Info(), c.local, c.remote}
+	return ConnInfo{c.machine.Info(), local, remote}
 }
 
 // String writes the connection as `ss -ti` does: a line with the addresses, and one with the

@@ -48,7 +48,7 @@ func (c *Conn) emit(e *envelope) {
 // The caller holds mu.
 func (c *Conn) nextNeighbour() (*neighbour.Entry, error) {
 	if n := c.stack.addresses.current(); n != c.net || c.neighbour.Removed() {
-		nb, err := c.stack.neighbourFor(c.remote.Addr())
+		nb, err := c.stack.neighbourFor(c.flow.RemoteEnd().Addr())
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (c *Conn) nextNeighbour() (*neighbour.Entry, error) {
 // leaveLoopback gives a connection to an address that was ours, and is not any more, the segments
 // of the link. The current one is too long for it, and is lost.
 func (c *Conn) leaveLoopback() error {
-	remote := c.remote.Addr()
+	remote := c.flow.RemoteEnd().Addr()
 	c.machine.PathMTU(c.stack.mtu(remote)-headerLen(remote)-wire.TCPLen, c.lastTime)
 	return errTooLong
 }
@@ -78,7 +78,7 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	}
 	seg := &e.segment
 	h := &seg.Header
-	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
+	h.SrcPort, h.DstPort = c.flow.LocalPort, c.flow.RemotePort
 	if nb == s.neighbours.self {
 		s.loopSegment(c, seg)
 		return nil
@@ -134,7 +134,7 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 	if markable {
 		tos |= wire.ECT0
 	}
-	if c.remote.Addr().Is4() {
+	if c.flow.Is4() {
 		return c.putIPv4(b, length, tos), link.TCPv4
 	}
 	return c.putIPv6(b, length, tos), link.TCPv6
@@ -142,11 +142,12 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 
 func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 	c.packetID++
+	local, remote := c.flow.Ends()
 	ip := wire.IPv4{
 		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: orElse(c.ttl, defaultTTL),
 		DontFragment: true,
 		Protocol:     wire.ProtocolTCP,
-		Src:          c.local.Addr(), Dst: c.remote.Addr(), ID: c.packetID,
+		Src:          local.Addr(), Dst: remote.Addr(), ID: c.packetID,
 	}
 	return ip.Put(b)
 }
@@ -154,10 +155,11 @@ func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 // putIPv6 writes an IPv6 header. The flow label keeps the packets of a connection on one path. It
 // must not be predictable (RFC 6437 section 3).
 func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
+	local, remote := c.flow.Ends()
 	ip := wire.IPv6{
 		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP,
 		HopLimit: orElse(c.ttl, c.net.hopLimit), FlowLabel: c.clock & maxFlowLabel,
-		Src: c.local.Addr(), Dst: c.remote.Addr(),
+		Src: local.Addr(), Dst: remote.Addr(),
 	}
 	return ip.Put(b)
 }

@@ -159,7 +159,7 @@ func (c *Conn) inputICMPError(t icmpError, seq uint32) {
 		return
 	}
 	if t.mtu != 0 {
-		c.machine.PathMTU(t.mtu-headerLen(c.remote.Addr())-wire.TCPLen,
+		c.machine.PathMTU(t.mtu-headerLen(c.flow.RemoteEnd().Addr())-wire.TCPLen,
 			c.machineTime(c.stack.dealer.now))
 	} else {
 		c.machine.Unreachable(t.err, t.hard)

@@ -22,6 +22,12 @@ func TestFlow(t *testing.T) {
 		if a, b := f.Ends(); a != local || b != remote {
 			t.Errorf("the ends of %v are %v and %v", ends, a, b)
 		}
+		moved := FlowOf(remote, remote)
+		if moved.SetLocal(local); moved != f || f.LocalEnd() != local || f.RemoteEnd() != remote ||
+			f.Is4() != remote.Addr().Is4() {
+			t.Errorf("%v is %v, from %v to %v, of IPv4: %v", f, moved, f.LocalEnd(), f.RemoteEnd(),
+				f.Is4())
+		}
 		back := f.Reversed()
 		if a, b := back.Ends(); a != remote || b != local {
 			t.Errorf("the ends of %v reversed are %v and %v", ends, a, b)

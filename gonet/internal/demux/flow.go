@@ -22,10 +22,25 @@ func FlowOf(local, remote netip.AddrPort) Flow {
 }
 
 // Ends returns both ends of a flow.
-func (f *Flow) Ends() (local, remote netip.AddrPort) {
-	return netip.AddrPortFrom(netip.AddrFrom16(f.Local).Unmap(), f.LocalPort),
-		netip.AddrPortFrom(netip.AddrFrom16(f.Remote).Unmap(), f.RemotePort)
+func (f *Flow) Ends() (local, remote netip.AddrPort) { return f.LocalEnd(), f.RemoteEnd() }
+
+// LocalEnd returns the local address and port.
+func (f *Flow) LocalEnd() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(f.Local).Unmap(), f.LocalPort)
 }
+
+// RemoteEnd returns the remote address and port.
+func (f *Flow) RemoteEnd() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(f.Remote).Unmap(), f.RemotePort)
+}
+
+// SetLocal sets the local address and port.
+func (f *Flow) SetLocal(local netip.AddrPort) {
+	f.Local, f.LocalPort = local.Addr().As16(), local.Port()
+}
+
+// Is4 tells whether the flow is one of IPv4.
+func (f *Flow) Is4() bool { return netip.AddrFrom16(f.Remote).Is4In6() }
 
 // Reversed returns the flow as its other end has it.
 func (f *Flow) Reversed() Flow { return Flow{f.Remote, f.Local, f.RemotePort, f.LocalPort} }
