@@ -20,16 +20,20 @@ import (
 type Conn struct {
 	connFixed
 	connLocked
-	dealer connDealer
-	// The parts of the goroutines that read and write; nil in an AsyncConn.
-	reader *connReader
-	writer *connWriter
+	dealer     connDealer
+	*connUsers // nil in an AsyncConn
 	// leftBacklog tells whether the connection does not count in its listener's unaccepted any
 	// more. Any goroutine.
 	leftBacklog atomic.Bool
 	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.
 	// The heap's mutex guards it.
 	alarm int32
+}
+
+// connUsers has the parts of the goroutines that read and write.
+type connUsers struct {
+	reader connReader
+	writer connWriter
 }
 
 // connFixed is the part of a connection that does not change any more once the connection is in the
@@ -93,12 +97,11 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 // makeConn makes a connection to a peer that has no local address yet.
 func (s *Stack) makeConn(remote netip.AddrPort) (*Conn, error) {
 	whole := new(struct { // one allocation
-		conn   Conn
-		reader connReader
-		writer connWriter
+		conn  Conn
+		users connUsers
 	})
 	c := &whole.conn
-	c.reader, c.writer = &whole.reader, &whole.writer
+	c.connUsers = &whole.users
 	if err := s.initConn(c, remote); err != nil {
 		return nil, err
 	}
@@ -238,7 +241,7 @@ func (c *Conn) closeFailed(err error) error {
 // closeMachine closes the machine as SetLinger says. The caller holds mu.
 func (c *Conn) closeMachine(now tcp.Time) {
 	c.markClosed()
-	unread := c.reader != nil && c.reader.unreadLen.Load() > 0 && !c.readClosed
+	unread := c.connUsers != nil && c.reader.unreadLen.Load() > 0 && !c.readClosed
 	if c.linger == 0 || unread { // unread data is lost: the peer gets a reset (RFC 2525, 2.17)
 		c.machine.Abort()
 	} else {

@@ -212,6 +212,7 @@ func (c *Conn) handshake() (waiter <-chan struct{}, err error) {
 	case m.State() == tcp.Closed:
 		return nil, cmp.Or(m.Err(), errClosed)
 	case m.State() >= tcp.Established:
+		c.writable = nil // few connections ever wait for room
 		return nil, nil
 	}
 	return makeWaiter(&c.writable), nil

@@ -13,9 +13,8 @@ import (
 type connReader struct {
 	mu        sync.Mutex   // one reader at a time, as for a file descriptor
 	deadline  deadline     // it has a lock of its own
-	piece     *tcp.Piece   // taken from the machine, not read to its end; guarded by mu
-	unread    []byte       // the rest of piece; guarded by mu
-	unreadLen atomic.Int64 // len(unread), readable without mu
+	piece     *tcp.Piece   // what was taken from the machine and not read, or nil; guarded by mu
+	unreadLen atomic.Int64 // len(piece.Data), readable without mu
 }
 
 // Read implements net.Conn.
@@ -32,7 +31,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // bytes where the stack has them, at most 64 KiB by each call. WriteTo ends with the stream, which
 // is no error. Bytes that w has not taken when it fails are left to the next Read.
 func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
-	r := c.reader
+	r := &c.reader
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -41,9 +40,9 @@ func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
 		} else if err != nil {
 			return sent, err
 		}
-		given := len(r.unread)
+		given := len(r.piece.Data)
 		r.unreadLen.Store(int64(given)) // a Close before w has them must not look like an end
-		n, err := w.Write(r.unread)
+		n, err := w.Write(r.piece.Data)
 		r.consume(n)
 		sent += int64(n)
 		switch {
@@ -59,7 +58,7 @@ func (c *Conn) WriteTo(w io.Writer) (sent int64, err error) {
 // wants none, it returns the error, io.EOF included, with which a Read of size bytes ends. The
 // caller holds reader.mu.
 func (c *Conn) awaitBytes(size int) error {
-	r := c.reader
+	r := &c.reader
 	for {
 		if r.deadline.expired() {
 			return c.fail("read", errDeadline)
@@ -69,7 +68,7 @@ func (c *Conn) awaitBytes(size int) error {
 		c.mu.Lock()
 		err := c.readError(size)
 		switch {
-		case err != nil || size == 0 || len(r.unread) > 0:
+		case err != nil || size == 0 || r.piece != nil:
 		case c.machine.Readable() > 0:
 			now := c.stack.clock()
 			c.takePiece(now)
@@ -104,7 +103,7 @@ func (c *Conn) readError(size int) error {
 		return nil
 	case c.readClosed:
 		return io.EOF
-	case len(c.reader.unread) > 0 || m.Readable() > 0:
+	case c.reader.piece != nil || m.Readable() > 0:
 		return nil
 	case m.EndOfStream():
 		return io.EOF
@@ -120,10 +119,9 @@ func (c *Conn) readError(size int) error {
 
 // takePiece takes the next bytes from the machine. The caller holds mu and reader.mu.
 func (c *Conn) takePiece(now tcp.Time) {
-	r := c.reader
-	r.piece = c.machine.Take(now)
-	r.unread = r.piece.Data
-	if len(r.unread) >= largePiece {
+	p := c.machine.Take(now)
+	c.reader.piece = p
+	if len(p.Data) >= largePiece {
 		c.transmit(c.machineTime(now), false)
 	}
 }
@@ -136,17 +134,20 @@ const largePiece = 32 << 10
 // copyTo copies bytes of the piece to the user. It runs without the connection's mu, so that a
 // large copy delays no other goroutine. The caller holds r.mu, as for consume and free.
 func (r *connReader) copyTo(p []byte) int {
-	n := copy(p, r.unread)
+	if r.piece == nil { // a Read of no bytes
+		return 0
+	}
+	n := copy(p, r.piece.Data)
 	r.consume(n)
 	return n
 }
 
 // consume notes that the user has n bytes of the piece.
 func (r *connReader) consume(n int) {
-	if r.unread = r.unread[n:]; len(r.unread) == 0 {
+	if r.piece.Data = r.piece.Data[n:]; len(r.piece.Data) == 0 {
 		r.free()
 	} else {
-		r.unreadLen.Store(int64(len(r.unread)))
+		r.unreadLen.Store(int64(len(r.piece.Data)))
 	}
 }
 
@@ -154,7 +155,7 @@ func (r *connReader) consume(n int) {
 func (r *connReader) free() {
 	if r.piece != nil {
 		r.piece.Free()
-		r.piece, r.unread = nil, nil
+		r.piece = nil
 		r.unreadLen.Store(0)
 	}
 }
