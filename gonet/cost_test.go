@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"interleave/gonet/internal/demux"
 	"interleave/gonet/link"
@@ -41,7 +42,7 @@ func (before footprint) report(b *testing.B, n int, thing string) {
 func quiet(c *Config) { c.NoDAD, c.NoAutoconf = true, true }
 
 // costHosts makes two hosts on a wire that carries super-frames.
-func costHosts(b *testing.B, change ...func(*Config)) (x, y *Stack) {
+func costHosts(b testing.TB, change ...func(*Config)) (x, y *Stack) {
 	b.Helper()
 	near, far := link.Pair(link.Offload())
 	change = append(change, quiet)
@@ -61,7 +62,7 @@ func BenchmarkCostStack(b *testing.B) {
 }
 
 // carry writes bytes to one end of a connection and reads them at the other.
-func carry(b *testing.B, from, to net.Conn, bytes []byte) {
+func carry(b testing.TB, from, to net.Conn, bytes []byte) {
 	b.Helper()
 	if _, err := from.Write(bytes); err != nil {
 		b.Fatal(err)
@@ -72,7 +73,7 @@ func carry(b *testing.B, from, to net.Conn, bytes []byte) {
 }
 
 // dialAndAccept makes a connection between two stacks.
-func dialAndAccept(b *testing.B, x *Stack, l *Listener) (near, far net.Conn) {
+func dialAndAccept(b testing.TB, x *Stack, l *Listener) (near, far net.Conn) {
 	b.Helper()
 	near, err := x.Dial("tcp", "10.0.0.2:80")
 	if err != nil {
@@ -84,7 +85,7 @@ func dialAndAccept(b *testing.B, x *Stack, l *Listener) (near, far net.Conn) {
 	return near, far
 }
 
-func listenCost(b *testing.B, s *Stack) *Listener {
+func listenCost(b testing.TB, s *Stack) *Listener {
 	b.Helper()
 	l, err := s.Listen("tcp", ":80")
 	if err != nil {
@@ -107,6 +108,32 @@ func BenchmarkCostConnection(b *testing.B) {
 		all = append(all, near, far)
 	}
 	before.report(b, 2*b.N, "end")
+	runtime.KeepAlive(all)
+}
+
+// TestAnIdleEndIsSmall holds what BenchmarkCostConnection counts: a bound that stands in
+// docs/gonet/measurements.md.
+func TestAnIdleEndIsSmall(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector changes the sizes")
+	}
+	const conns, most = 5000, 1536
+	x, y := costHosts(t)
+	l, kilobyte := listenCost(t, y), make([]byte, 1000)
+	all := make([]net.Conn, 0, 2*conns)
+	before := memory()
+	for range conns {
+		near, far := dialAndAccept(t, x, l)
+		carry(t, near, far, kilobyte)
+		carry(t, far, near, kilobyte)
+		all = append(all, near, far)
+	}
+	each := (memory() - before) / int64(len(all))
+	t.Logf("%d bytes for each end; %d of them are the Conn with its users, %d an AsyncConn", each,
+		unsafe.Sizeof(Conn{})+unsafe.Sizeof(connUsers{}), unsafe.Sizeof(AsyncConn{}))
+	if each > most {
+		t.Errorf("%d bytes for each idle end of a connection, want %d at most", each, most)
+	}
 	runtime.KeepAlive(all)
 }
 

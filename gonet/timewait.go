@@ -18,7 +18,7 @@ type timeWaits struct {
 	ended int // length of the prefix of all whose connections were removed
 }
 
-// maxTimeWaits is the default bound: about 15 MB of remnants, or 100 if the connections are not
+// maxTimeWaits is the default bound: about 15 MB of remnants, or 80 if the connections are not
 // closed by their users. A new one evicts the oldest of its kind, or else of the other. Old
 // duplicates of the evicted one are then caught by their sequence numbers only.
 const maxTimeWaits = 1 << 16

@@ -23,20 +23,20 @@ type sender struct {
 	synDue     bool // the SYN must be sent, or sent again
 	shift      uint8
 	synSent    int32 // how often the SYN was sent
+	dups       int32 // duplicate acknowledgements in a row, without SACK
+	maxWindow  int32 // the largest window that the peer has announced: at most 1 GiB
+	usage      usage
 
-	window    int  // SND.WND
-	maxWindow int  // the largest window that the peer has announced
-	mss       int  // largest payload of a segment, in bytes
-	out       ring // the bytes from una on, without SYN and FIN
-	lastSent  Time
+	window   int  // SND.WND
+	mss      int  // largest payload of a segment, in bytes
+	out      ring // the bytes from una on, without SYN and FIN
+	lastSent Time
 
 	scoreboard scoreboard
 	control    congestion // in the memory of cubic; nil before the peer's SYN
 	cubic      cubic
-	usage      usage
 	rtt        rtt
 	rack       rack
-	dups       int       // duplicate acknowledgements in a row, without SACK
 	recovery   *recovery // the last one; nil before the first
 	search     *search   // nil until the first time-out, or until the segments become smaller
 }
@@ -98,7 +98,7 @@ type ackInfo struct {
 func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	s := &c.send
 	ack := Seq(h.Ack)
-	if ack.After(s.next) || ack.Before(s.una.Plus(-s.maxWindow)) { // RFC 5961 section 5
+	if ack.After(s.next) || ack.Before(s.una.Plus(-int(s.maxWindow))) { // RFC 5961 section 5
 		c.challenge(now)
 		return false
 	}
@@ -114,7 +114,7 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
-		n.reported = s.dups * s.mss
+		n.reported = int(s.dups) * s.mss
 		s.deflateDuplicates(n.acked)
 		c.advance(ack, n, now)
 		if c.state == Closed || c.state == TimeWait {
@@ -182,7 +182,7 @@ func (c *Conn) updateWindow(h *wire.TCP, ack Seq) (moved bool) {
 	window := int(h.Window) << s.shift
 	moved = window != s.window
 	s.window, s.wl1, s.wl2 = window, seq, ack
-	s.maxWindow = max(s.maxWindow, window)
+	s.maxWindow = max(s.maxWindow, int32(window))
 	return moved
 }
 

@@ -34,24 +34,24 @@ type congestion interface {
 // when the data was sent: while it is acknowledged, less and less is in flight (Linux:
 // tcp_cwnd_validate).
 type usage struct {
-	most    int  // if the window was not full: the most bytes in flight
-	end     Seq  // SND.NXT when this was noted, the end of that window of data
-	limited bool // the window was full
+	most    int32 // if the window was not full: the most bytes in flight
+	end     Seq   // SND.NXT when this was noted, the end of that window of data
+	limited bool  // the window was full
 }
 
 // note notes the use of the window after a segment was sent.
 func (u *usage) note(s *sender) {
 	flight := s.scoreboard.inFlight
 	limited := flight+s.mss > s.control.window()
-	if limited || !s.una.Before(u.end) || !u.limited && flight > u.most {
-		*u = usage{flight, s.next, limited}
+	if limited || !s.una.Before(u.end) || !u.limited && flight > int(u.most) {
+		*u = usage{int32(flight), s.next, limited}
 	}
 }
 
 // validates tells whether the window may grow: it was full, or in slow start more than half full
 // (RFC 7661 section 4.3).
 func (u *usage) validates(c congestion) bool {
-	return u.limited || c.window() < c.threshold() && c.window() < 2*u.most
+	return u.limited || c.window() < c.threshold() && c.window() < 2*int(u.most)
 }
 
 // The names of the congestion controls, for Config.Congestion.
@@ -81,13 +81,30 @@ func initialWindow(mss int) int { return min(10*mss, max(2*mss, 14600)) }
 type reno struct {
 	mss            int
 	cwnd, ssthresh int
-	credit         int // bytes acknowledged since the window last grew in congestion avoidance
-	before         struct{ cwnd, ssthresh int }
+	*stage         // nil in the first slow start
+}
+
+// stage is what is noted of congestion avoidance. Most connections end, or are idle, in their first
+// slow start, so it is allocated when that has ended.
+type stage struct {
+	credit int                          // bytes acknowledged since the window last grew
+	before struct{ cwnd, ssthresh int } // before the last reduction
+	cubicStage
+}
+
+// leaveSlowStart notes that congestion avoidance begins.
+func (c *reno) leaveSlowStart() {
+	if c.stage == nil {
+		c.stage = new(stage)
+	}
 }
 
 func (c *reno) acked(n int, _ Time, _ *rtt) {
-	c.credit += c.slowStart(n)
-	if c.credit >= c.cwnd {
+	if n = c.slowStart(n); n > 0 {
+		c.leaveSlowStart()
+		c.credit += n
+	}
+	if c.stage != nil && c.credit >= c.cwnd {
 		c.credit -= c.cwnd
 		c.grow(c.mss)
 	}
@@ -118,6 +135,7 @@ func (c *reno) marked(flight int, now Time) {
 }
 
 func (c *reno) reduce(to int) {
+	c.leaveSlowStart()
 	c.before.cwnd, c.before.ssthresh = c.cwnd, c.ssthresh
 	c.ssthresh = max(to, 2*c.mss)
 	c.cwnd, c.credit = c.ssthresh, 0
@@ -126,6 +144,7 @@ func (c *reno) reduce(to int) {
 func (c *reno) timedOut(flight int, first bool, _ Time) { c.collapse(flight/2, first) }
 
 func (c *reno) collapse(to int, first bool) {
+	c.leaveSlowStart()
 	if first { // a repeated loss says nothing new of the path
 		c.reduce(to)
 	}
@@ -148,7 +167,7 @@ func (c *reno) resized(mss int) {
 }
 
 func (c *reno) undo() {
-	if c.before.cwnd > 0 {
+	if c.stage != nil && c.before.cwnd > 0 {
 		c.cwnd, c.ssthresh = max(c.cwnd, c.before.cwnd), max(c.ssthresh, c.before.ssthresh)
 	}
 }

@@ -183,7 +183,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	c.negotiate(h.Flags)
 	c.send.control = newCongestion(c.cfg.Congestion, c.send.mss, &c.send.cubic)
 	// The window of a SYN is never scaled (RFC 7323 section 2.2).
-	c.send.window, c.send.maxWindow = int(h.Window), int(h.Window)
+	c.send.window, c.send.maxWindow = int(h.Window), int32(h.Window)
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), Seq(h.Ack)
 }
 
@@ -345,8 +345,8 @@ func (c *Conn) CloseRead() {
 	c.announceWindow()
 }
 
-// SetClock sets the offset of our timestamps, in place of Config.Clock. It must be called before the
-// first Input and Output.
+// SetClock sets the offset of our timestamps, in place of Config.Clock. It must be called before
+// the first Input and Output.
 func (c *Conn) SetClock(offset uint32) { c.clock = offset }
 
 // SetConfig replaces the Config by one that differs only in what Reconfigure takes into use.

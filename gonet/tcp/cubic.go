@@ -9,12 +9,10 @@ import (
 // trip. Windows are in segments here.
 type cubic struct {
 	reno
-	*stage // nil in the first slow start
 }
 
-// stage is the state of the congestion avoidance stages. Most connections end, or are idle, in
-// their first slow start, so it is allocated when that has ended.
-type stage struct {
+// cubicStage is what CUBIC notes of its stages of congestion avoidance.
+type cubicStage struct {
 	epoch     Time    // when the current congestion avoidance stage began
 	started   bool    // epoch is set
 	max       float64 // W_max: the window before the last loss, segments
@@ -63,13 +61,6 @@ func (c *cubic) acked(n int, now Time, r *rtt) {
 	c.part += (target - window) / window * float64(n)
 	c.grow(int(c.part))
 	c.part -= math.Trunc(c.part)
-}
-
-// leaveSlowStart has the state of congestion avoidance there.
-func (c *cubic) leaveSlowStart() {
-	if c.stage == nil {
-		c.stage = new(stage)
-	}
 }
 
 func (c *cubic) begin(now Time, window float64) {

@@ -172,11 +172,11 @@ func frozen(c *Conn) Conn {
 	}
 	f.send.search, f.send.recovery = cloned(c.send.search), cloned(c.send.recovery)
 	f.send.cubic.stage = cloned(c.send.cubic.stage)
-	switch control := c.send.control.(type) {
+	switch c.send.control.(type) {
 	case *cubic:
 		f.send.control = &f.send.cubic
 	case *reno:
-		f.send.control = cloned(control)
+		f.send.control = &f.send.cubic.reno
 	}
 	return f
 }

@@ -146,7 +146,7 @@ func (c *Conn) establish(h *wire.TCP, now Time) bool {
 	} else {
 		c.negotiate(h.Flags)
 	}
-	c.send.maxWindow = c.send.window
+	c.send.maxWindow = int32(c.send.window)
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), ack
 	c.state = Established
 	if c.send.closing {

@@ -131,7 +131,7 @@ func (c *Conn) allowance() int {
 	pipe := s.scoreboard.inFlight
 	if !s.expired {
 		// without SACK, each duplicate acknowledgement stands for a segment that has arrived
-		pipe = max(pipe-s.dups*s.mss, 0)
+		pipe = max(pipe-int(s.dups)*s.mss, 0)
 	}
 	return s.control.window() - pipe
 }
@@ -239,7 +239,7 @@ func (c *Conn) worthSending(n, unsent int) bool {
 	case n == unsent:
 		return !c.cfg.Delay || s.flightSize() == 0
 	}
-	return n >= s.maxWindow/2
+	return n >= int(s.maxWindow)/2
 }
 
 // noteSent accounts for n bytes that are sent, and sets the timers.

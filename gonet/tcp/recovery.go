@@ -14,8 +14,8 @@ type rack struct {
 	// RACK.dsack_round: windowMult is raised at most once for each window of data
 	dsackRound Seq
 	// RACK.reo_wnd_mult: the reordering window in quarters of the least round trip
-	windowMult    int32
-	windowPersist int32 // RACK.reo_wnd_persist: recoveries before windowMult is reset
+	windowMult    uint16
+	windowPersist uint8 // RACK.reo_wnd_persist: recoveries before windowMult is reset
 	reordered     bool  // RACK.reordering_seen
 }
 
@@ -47,11 +47,15 @@ func (r *rack) window(s *sender) time.Duration {
 // section 3.2).
 const dupThresh = 3
 
+// maxWindowMult bounds windowMult. The smoothed round trip bounds the window long before.
+const maxWindowMult = 1 << 15
+
 // adaptWindow widens the reordering window after a DSACK, which reports a spurious retransmission.
 // recover narrows it again after 16 recoveries without one.
 func (r *rack) adaptWindow(s *sender, duplicate bool) {
 	if duplicate && !s.una.Before(r.dsackRound) {
-		r.windowMult, r.dsackRound, r.windowPersist = max(r.windowMult, 1)+1, s.next, 16
+		r.windowMult = min(max(r.windowMult, 1)+1, maxWindowMult)
+		r.dsackRound, r.windowPersist = s.next, 16
 	}
 }
 
@@ -137,7 +141,7 @@ func (s *sender) deflateDuplicates(n int) {
 		s.dups = 0
 		return
 	}
-	s.dups = max(s.dups-n/s.mss+1, 0)
+	s.dups = max(s.dups-int32(n/s.mss)+1, 0)
 }
 
 // recovery is what a sender notes of a loss recovery.
@@ -174,7 +178,10 @@ func (c *Conn) recover(now Time) {
 	s.control.lost(s.flightSize(), now)
 	c.sendCWR()
 	s.probe = true // the first retransmission may exceed the window
-	if s.rack.windowPersist--; s.rack.windowPersist <= 0 {
+	if s.rack.windowPersist > 0 {
+		s.rack.windowPersist--
+	}
+	if s.rack.windowPersist == 0 {
 		s.rack.windowMult = 1
 	}
 }

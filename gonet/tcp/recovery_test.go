@@ -120,8 +120,9 @@ func TestDuplicatesAreForgotten(t *testing.T) {
 		{false, false, 2, 1, 0}, {true, true, 5, 1, 0}, {true, false, 5, 1, 5},
 		{true, false, 5, 3, 3}, {true, false, 2, 9, 0},
 	} {
-		s := &sender{recovering: c.recovering, expired: c.expired, dups: c.dups, mss: 1000}
-		if s.deflateDuplicates(c.segments * 1000); s.dups != c.after {
+		s := &sender{recovering: c.recovering, expired: c.expired, dups: int32(c.dups),
+			mss: 1000}
+		if s.deflateDuplicates(c.segments * 1000); int(s.dups) != c.after {
 			t.Errorf("%+v: %d are left", c, s.dups)
 		}
 	}

@@ -71,7 +71,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 // TestIdleConnectionsAreSmall holds the memory of ten thousand used and idle connections.
 func TestIdleConnectionsAreSmall(t *testing.T) {
-	const count, most = 10_000, 4 << 10
+	const count, most = 10_000, 1 << 10
 	cfg := Config{MSS: 1460}
 	all := make([]*pair, 0, count)
 	chunk := make([]byte, 3000)

@@ -67,7 +67,7 @@ func reusable(syn *wire.TCP, timestamps bool, recent uint32, next Seq) bool {
 
 // Waiting is what is left of a connection in TIME-WAIT whose user has gone: what the answers to the
 // peer's last segments depend on, and which SYN may open the flow again. It has no pointers, and is
-// a tenth as large as a Conn.
+// an eighth as large as a Conn.
 type Waiting struct {
 	Until                          Time // the end of TIME-WAIT
 	recentAt, challengeAt          Time
@@ -90,7 +90,7 @@ func (c *Conn) Waiting() (w Waiting, ok bool) {
 	return Waiting{
 		Until: c.timers.twoMSL, recentAt: c.recentAt, challengeAt: c.challengeAt, sent: s.next,
 		next: r.next, edge: r.edge, acked: r.ack.last, finAt: r.finAt, wl1: s.wl1, wl2: s.wl2,
-		recent: c.recent, window: int32(s.window), maxWindow: int32(s.maxWindow),
+		recent: c.recent, window: int32(s.window), maxWindow: s.maxWindow,
 		limit: int32(min(r.limit, unlimited)), sendShift: s.shift, shift: r.shift,
 		timestamps: c.timestamps, sack: c.sack, marks: c.ecn.on, echos: c.ecn.echo,
 	}, true
@@ -106,7 +106,7 @@ func Revive(cfg *Config, w *Waiting, now Time) *Conn {
 	s, r := &c.send, &c.receive
 	s.una, s.next, s.closing, s.finAcked = w.sent, w.sent, true, true
 	s.wl1, s.wl2, s.shift = w.wl1, w.wl2, w.sendShift
-	s.window, s.maxWindow = int(w.window), int(w.maxWindow)
+	s.window, s.maxWindow = int(w.window), w.maxWindow
 	s.control = newCongestion(cfg.Congestion, s.mss, &s.cubic)
 	r.next, r.edge, r.ack.last, r.shift, r.limit = w.next, w.edge, w.acked, w.shift, int(w.limit)
 	r.fin, r.finished, r.finAt = true, true, w.finAt
