@@ -155,8 +155,9 @@ RekeyLimit 1M
 	if err != nil {
 		t.Fatal(err)
 	}
-	// sshd's privilege separation folder is in a /run of its own, which ends with it.
-	server(t, "Server listening", "unshare", "-m", "sh", "-ec",
+	// sshd's privilege separation folder is in a /run of its own, which ends with it. It listens at
+	// the last of its addresses first, and says so for each.
+	server(t, "Server listening on 10.9.0.1", "unshare", "-m", "sh", "-ec",
 		`mount -t tmpfs none /run; mkdir -m 755 /run/sshd; exec "$0" -D -e -f "$1"`, sshd, dir+
 			"/config")
 	body := pattern(5_000_000)
