@@ -48,18 +48,22 @@ const (
 // sendLoopback queues a frame to the stack itself. Any goroutine.
 func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
 	gso.Valid = true // the frame never leaves memory
-	s.loop(&looped{Frame: link.Frame{GSO: gso}}, pieces...)
+	if s.loop(&looped{Frame: link.Frame{GSO: gso}}, pieces...) {
+		s.link.Interrupt()
+	}
 	return nil
 }
 
-// loop queues a frame or a segment, with a copy of the pieces as its data. Any goroutine.
-func (s *Stack) loop(x *looped, pieces ...[]byte) {
+// loop queues a frame or a segment, with a copy of the pieces as its data. It returns whether the
+// dealer must be woken. The caller does that: with the frame of loop below it, the stack of a new
+// goroutine would have to grow. Any goroutine.
+func (s *Stack) loop(x *looped, pieces ...[]byte) (wake bool) {
 	l := &s.loopback
 	l.mu.Lock()
 	if len(l.frames) >= loopbackLen {
 		l.mu.Unlock()
 		s.stats.droppedLoop.Add(1)
-		return
+		return false
 	}
 	if n := len(l.frames); n < cap(l.frames) {
 		x.Data = l.frames[:n+1][n].Data[:0]
@@ -70,16 +74,17 @@ func (s *Stack) loop(x *looped, pieces ...[]byte) {
 	}
 	l.kept += cap(x.Data)
 	l.frames = append(l.frames, *x)
-	wake := len(l.frames) == 1 && !l.awake
+	wake = len(l.frames) == 1 && !l.awake
 	l.mu.Unlock()
-	if wake {
-		s.link.Interrupt()
-	}
+	return wake
 }
 
-// loopSegment queues a segment of a connection to a peer that is this stack itself.
-func (s *Stack) loopSegment(c *Conn, seg *tcp.Segment) {
-	s.loop(&looped{segment: true, flow: c.flow.Reversed(), header: seg.Header}, seg.Payload,
+// loopSegment queues a segment of a connection to a peer that is this stack itself. It returns
+// whether the dealer must be woken.
+//
+//go:noinline
+func (s *Stack) loopSegment(c *Conn, seg *tcp.Segment) (wake bool) {
+	return s.loop(&looped{segment: true, flow: c.flow.Reversed(), header: seg.Header}, seg.Payload,
 		seg.Payload2)
 }
 

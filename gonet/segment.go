@@ -80,7 +80,9 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.flow.LocalPort, c.flow.RemotePort
 	if nb == s.neighbours.self {
-		s.loopSegment(c, seg)
+		if s.loopSegment(c, seg) {
+			s.link.Interrupt()
+		}
 		return nil
 	}
 	header := &e.transport
