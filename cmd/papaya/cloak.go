@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -25,18 +23,7 @@ func openCloak(ctx context.Context, store account.Store,
 	if !c.Cloak {
 		return nil, nil
 	}
-	key, _, err := store.Get(ctx, cloakName)
-	if errors.Is(err, account.ErrAbsent) { // the first start
-		key = make([]byte, cloakLen)
-		_, _ = rand.Read(key) // never fails
-		err = store.Put(ctx, cloakName, key, 0)
-		if errors.Is(err, account.ErrChanged) { // another server was faster
-			key, _, err = store.Get(ctx, cloakName)
-		}
-	}
-	if err == nil && len(key) != cloakLen {
-		err = fmt.Errorf("it has %d bytes, not %d", len(key), cloakLen)
-	}
+	key, err := openSecret(ctx, store, cloakName, cloakLen)
 	if err != nil {
 		return nil, fmt.Errorf("the key of cloaks: %w", err)
 	}

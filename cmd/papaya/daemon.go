@@ -55,6 +55,7 @@ type daemon struct {
 	book     *account.Book
 	tokens   *bot.Tokens
 	keys     account.Store
+	secret   hall.Secret
 	cloak    func(netip.Addr) string // nil: addresses are shown
 	push     *push.Service           // nil: devices are not notified
 	previews *preview.Service        // nil: there are no previews
@@ -168,6 +169,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	d.book, d.tokens, d.keys = openBook(keys, c), bot.Open(keys), keys
 	d.book.TokenLimits = func() account.TokenLimits { return tokenLimits(d.settings.Load()) }
 	d.book.Ended, d.book.Barred = d.tokensEnded, d.barred
+	if d.secret, err = openMsgids(ctx, keys); err != nil {
+		return err
+	}
 	if d.cloak, err = openCloak(ctx, keys, c); err != nil {
 		return err
 	}
@@ -221,6 +225,9 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
 		Data:        c.Data, Text: d.text, Index: d.index, Log: d.log,
+		Secret: d.secret, MsgidsFrom: func(at uint64) {
+			saveMsgids(c.Data, d.secret, at, d.logger)
+		},
 		Shared: len(c.NATS) > 0, Unique: member,
 		AlwaysOn:      func() bool { return d.settings.Load().AlwaysOn },
 		AbsentInNames: func() bool { return d.settings.Load().AbsentInNames },
@@ -443,7 +450,7 @@ func (d *daemon) retainUntil(ctx context.Context, now time.Time) {
 var tables = []string{accountsTable}
 
 // dataFiles are the files of the data folder in a backup.
-var dataFiles = []string{"password", "tls", filesName}
+var dataFiles = []string{"password", "tls", filesName, msgidsFile}
 
 func (d *daemon) backup(ctx context.Context, w io.Writer) error {
 	d.keeping.Lock()

@@ -65,8 +65,12 @@ func export(cmd *cobra.Command, p *target, f keep.Filter, format keep.Format, w 
 		return err
 	}
 	defer func() { _ = text.Close() }() // it was only read
+	ids, err := readMsgids(c.Data)
+	if err != nil {
+		return err
+	}
 	bad := 0
-	_, err = keep.Export(cmd.Context(), text, f, format, w, func(uint64, error) { bad++ })
+	_, err = keep.Export(cmd.Context(), text, f, format, ids, w, func(uint64, error) { bad++ })
 	if bad > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(),
 			"papaya: the log has %d lines that are not Papaya's; they were left out\n", bad)

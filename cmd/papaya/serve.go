@@ -88,12 +88,22 @@ func serve(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	keys, err := openKeys(ctx, store)
+	if err != nil {
+		return err
+	}
+	secret, err := openMsgids(ctx, keys)
+	if err != nil {
+		return err
+	}
 	stderr := cmd.ErrOrStderr()
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return server.Run(ctx, server.Config{
 		Name: o.name, MOTD: string(motd), Version: version.String(), Plain: o.listen, Web: o.web,
 		Listen: listen,
-		Data:   o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
-		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Secret: secret, MsgidsFrom: func(at uint64) { saveMsgids(o.data, secret, at, logger) },
+		Data: o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
+		Logger: logger,
 		Ready:  func() { fmt.Fprintln(stderr, "ready") },
 	})
 }

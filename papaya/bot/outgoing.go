@@ -190,7 +190,7 @@ func (o *Outgoing) claim(ctx context.Context, key, room string) (at cursor, revi
 	data, revision, err := o.Store.Get(ctx, key)
 	switch {
 	case errors.Is(err, account.ErrAbsent):
-		at.After = "0"
+		at.After = hall.Beginning
 		last, err := o.Chat.Messages(ctx, room, hall.Page{Limit: 1})
 		if err != nil && !errors.Is(err, hall.ErrNoRoom) {
 			return at, 0, false, err

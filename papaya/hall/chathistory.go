@@ -38,14 +38,14 @@ func (b bound) after(s said) bool {
 }
 
 // parseBound parses msgid=, timestamp= or *.
-func parseBound(word string, star bound) (bound, bool) {
+func (h *Hall) parseBound(word string, star bound) (bound, bool) {
 	key, value, _ := strings.Cut(word, "=")
 	switch key {
 	case "*":
 		return star, value == ""
 	case "msgid":
-		at, err := strconv.ParseUint(value, 36, 64)
-		return bound{at: at}, err == nil
+		at, ok := h.ids.parse(value)
+		return bound{at: at}, ok
 	case "timestamp":
 		t, err := time.Parse(time.RFC3339Nano, value)
 		return bound{time: t.UnixMilli(), byTime: true}, err == nil
@@ -72,15 +72,16 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 		return Entry{}
 	}
 	limit, err := strconv.Atoi(m.Last())
-	from, ok := parseBound(m.Param(2), last)
+	from, ok := h.parseBound(m.Param(2), last)
 	to := last
 	if verb == "BETWEEN" {
 		ok2 := false
-		to, ok2 = parseBound(m.Param(3), last)
+		to, ok2 = h.parseBound(m.Param(3), last)
 		ok = ok && ok2 && len(m.Params) >= 5
 	}
 	if err != nil || limit < 1 || !ok || m.Param(2) == "*" && verb != "LATEST" {
-		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", middle(verb), "Invalid parameters")
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", middle(verb)+" "+middle(target),
+			"Invalid parameters")
 		return Entry{}
 	}
 	if m.Param(2) == "*" {
@@ -165,7 +166,7 @@ func (q *history) answer(h *Hall, c *Client) {
 func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 	name := ""
 	if c.caps&inBatch != 0 {
-		name = h.batchName()
+		name = c.batchName()
 		h.say(c, "BATCH +"+name+" "+kind+" "+middle(target))
 	}
 	r := h.rooms[irc.Lower(target)]
@@ -173,7 +174,7 @@ func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 		if r != nil {
 			s = r.under(s)
 		}
-		s.out(name).to(c)
+		h.outOf(s, name).to(c)
 	}
 	if name != "" {
 		h.say(c, "BATCH -"+name)

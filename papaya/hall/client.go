@@ -61,11 +61,13 @@ type Client struct {
 	// Offsets in the text: of the newest line that was sent, of the PING that is not answered yet
 	// (0 if there is none), and up to which the client has confirmed.
 	sent, asked, had uint64
+	asks             uint64 // numbers the questions
 	askedLag         []lag
 	marked           bool // the confirmed offset is not logged yet
 	backlogs         []*backlog
 	captured         *[][]byte // replies to a labelled line
 	later            bool      // the reply to that line comes later, with its label
+	batches          uint64    // that it was sent
 	searching        bool      // a search is running
 	reading          bool      // a history is being read
 	gathered         *gathered // the lines of a message that the client is sending
@@ -320,7 +322,7 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 			c.write(l)
 		}
 	default:
-		name := h.batchName()
+		name := c.batchName()
 		c.write([]byte("@" + tag + " :" + h.config.Name + " BATCH +" + name +
 			" labeled-response\r\n"))
 		for _, several := range lines {
@@ -335,9 +337,10 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 	}
 }
 
-func (h *Hall) batchName() string {
-	h.batches++
-	return "b" + strconv.FormatUint(h.batches, 36)
+// batchName numbers the batches of one client, so that nobody counts those of others.
+func (c *Client) batchName() string {
+	c.batches++
+	return "b" + strconv.FormatUint(c.batches, 36)
 }
 
 // tagged adds a tag to a line before the others.

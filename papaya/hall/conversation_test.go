@@ -30,7 +30,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // [always on], for Config.AlwaysOn; [order VERB WORDS], an administrator's order on the first
 // server; [reports 3], after which the servers take so many; [later 1h]; [unseen TIME], for
 // Hall.Unseen; [text], the text of the first server. {TEXT} is the msgid of the last message that
-// begins with a text. After each line all servers must have the same state, and the same text.
+// begins with a text, and {@PLACE} that of the message at a place. In what is sent, msgids are
+// shown as {@PLACE}: so one sees which is which, and also a place that was sent by mistake. After
+// each line all servers must have the same state, and the same text.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -132,6 +134,7 @@ func (p *person) Write(l []byte) {
 	if text, ok := strings.CutPrefix(string(l), "PING :"); ok {
 		p.ping = strings.TrimSpace(text)
 	}
+	l = p.cluster.places(l)
 	for line := range strings.Lines(string(l)) { // of a message of several lines
 		fmt.Fprintf(&p.cluster.script, "%s < %s\n", p.name, strings.TrimSuffix(line, "\r\n"))
 	}
@@ -174,7 +177,7 @@ func (g signs) Required() bool { return false }
 
 func (p *cluster) config(s *node) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
-		Sign: signs{s}, Own: owns{s}, Created: time.Unix(0, 0),
+		Secret: testSecret, Sign: signs{s}, Own: owns{s}, Created: time.Unix(0, 0),
 		End: func(c *Client, why string) {
 			p.ended = append(p.ended, endedToken{c.sink.(*person), why})
 		},
@@ -291,16 +294,44 @@ func (p *cluster) step(l string) {
 	}
 }
 
+// testSecret makes the msgids of tests.
+var testSecret = Secret{1: 2, 3: 4}
+
+// someIDs are msgids, and the names of batches that are made of them.
+var someIDs = regexp.MustCompile(`\bm?[0-9a-v]{26}\b`)
+
+// places returns a line with {@PLACE} instead of each msgid. That of a TAGMSG that is not kept has
+// its run and its numbers there, with dots between.
+func (p *cluster) places(line []byte) []byte {
+	ids := newMsgids(testSecret)
+	return someIDs.ReplaceAllFunc(line, func(id []byte) []byte {
+		prefix, id := id[:len(id)-msgidLen], id[len(id)-msgidLen:]
+		kind, number, ok := ids.open(string(id))
+		switch {
+		case ok && kind == ofMessage:
+			return fmt.Appendf(nil, "%s{@%s}", prefix, appendPlace(nil, number))
+		case ok && kind < 1000: // a run of a test
+			return fmt.Appendf(nil, "%s{@%d.%s.%d}", prefix, kind,
+				appendPlace(nil, number>>tagBits), number&(1<<tagBits-1))
+		}
+		return append(bytes.Clone(prefix), id...)
+	})
+}
+
 var braces = regexp.MustCompile(`\{[^}]*\}`)
 
 // msgid returns the msgid of a message whose text begins with the one in braces.
 func (p *cluster) msgid(text string) string {
+	ids := p.halls["a"].hall.ids
+	if place, ok := strings.CutPrefix(text, "{@"); ok {
+		return ids.msgid(strings.TrimSuffix(place, "}"))
+	}
 	lines := p.halls["a"].text.lines
 	at := bytes.LastIndex(lines, []byte(" :"+strings.Trim(text, "{}")))
 	if at < 0 {
 		p.t.Fatalf("nobody has said %s", text)
 	}
-	return string(appendMsgid(nil, uint64(bytes.LastIndexByte(lines[:at], '\n')+1)))
+	return string(ids.append(nil, uint64(bytes.LastIndexByte(lines[:at], '\n')+1)))
 }
 
 func (p *cluster) say(who *person, words string) {

@@ -142,7 +142,7 @@ func (h *Hall) applyEdit(s *session, data []byte) {
 		return // the user has left meanwhile
 	}
 	fail := func(code, words, why string) {
-		h.fail(c, it.command, code, target+" "+string(appendMsgid(nil, e.of))+words, why)
+		h.fail(c, it.command, code, target+" "+h.ids.of(e.of)+words, why)
 	}
 	s.acted = h.now
 	switch {
@@ -247,15 +247,16 @@ func (h *Hall) tellEdit(u *user, target string, of uint64, it speech) news {
 	it.tags = joinTags(fmt.Sprint(storedEdit, "=", of), own)
 	o := *h.tell(u, target, it)
 	h.addVersion(version{of, o.at, int(h.at - o.at)})
-	o.tags = joinTags(editTag+"="+string(appendMsgid(nil, of)), u.marked(own))
-	plain := correction(o, u.source+" "+it.command+" "+target, it.text, of)
+	id := h.ids.of(of)
+	o.tags = joinTags(editTag+"="+id, u.marked(own))
+	plain := correction(o, u.source+" "+it.command+" "+target, it.text, id)
 	plain.tags = u.marked(plain.tags)
 	return news{&o, plain}
 }
 
 // correction is a new text of a message for those who do not know edits. head is from the source to
-// the target.
-func correction(o out, head, text string, of uint64) *out {
+// the target, and id is the msgid of the message.
+func correction(o out, head, text, id string) *out {
 	action, isAction := strings.CutPrefix(text, "\x01ACTION ")
 	if isAction {
 		text = "\x01ACTION " + corrects + action
@@ -263,7 +264,7 @@ func correction(o out, head, text string, of uint64) *out {
 		text = corrects + text
 	}
 	o.body = append(cut([]byte(":"+head+" :"+text)), '\r', '\n')
-	o.tags = replyTag + "=" + string(appendMsgid(nil, of))
+	o.tags = replyTag + "=" + id
 	o.forms = [looks + 1][]byte{}
 	return &o
 }

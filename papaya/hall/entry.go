@@ -57,8 +57,10 @@ const (
 	bareFormat  = 2 // the text has no tags of messages
 	fewFormat   = 3 // fewer modes, and messages are for whole rooms: see style.go
 	// 4 has no RENAME, 5 no bans, reports and previews, and 6 no edits: else they are read as 7 is.
-	// Up to passingFormat, reactions were not kept.
+	// Up to passingFormat, reactions were not kept, and up to placeFormat msgids were places in the
+	// text: see msgid.go.
 	passingFormat = 5
+	placeFormat   = 6
 	format        = 7
 )
 

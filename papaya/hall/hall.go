@@ -56,6 +56,11 @@ type Config struct {
 	// Edit is the age up to which users may change their messages; 0: any age. nil: any age.
 	Edit func() time.Duration
 
+	Secret Secret // of msgids
+	// MsgidsFrom is told the offset from which on Secret makes the msgids, in each run once. nil:
+	// nobody wants to know.
+	MsgidsFrom func(at uint64)
+
 	Text     Text                  // the log as people read it: messages are read back from it
 	Index    *search.Index         // of the text; nil: there is none
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
@@ -126,6 +131,7 @@ type Hall struct {
 	passing bool   // the batch is of a version that passed reactions on, and kept none
 	// unedited says that the batch is of a version in which a message could not be changed.
 	unedited bool
+	ids      msgids
 	removed  []Span // what the batch has removed from the text
 	// removals counts what was removed from the text since the start.
 	removals uint64
@@ -152,7 +158,6 @@ type Hall struct {
 	clients     map[uint64]*Client // the clients of this server
 	behind      map[*Client]bool   // clients that still get missed messages
 	round       uint64             // the number of the last call of eachNeighbour
-	batches     uint64             // numbers the replies of BATCH
 	batchNumber uint64             // numbers the batches of the log
 	shared      []*room            // rooms that have runs of the current batch
 	told        out                // the message that is being sent; one at a time
@@ -227,13 +232,21 @@ type member struct {
 	voice bool
 }
 
-// New makes an empty hall whose text begins at an offset.
+// New makes an empty hall whose text begins at an offset. What is before it was imported.
 func New(config Config, at uint64) *Hall {
+	h := empty(config, at)
+	if at > 0 { // nobody has msgids of an imported text
+		h.beginMsgids(0)
+	}
+	return h
+}
+
+func empty(config Config, at uint64) *Hall {
 	if config.Rooms == 0 {
 		config.Rooms = 100
 	}
 	return &Hall{
-		config: config, at: at,
+		config: config, at: at, ids: newMsgids(config.Secret),
 		servers: map[string]*peer{}, sessions: map[origin]map[uint64]*session{},
 		nicks: map[string]*user{}, accounts: map[string]*user{}, held: map[string]*user{},
 		known: map[string]uint64{},
@@ -241,6 +254,13 @@ func New(config Config, at uint64) *Hall {
 		index: map[string][]uint32{}, clients: map[uint64]*Client{},
 		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
 		founded: map[string]int{},
+	}
+}
+
+// beginMsgids has msgids be encrypted from an offset on, unless they are already.
+func (h *Hall) beginMsgids(at uint64) {
+	if h.ids.begin(at) && h.config.MsgidsFrom != nil {
+		h.config.MsgidsFrom(at)
 	}
 }
 
@@ -276,6 +296,9 @@ func (h *Hall) Begin(b Batch) bool {
 	h.few = h.bare || b.Format == fewFormat
 	h.passing = b.Format != 0 && b.Format <= passingFormat
 	h.unedited = b.Format != 0
+	if b.Format == 0 || b.Format > placeFormat {
+		h.beginMsgids(h.at)
+	}
 	h.batchNumber++
 	for _, r := range h.shared {
 		r.runs = runs{} // send queues keep the runs that they still need

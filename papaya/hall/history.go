@@ -72,7 +72,7 @@ func (c *Client) backlog(r *room) *backlog {
 // postpone leaves a message of another session of the user to the backlog of a room.
 func (c *Client) postpone(r *room, o *out) {
 	k := c.backlog(r)
-	if !o.kept {
+	if o.ids == nil {
 		return // it is not in the text
 	}
 	if k.own == nil {
@@ -154,7 +154,7 @@ func (h *Hall) step(c *Client) {
 	text := pages{text: h.whole(), versions: h.versions}
 	text.each(list[i], k.cursor, func(s said) {
 		if k.wants(c, s) {
-			k.send(c, &text, s.own())
+			h.sendMissed(c, k, &text, s.own())
 			c.sent = h.at
 		}
 	})
@@ -164,9 +164,9 @@ func (h *Hall) step(c *Client) {
 	}
 }
 
-// send sends a missed message with its newest text. A later text of a message that the user has
-// received is sent as such.
-func (k *backlog) send(c *Client, text *pages, s said) {
+// sendMissed sends a missed message with its newest text. A later text of a message that the user
+// has received is sent as such.
+func (h *Hall) sendMissed(c *Client, k *backlog, text *pages, s said) {
 	_, edit := s.edits()
 	all := versionsOf(text.versions, s.origin())
 	if edit && (len(all) == 0 || all[len(all)-1].at != s.at) {
@@ -180,10 +180,10 @@ func (k *backlog) send(c *Client, text *pages, s said) {
 		s = k.room.under(s)
 	}
 	if edit && !c.knowsEdits() {
-		s.correction().to(c)
+		h.correctionOf(s).to(c)
 		return
 	}
-	s.out("").to(c)
+	h.outOf(s, "").to(c)
 }
 
 // wants says whether a message is one that the user has missed.

@@ -94,7 +94,7 @@ func (c *chatter) redact(u *user) {
 	}
 	c.text.erase(Span{at, size})
 	c.hall.recordOf(u, s.target, "", fmt.Appendf(nil, ":%s REDACT %s %s", u.source, s.target,
-		appendMsgid(nil, at)))
+		appendPlace(nil, at)))
 }
 
 // indexed returns an index that has all full chunks of the text.

@@ -27,7 +27,8 @@ func (h *Hall) Ask(c *Client) {
 		return
 	}
 	c.asked, c.askedLag = h.at, c.lags()
-	c.write([]byte("PING :" + strconv.FormatUint(c.asked, 36) + "\r\n"))
+	c.asks++
+	c.write([]byte("PING :" + strconv.FormatUint(c.asks, 36) + "\r\n"))
 }
 
 // lags lists the rooms in which a client still gets missed messages.
@@ -39,11 +40,11 @@ func (c *Client) lags() []lag {
 	return out
 }
 
-// pong takes the answer to Ask, which names the offset. Any other PONG changes nothing.
+// pong takes the answer to Ask, which has its number. Any other PONG changes nothing.
 func (h *Hall) pong(c *Client, m *irc.Message) Entry {
-	at, err := strconv.ParseUint(m.Last(), 36, 64)
-	if c.user != nil && err == nil && c.asked != 0 && at == c.asked {
-		c.had, c.asked, c.marked = at, 0, true
+	n, err := strconv.ParseUint(m.Last(), 36, 64)
+	if c.user != nil && err == nil && c.asked != 0 && n == c.asks {
+		c.had, c.asked, c.marked = c.asked, 0, true
 	}
 	return Entry{}
 }

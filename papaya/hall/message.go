@@ -2,7 +2,6 @@ package hall
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"interleave/papaya/irc"
@@ -178,8 +177,8 @@ func (h *Hall) tell(u *user, target string, it speech) *out {
 	}
 	b := appendBody(h.told.body[:0], u.source, it.command, target, it.text)
 	at := h.recordOf(u, folded, tags, b)
-	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
-		tags: it.tags}
+	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, tags: it.tags}
+	h.keep(&h.told, at)
 	for _, l := range it.more {
 		tag := moreTag
 		if l.same {
@@ -260,6 +259,10 @@ func (h *Hall) lasts(tags map[string]string) bool {
 		has("+draft/react", "+react", "+draft/unreact", "+unreact")
 }
 
+// tagBits is how many bits number the TAGMSG of a batch, whose bytes are bounded. The others number
+// the batches of a run.
+const tagBits = 20
+
 // keepTags writes a TAGMSG into the text if it is to last, with an empty text. Any other gets a
 // msgid of its own.
 func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
@@ -267,9 +270,8 @@ func (h *Hall) keepTags(u *user, o *out, target string, lasts bool) {
 		o.id = h.tagID()
 		return
 	}
-	o.kept = true
-	o.at = h.recordOf(u, irc.Lower(irc.RoomOf(target)), o.tags,
-		appendBody(nil, u.source, "TAGMSG", target, ""))
+	h.keep(o, h.recordOf(u, irc.Lower(irc.RoomOf(target)), o.tags,
+		appendBody(nil, u.source, "TAGMSG", target, "")))
 }
 
 // tagmsg applies TAGMSG, which has only tags: a user is typing, or reacts to a message.
@@ -321,14 +323,13 @@ func (h *Hall) tagmsg(s *session, m *irc.Message) {
 	}
 }
 
-// tagID returns a msgid for a TAGMSG. It is the same on all servers, and none of a message in the
-// text, whose msgid has no dot.
-func (h *Hall) tagID() string {
+// tagID returns a msgid for a TAGMSG that is not kept. It is the same on all servers, and none of a
+// message in the text: see ofMessage.
+func (h *Hall) tagID() []byte {
 	h.tagged++
 	number := uint64(0)
 	if p := h.servers[h.from.server]; p != nil {
 		number = p.number
 	}
-	return strconv.FormatInt(h.from.run, 36) + "." + strconv.FormatUint(number, 36) + "." +
-		strconv.FormatUint(h.tagged, 36)
+	return h.ids.seal(nil, uint64(h.from.run), number<<tagBits|h.tagged)
 }

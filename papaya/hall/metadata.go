@@ -220,7 +220,7 @@ func (h *Hall) metadataBatch(c *Client, target string, lines func(batch string))
 		lines("")
 		return
 	}
-	name := h.batchName()
+	name := c.batchName()
 	h.say(c, "BATCH +"+name+" metadata "+target)
 	lines(name)
 	h.say(c, "BATCH -"+name)

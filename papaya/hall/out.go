@@ -2,7 +2,6 @@ package hall
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,9 +15,9 @@ type out struct {
 	more    []joined // the other lines of the message
 	tags    string   // the client's own tags, for clients with message-tags
 	account string
-	kept    bool   // it is in the text and has a msgid
-	at      uint64 // its offset
-	id      string // the msgid of a line that is not kept
+	ids     *msgids // make the msgid of a line in the text; nil: it is not there
+	at      uint64  // its offset
+	id      []byte  // the msgid of a line that is not in the text; empty: it has none
 	time    int64
 	batch   string
 	forms   [looks + 1][]byte
@@ -36,7 +35,7 @@ func (l joined) empty() bool {
 	return len(words) == 4 && string(words[3]) == ":"
 }
 
-// newOut makes a line with a user as its source. It is not in the text unless kept is set.
+// newOut makes a line with a user as its source. It is not in the text unless keep is called.
 func (h *Hall) newOut(u *user, rest string) *out {
 	body := make([]byte, 0, len(u.source)+len(rest)+4)
 	body = append(body, ':')
@@ -45,6 +44,17 @@ func (h *Hall) newOut(u *user, rest string) *out {
 	body = append(body, rest...)
 	return &out{body: append(cut(body), '\r', '\n'), account: u.account, time: h.now,
 		tags: u.marked("")}
+}
+
+// keep notes that the line is in the text, at an offset.
+func (h *Hall) keep(o *out, at uint64) { o.ids, o.at = &h.ids, at }
+
+// appendID appends the msgid, if the line has one. It is made for those clients only that want it.
+func (o *out) appendID(b []byte) []byte {
+	if o.ids != nil {
+		return o.ids.append(b, o.at)
+	}
+	return append(b, o.id...)
 }
 
 // look returns the form of the line for a client. Only a message of several lines has a form of its
@@ -113,7 +123,7 @@ func (o *out) lines() []joined { return append([]joined{{body: o.body}}, o.more.
 // message are those of the line that opens the batch.
 func (o *out) asBatch(b []byte, look caps) []byte {
 	word := strings.SplitN(string(o.body), " ", 4) // :SOURCE COMMAND TARGET :TEXT
-	source, ref := word[0]+" BATCH ", string(appendMsgid([]byte("m"), o.at))
+	source, ref := word[0]+" BATCH ", string(o.appendID([]byte("m")))
 	b = o.head(b, look, true)
 	b = append(b, source+"+"+ref+" draft/multiline "+word[2]+"\r\n"...)
 	for _, l := range o.lines() {
@@ -148,13 +158,9 @@ func (o *out) head(b []byte, look caps, first bool) []byte {
 		tag("time=")
 		b = time.UnixMilli(o.time).UTC().AppendFormat(b, clockForm)
 	}
-	if look&messageTags != 0 && first && o.id != "" {
+	if look&messageTags != 0 && first && (o.ids != nil || len(o.id) > 0) {
 		tag("msgid=")
-		b = append(b, o.id...)
-	}
-	if look&messageTags != 0 && first && o.kept {
-		tag("msgid=")
-		b = appendMsgid(b, o.at)
+		b = o.appendID(b)
 	}
 	if look&accountTag != 0 && o.account != "" {
 		tag("account=")
@@ -168,6 +174,3 @@ func (o *out) head(b []byte, look caps, first bool) []byte {
 	}
 	return b
 }
-
-// appendMsgid appends the msgid of a message, which is its offset in the text.
-func appendMsgid(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }

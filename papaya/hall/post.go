@@ -3,7 +3,6 @@ package hall
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +54,9 @@ type Page struct {
 	Limit         int // at most maxHistory are returned
 }
 
+// Beginning stands for a msgid before all messages.
+const Beginning = "0"
+
 // The errors of Messages.
 var (
 	ErrNoRoom    = errors.New("there is no such room")
@@ -76,13 +78,16 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		if end.id == "" {
 			continue
 		}
-		at, err := strconv.ParseUint(end.id, 36, 64)
-		if err != nil {
+		switch at, ok := h.ids.parse(end.id); {
+		case ok:
+			*end.bound = bound{at: at}
+		case end.id == Beginning:
+			*end.bound = first
+		default:
 			return nil, ErrNoMessage
 		}
-		*end.bound = bound{at: at}
 	}
-	folded, tenures := irc.Lower(r.name), r.tenures()
+	folded, tenures, ids := irc.Lower(r.name), r.tenures(), h.ids
 	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
 		func(s said) bool {
 			_, edit := s.edits()
@@ -97,16 +102,18 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		defer q.pages.open()()
 		out := []Message{}
 		for _, s := range q.pages.revise(read(ctx, from, to, min(p.Limit, maxHistory))) {
-			out = append(out, s.message())
+			m := s.message()
+			m.ID = ids.of(s.at)
+			out = append(out, m)
 		}
 		return out, ctx.Err()
 	}, nil
 }
 
+// message returns the message as programs read it, without its ID.
 func (s said) message() Message {
 	nick, _, _ := irc.SplitMask(s.source)
-	m := Message{ID: string(appendMsgid(nil, s.at)), Time: time.UnixMilli(s.time).UTC(), From: nick,
-		Kind: "message", Text: s.text()}
+	m := Message{Time: time.UnixMilli(s.time).UTC(), From: nick, Kind: "message", Text: s.text()}
 	if s.edited != 0 {
 		when := time.UnixMilli(s.edited).UTC()
 		m.Edited = &when

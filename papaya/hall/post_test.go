@@ -58,17 +58,17 @@ func TestMessages(t *testing.T) {
 		{Page{Limit: 2}, all[3:]},
 		{Page{After: all[1].ID, Limit: 2}, all[2:4]},
 		{Page{After: all[4].ID, Limit: 2}, nil},
-		{Page{After: "0", Limit: 1}, all[:1]},
+		{Page{After: Beginning, Limit: 1}, all[:1]},
 		{Page{Before: all[2].ID, Limit: 1}, all[1:2]},
 		{Page{After: all[0].ID, Before: all[3].ID, Limit: 10}, all[1:3]},
-		{Page{Before: "zzzzzzzzzzzz", Limit: 1}, all[4:]},
 	} {
 		got, err := messagesOf(t, h, "#tea", test.page)
 		if err != nil || got == nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%+v: %+v, %v; want %+v", test.page, got, err, test.want)
 		}
 	}
-	for _, id := range []string{"!", "-1", "zzzzzzzzzzzzzzzzzzzz", "Ä"} {
+	for _, id := range []string{"!", "-1", "zzzzzzzzzzzzzzzzzzzz", "Ä", "1", "zz",
+		strings.Repeat("0", msgidLen), all[0].ID[:msgidLen-1] + "v"} {
 		if _, err := h.Messages("#tea", Page{After: id, Limit: 1}); !errors.Is(err, ErrNoMessage) {
 			t.Errorf("after %q: %v", id, err)
 		}

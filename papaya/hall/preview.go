@@ -49,7 +49,7 @@ type Linked struct {
 
 // Order returns the words of the order AddPreview.
 func (l Linked) Order(preview string) []string {
-	return []string{l.Target, l.Source, l.Account, string(appendMsgid(nil, l.At)),
+	return []string{l.Target, l.Source, l.Account, string(appendPlace(nil, l.At)),
 		strconv.FormatInt(l.Time, 10), preview}
 }
 
@@ -93,12 +93,12 @@ func (h *Hall) note(n nearby) {
 	h.nearby = append(list, n)
 }
 
-// addPreview obeys AddPreview: TARGET SOURCE ACCOUNT MSGID TIME PREVIEW.
+// addPreview obeys AddPreview: TARGET SOURCE ACCOUNT PLACE TIME PREVIEW.
 func (h *Hall) addPreview(words []string) {
 	if len(words) < 6 {
 		return
 	}
-	of, ok := parseMsgid(words[3])
+	of, ok := parsePlace(words[3])
 	when, err := strconv.ParseInt(words[4], 10, 64)
 	value := irc.Escape(words[5])
 	if !ok || err != nil || of >= h.at || h.at-of > previewSpan || value == "" ||
@@ -117,8 +117,8 @@ func (h *Hall) addPreview(words []string) {
 	if u != nil { // it may have another nick meanwhile
 		source, account = u.source, u.account
 	}
-	tags := PreviewTag + "=" + value + ";" + replyTag + "=" + words[3]
-	o := &out{tags: tags, account: account, time: h.now, kept: true}
+	o := &out{tags: PreviewTag + "=" + value + beforePlace + words[3], account: account,
+		time: h.now}
 	if irc.IsRoom(words[0]) {
 		h.previewInRoom(irc.Lower(words[0]), source, u, of, o)
 	} else if to := h.holder(irc.Lower(words[0])); to != nil && u != nil &&
@@ -173,11 +173,26 @@ func (h *Hall) previewInTalk(source string, u, to *user, of uint64, o *out) {
 	}
 }
 
+// beforePlace stands in the tags of a preview before the place of its message, with which they end.
+const beforePlace = ";" + replyTag + "="
+
+// previewTags returns the tags of a message of the text as clients see them: those of a preview
+// have the msgid of its message.
+func (m *msgids) previewTags(s said) string {
+	i := strings.LastIndex(s.tags, beforePlace)
+	if i < 0 || !s.isPreview() {
+		return s.tags
+	}
+	i += len(beforePlace)
+	return s.tags[:i] + m.msgid(s.tags[i:])
+}
+
 // store writes a preview into the text.
 func (h *Hall) store(o *out, source, target string, of uint64) {
 	o.body = append(cut([]byte(":"+source+" TAGMSG "+target)), '\r', '\n')
 	folded := irc.Lower(target)
-	o.at = h.record(folded, o.tags, appendBody(nil, source, "TAGMSG", target, ""))
+	h.keep(o, h.record(folded, o.tags, appendBody(nil, source, "TAGMSG", target, "")))
+	o.tags = h.ids.previewTags(said{tags: o.tags})
 	if nick, _, _ := irc.SplitMask(source); !irc.IsRoom(folded) {
 		h.addToIndex(conversation(irc.Lower(nick), folded), o.at)
 	}
@@ -209,7 +224,7 @@ func (s said) previewOf() (preview string, of uint64, ok bool) {
 		return "", 0, false
 	}
 	tags := irc.ParseTags(s.tags)
-	of, ok = parseMsgid(tags[replyTag])
+	of, ok = parsePlace(tags[replyTag])
 	return tags[PreviewTag], of, ok
 }
 

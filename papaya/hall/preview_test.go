@@ -62,7 +62,8 @@ func (p *previewTrial) links(line string) Linked {
 	return append(p.told["a"], p.told["b"]...)[0]
 }
 
-// publish has a message get a preview, and returns the preview's msgid, or nothing.
+// publish has a message get a preview, and returns the preview's msgid as
+// scripts have it, or nothing.
 func (p *previewTrial) publish(l Linked, preview string) string {
 	p.t.Helper()
 	p.script.Reset()
@@ -78,7 +79,7 @@ func (p *previewTrial) publish(l Linked, preview string) string {
 	if got := p.halls["b"].hall.PreviewAt(at); got != preview {
 		p.t.Errorf("the preview is %q, want %q", got, preview)
 	}
-	return string(appendMsgid(nil, at))
+	return fmt.Sprintf("{@%s}", appendPlace(nil, at))
 }
 
 // agree compares texts and states of the servers.
@@ -130,13 +131,14 @@ func TestPreviewInRoom(t *testing.T) {
 	l := p.links("ann > PRIVMSG #tea :look: https://x.example/a;b now")
 	id := p.msgid("{look}")
 	if l.Target != "#tea" || !l.Room || l.Source != "ann!ann@host" || l.Account != "ann" ||
-		l.Text != "look: https://x.example/a;b now" || string(appendMsgid(nil, l.At)) != id ||
+		l.Text != "look: https://x.example/a;b now" ||
+		p.halls["a"].hall.ids.msgid(string(appendPlace(nil, l.At))) != id ||
 		l.Time != p.now || len(p.told["b"]) != 0 {
 		t.Fatalf("told of %+v", l)
 	}
 	preview := p.publish(l, onePreview)
-	line := fmt.Sprintf("msgid=%s;papaya/preview=%s;+draft/reply=%s :ann!ann@host TAGMSG #tea",
-		preview, oneTag, id)
+	line := fmt.Sprintf("msgid=%s;papaya/preview=%s;+draft/reply={@%s} :ann!ann@host TAGMSG #tea",
+		preview, oneTag, appendPlace(nil, l.At))
 	p.wants("ann", "@"+line)
 	p.wants("bob", "@"+line)
 	p.wants("carol")

@@ -222,7 +222,7 @@ func (h *Hall) notify(u *user, target string, from *user, it speech, o *out) {
 			break
 		}
 	}
-	bare := out{account: o.account, kept: o.kept, at: o.at, time: o.time}
+	bare := out{account: o.account, ids: o.ids, at: o.at, time: o.time}
 	n.Head = string(bare.head(nil, serverTime|messageTags|accountTag, true)) + ":" + from.source +
 		" " + it.command + " " + target + " :"
 	p.Missed(n)

@@ -2,7 +2,6 @@ package hall
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,8 +27,7 @@ func (h *Hall) Removed() []Span {
 	return spans
 }
 
-// Redacted returns the msgid of the message that a line of the text has removed, as an offset.
-// line has no LF.
+// Redacted returns the offset of the message that a line of the text has removed. line has no LF.
 func Redacted(line []byte) (at uint64, ok bool) {
 	s, ok := parseSaid(line, 0)
 	if !ok {
@@ -47,19 +45,24 @@ func (s said) removes() (at uint64, ok bool) {
 	if len(words) < 4 {
 		return 0, false
 	}
-	return parseMsgid(words[3])
+	return parsePlace(words[3])
+}
+
+// redactLine returns a line REDACT of the text as clients see it: with the msgid of the message
+// that it has removed.
+func (m *msgids) redactLine(line []byte) []byte {
+	words := strings.SplitN(string(line), " ", 5) // :SOURCE REDACT TARGET PLACE :WHY
+	if len(words) < 4 {
+		return line
+	}
+	words[3] = m.msgid(words[3])
+	return cut([]byte(strings.Join(words, " ")))
 }
 
 // SpanAt returns the part of the text with the message at an offset.
 func (h *Hall) SpanAt(at uint64) (Span, bool) {
 	_, size, ok := h.messageAt(at)
 	return Span{at, size}, ok
-}
-
-// parseMsgid parses a msgid of a message in the text, in the form of appendMsgid only.
-func parseMsgid(id string) (at uint64, ok bool) {
-	at, err := strconv.ParseUint(id, 36, 64)
-	return at, err == nil && string(appendMsgid(nil, at)) == id
 }
 
 // redact answers REDACT, or returns the entry that removes the message.
@@ -92,7 +95,7 @@ func (h *Hall) redact(c *Client, m *irc.Message) Entry {
 		window = h.config.Redact()
 	}
 	c.later = true
-	data := fmt.Appendf(nil, "%s\n%s %d %d %d", target, appendMsgid(nil, s.at), size, s.time,
+	data := fmt.Appendf(nil, "%s\n%s %d %d %d", target, appendPlace(nil, s.at), size, s.time,
 		int64(window.Seconds()))
 	if s.isPreview() {
 		data = append(data, " "+PreviewTag...)
@@ -111,7 +114,7 @@ func (h *Hall) named(c *Client, target, id string) (s said, size int, ok bool) {
 	if u.lasting() || irc.IsRoom(target) {
 		want = h.readable(c, target, eventPlayback|messageTags|previews)
 	}
-	at, ok := parseMsgid(id)
+	at, ok := h.ids.parse(id)
 	if ok {
 		s, size, ok = h.messageAt(at)
 	}
@@ -125,7 +128,7 @@ func (h *Hall) named(c *Client, target, id string) (s said, size int, ok bool) {
 // seconds its author may remove it. 0 is for ever. The time of the log is known when the entry is
 // in it. Then come the places of its previews, or PreviewTag if the message itself is a preview.
 type redacted struct {
-	id           string
+	place        string
 	size         int
 	time, window int64
 	previews     []Span
@@ -133,8 +136,8 @@ type redacted struct {
 }
 
 func (h *Hall) parseRedacted(line string) (r redacted, span Span, ok bool) {
-	n, err := fmt.Sscanf(line, "%s %d %d %d", &r.id, &r.size, &r.time, &r.window)
-	at, known := parseMsgid(r.id)
+	n, err := fmt.Sscanf(line, "%s %d %d %d", &r.place, &r.size, &r.time, &r.window)
+	at, known := parsePlace(r.place)
 	r.parseSpans(line, h.at)
 	return r, Span{at, r.size}, n == 4 && err == nil && known
 }
@@ -164,8 +167,8 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 		return // the user has left meanwhile
 	}
 	if it.window > 0 && h.now-it.time > it.window*1000 {
-		h.fail(s.client, "REDACT", "REDACT_WINDOW_EXPIRED", fmt.Sprint(target, " ", it.id, " ",
-			it.window), "The message is too old")
+		h.fail(s.client, "REDACT", "REDACT_WINDOW_EXPIRED", fmt.Sprint(target, " ",
+			h.ids.msgid(it.place), " ", it.window), "The message is too old")
 		return
 	}
 	h.removed = append(h.removed, span)
@@ -181,16 +184,16 @@ func (h *Hall) applyRedact(s *session, data []byte) {
 	if h.config.Push != nil {
 		h.config.Push.Removed(span.At)
 	}
-	rest := "REDACT " + target + " " + it.id
+	rest := ""
 	if why != "" {
-		rest += " :" + why
+		rest = " :" + why
 	}
-	o := h.newOut(u, rest)
-	o.kept = true
+	o := h.newOut(u, "REDACT "+target+" "+h.ids.msgid(it.place)+rest)
 	if it.preview {
 		o.tags = strings.TrimSuffix(PreviewTag+";"+o.tags, ";")
 	}
-	o.at = h.recordOf(u, irc.Lower(target), tags, o.body[:len(o.body)-len("\r\n")])
+	h.keep(o, h.recordOf(u, irc.Lower(target), tags,
+		cut([]byte(":"+u.source+" REDACT "+target+" "+it.place+rest))))
 	if r != nil {
 		h.toRoom(r, u, o, want)
 		h.toOwn(s, o, r, want)

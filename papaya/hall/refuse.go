@@ -27,7 +27,7 @@ func (h *Hall) Refuse(c *Client, e Entry, m *irc.Message, why string) bool {
 		edit, target, it, _ := parseEdit(e.Data)
 		h.labelled(c, e.Label, func() {
 			h.fail(c, it.command, "TEMPORARILY_UNAVAILABLE", middle(target)+" "+
-				string(appendMsgid(nil, edit.of)), "The log says: "+why)
+				h.ids.of(edit.of), "The log says: "+why)
 		})
 		return true
 	case Redact:

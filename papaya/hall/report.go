@@ -35,7 +35,7 @@ type report struct {
 
 	// The message; empty if the report is about a user.
 	target string // the room, or * for a message to the reporter or from it
-	msgid  string
+	place  string // its offset, as the text has those
 	said   int64
 	text   string // its lines are separated by LF
 
@@ -110,13 +110,13 @@ func (h *Hall) mayReport(by string) error {
 	return nil
 }
 
-// reportWords are the words of the entry of a report, each in a line: of, account, target, msgid,
-// time of the message, reason; and the text, which may have several lines.
+// reportWords are the words of the entry of a report, each in a line: of, account, target, place
+// and time of the message, reason; and the text, which may have several lines.
 const reportWords = 7
 
 // reportData makes the entry of a report.
 func reportData(r report) []byte {
-	return []byte(strings.Join([]string{"+", r.of, r.account, r.target, r.msgid,
+	return []byte(strings.Join([]string{"+", r.of, r.account, r.target, r.place,
 		strconv.FormatInt(r.said, 10), r.why, r.text}, orderWords))
 }
 
@@ -128,7 +128,7 @@ func parseReport(data string) (r report, ok bool) {
 		return report{}, false
 	}
 	said, err := strconv.ParseInt(word[4], 10, 64)
-	return report{of: word[0], account: word[1], target: word[2], msgid: word[3], said: said,
+	return report{of: word[0], account: word[1], target: word[2], place: word[3], said: said,
 		why: truncate(word[5], maxReportWhy), text: word[6]}, err == nil
 }
 
@@ -254,7 +254,7 @@ type savedReport struct {
 
 func (r *report) save() savedReport {
 	return savedReport{r.id, r.at, raw(r.by), raw(r.why), raw(r.of), raw(r.account), raw(r.target),
-		raw(r.msgid), r.said, raw(r.text), raw(r.closedBy), r.closedAt, raw(r.remark)}
+		raw(r.place), r.said, raw(r.text), raw(r.closedBy), r.closedAt, raw(r.remark)}
 }
 
 func (h *Hall) loadReports(saved []savedReport, last uint64) {

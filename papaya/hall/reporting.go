@@ -65,7 +65,7 @@ func (h *Hall) reportUser(c *Client, nick string) (report, bool) {
 // have no history, but the guest has received what was said since it has its nick.
 func (h *Hall) reportMessage(c *Client, target, id string) (report, bool) {
 	u, folded := c.user, irc.Lower(target)
-	at, ok := parseMsgid(id)
+	at, ok := h.ids.parse(id)
 	if !ok {
 		return report{}, false
 	}
@@ -78,7 +78,7 @@ func (h *Hall) reportMessage(c *Client, target, id string) (report, bool) {
 	if !ok {
 		return report{}, false
 	}
-	r := report{target: "*", msgid: id, said: s.time, text: now.text()}
+	r := report{target: "*", place: string(appendPlace(nil, at)), said: s.time, text: now.text()}
 	r.of, _, _ = irc.SplitMask(s.source)
 	r.account = h.Author(r.of, at)
 	if room := h.rooms[folded]; room != nil {
@@ -155,8 +155,9 @@ func (h *Hall) showReport(c *Client, number string) {
 	}
 	h.tellReport(c, r.line())
 	h.tellReport(c, fmt.Sprintf("reason %d %s", r.id, r.why))
-	if r.msgid != "" {
-		h.tellReport(c, fmt.Sprintf("message %d time=%s msgid=%s", r.id, when(r.said), r.msgid))
+	if r.place != "" {
+		h.tellReport(c, fmt.Sprintf("message %d time=%s msgid=%s", r.id, when(r.said),
+			h.ids.msgid(r.place)))
 		for l := range strings.SplitSeq(r.text, "\n") {
 			word := "text"
 			for {

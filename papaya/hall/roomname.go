@@ -175,7 +175,6 @@ func (h *Hall) cannotRename(u *user, r *room, name string) (code, why string) {
 func (h *Hall) renameRoom(u *user, r *room, name, why string) {
 	old, from, to := r.name, irc.Lower(r.name), irc.Lower(name)
 	o := h.newOut(u, "RENAME "+old+" "+name+" :"+why)
-	o.kept = true
 	if from != to {
 		h.take(r, to)
 		h.index[to] = h.chunksOf([]string{from, to})
@@ -184,7 +183,7 @@ func (h *Hall) renameRoom(u *user, r *room, name, why string) {
 		h.rooms[to] = r
 	}
 	r.name = name
-	o.at = h.record(to, "", bytes.TrimSuffix(o.body, []byte("\r\n")))
+	h.keep(o, h.record(to, "", bytes.TrimSuffix(o.body, []byte("\r\n"))))
 	if from != to {
 		r.former = append(r.former, tenure{nick: from, from: r.named, until: h.at})
 		r.named = h.at

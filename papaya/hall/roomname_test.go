@@ -152,8 +152,8 @@ func TestConfirmedUnderAFormerName(t *testing.T) {
 	for _, test := range []struct {
 		lags string
 		mark uint64
-	}{{"", 99}, {" #old@" + string(appendMsgid(nil, 20)), 20},
-		{" #new@" + string(appendMsgid(nil, 30)), 30}, {" #other@1", 99},
+	}{{"", 99}, {" #old@" + string(appendPlace(nil, 20)), 20},
+		{" #new@" + string(appendPlace(nil, 30)), 30}, {" #other@1", 99},
 		{" #old@k #new@u", 20}} {
 		u := &user{}
 		in := &member{user: u, room: r, mark: 10}

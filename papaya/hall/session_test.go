@@ -26,7 +26,7 @@ var (
 		"CS TRANSFER #tea bob", "CS ACCEPT #tea", "MODE #tea +q-o ~a:bob ann",
 		"CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=2000-01-01T00:00:00Z 9",
 		"BATCH +1 draft/multiline #tea\n@batch=1 PRIVMSG #tea :one\n@batch=1 PRIVMSG #tea :two\n" +
-			"BATCH -1", "REDACT #tea 0", "REDACT #tea 2b :why", "REDACT ann 0",
+			"BATCH -1", "REDACT #tea {@0}", "REDACT #tea {@2b} :why", "REDACT ann {@0}",
 		"AUTHENTICATE PLAIN\nAUTHENTICATE AGJvYgBzZWNyZXQ=", // as bob
 		"NS LOGOUT OTHERS", "NS LOGOUT ALL", "NS RENAME dave", "NS RENAME zoe",
 		"MODE ann +BRTw", "MODE dave -R", "MODE #tea +CM-n", "PRIVMSG @#tea,+#den :for some",

@@ -26,7 +26,8 @@ type (
 		Rooms   []savedRoom
 		Index   map[string][]uint32
 
-		ConversationsFrom uint64 `json:",omitempty"`
+		ConversationsFrom uint64  `json:",omitempty"`
+		MsgidsFrom        *uint64 `json:",omitempty"` // see msgid.go
 
 		Bans       []savedServerBan `json:",omitempty"`
 		Reports    []savedReport    `json:",omitempty"`
@@ -191,7 +192,7 @@ func (h *Hall) Save() ([]byte, error) { return h.Snapshot().Encode() }
 func (h *Hall) Snapshot() Snapshot {
 	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
 		Known: map[string]uint64{}, Index: map[string][]uint32{},
-		ConversationsFrom: h.conversationsFrom}
+		ConversationsFrom: h.conversationsFrom, MsgidsFrom: h.ids.from}
 	for name, chunks := range h.index {
 		s.Index[key(name)] = chunks // their chunks never change, there are only more
 	}
@@ -363,8 +364,11 @@ func Load(config Config, state []byte) (*Hall, error) {
 	if format < formatAccounts {
 		s = older.upgrade()
 	}
-	h := New(config, s.At)
+	h := empty(config, s.At)
 	h.now, h.conversationsFrom = s.Now, s.ConversationsFrom
+	if s.MsgidsFrom != nil {
+		h.beginMsgids(*s.MsgidsFrom)
+	}
 	if format < formatConversations {
 		h.conversationsFrom = s.At
 	}

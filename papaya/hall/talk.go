@@ -53,8 +53,8 @@ type targets struct {
 
 // targets answers CHATHISTORY TARGETS.
 func (h *Hall) targets(c *Client, m *irc.Message) {
-	from, ok1 := parseBound(m.Param(1), last)
-	to, ok2 := parseBound(m.Param(2), last)
+	from, ok1 := h.parseBound(m.Param(1), last)
+	to, ok2 := h.parseBound(m.Param(2), last)
 	limit, err := strconv.Atoi(m.Last())
 	if !ok1 || !ok2 || err != nil || !from.byTime || !to.byTime {
 		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", "TARGETS", "Invalid parameters")
@@ -122,7 +122,7 @@ func (t *targets) answer(h *Hall, c *Client) {
 		}
 		name, tag := "", ""
 		if c.caps&inBatch != 0 {
-			name = h.batchName()
+			name = c.batchName()
 			tag = "@batch=" + name + " "
 			h.say(c, "BATCH +"+name+" draft/chathistory-targets")
 		}

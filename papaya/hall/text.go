@@ -122,14 +122,18 @@ func (s said) own() said {
 	return s
 }
 
-// out returns the message as it is sent, in a batch if its name is not empty. It changes the
+// outOf returns a message as it is sent, in a batch if its name is not empty. It changes the
 // message, which must be a copy.
-func (s said) out(batch string) *out {
-	if s.command == "TAGMSG" {
+func (h *Hall) outOf(s said, batch string) *out {
+	switch s.command {
+	case "TAGMSG":
 		s.body = bytes.TrimSuffix(s.body, []byte(" :"))
+	case "REDACT":
+		s.body = h.ids.redactLine(s.body)
 	}
-	o := &out{body: append(s.body, '\r', '\n'), tags: s.wireTags(), time: s.time, kept: true,
-		at: s.at, batch: batch, more: s.more}
+	o := &out{body: append(s.body, '\r', '\n'), tags: h.ids.wireTags(s), time: s.time, batch: batch,
+		more: s.more}
+	h.keep(o, s.at)
 	for i := range o.more {
 		o.more[i].body = append(o.more[i].body, '\r', '\n')
 	}

@@ -71,8 +71,10 @@ func FuzzParseSaid(f *testing.F) {
 	f.Add([]byte("\n\n"), "", "", "+a;+b")
 	f.Fuzz(func(t *testing.T, text []byte, one, two, tags string) {
 		if s, ok := parseSaid(text, 7); ok {
-			s.own().out("b").form(nil, looks)
-			s.own().out("").form(nil, 0)
+			h := New(Config{}, 0)
+			h.outOf(s.own(), "b").form(nil, looks)
+			h.outOf(s.own(), "").form(nil, 0)
+			NewMsgids(Secret{}, &s.at).Shown(text, 7)
 		}
 		if strings.ContainsAny(one+two+tags, "\x00\r\n") || len(one)+len(two) > 400 ||
 			strings.ContainsAny(tags, " ") || !strings.HasPrefix(tags, "+") && tags != "" {

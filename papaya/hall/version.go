@@ -182,13 +182,15 @@ func (h *Hall) unrevised(q *question, lines []said) []said {
 }
 
 // wireTags returns the tags of a message in the text as clients are sent them.
-func (s said) wireTags() string {
+func (m *msgids) wireTags(s said) string {
 	of, edit := s.edits()
 	tags := s.tags
 	switch {
 	case edit:
 		_, rest, _ := strings.Cut(tags, ";")
-		return joinTags(editTag+"="+string(appendMsgid(nil, of)), rest)
+		return joinTags(editTag+"="+m.of(of), rest)
+	case s.isPreview():
+		tags = m.previewTags(s)
 	case s.command == "REDACT" && strings.HasPrefix(tags, storedEdit+"="):
 		_, tags, _ = strings.Cut(tags, ";")
 	case strings.Contains(tags, editTag): // of a version that did not check it
@@ -200,10 +202,10 @@ func (s said) wireTags() string {
 	return tags
 }
 
-// correction returns a later text as it is sent to a client that does not know edits.
-func (s said) correction() *out {
+// correctionOf returns a later text as it is sent to a client that does not know edits.
+func (h *Hall) correctionOf(s said) *out {
 	of, _ := s.edits()
 	head, text, _ := strings.Cut(string(s.body[1:]), " :")
-	o := s.out("")
-	return correction(*o, head, text, of)
+	o := h.outOf(s, "")
+	return correction(*o, head, text, h.ids.of(of))
 }

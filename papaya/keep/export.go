@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"interleave/papaya/hall"
 )
 
 // A Filter selects lines. An empty field selects all.
@@ -88,23 +90,40 @@ const (
 	AsJSON Format = "json"
 )
 
-// jsonLine is a line in JSON. If its text is not UTF-8, Raw has it in base64.
+// jsonLine is a line in JSON, with the msgids and the tags that clients see. If its text is not
+// UTF-8, Raw has the line as the log has it, in base64.
 type jsonLine struct {
-	ID      string    `json:"id"` // the offset in base 36, which clients see as the msgid
+	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Tags    string    `json:"tags,omitempty"`
 	From    string    `json:"from"`
 	Source  string    `json:"source"`
 	Command string    `json:"command"`
 	To      string    `json:"to"`
-	Of      string    `json:"of,omitempty"` // the id that REDACT removes, or the name of RENAME
+	Of      string    `json:"of,omitempty"` // the ID of what REDACT removes, or the name of RENAME
 	Text    string    `json:"text"`
 	Raw     []byte    `json:"raw,omitempty"`
 }
 
-// Export writes the lines that are there now and that the filter selects. It calls bad for
-// everything in the log that is not a line of ours.
-func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
+// asJSON returns a line in JSON.
+func (l Line) asJSON(ids *hall.Msgids) jsonLine {
+	j := jsonLine{ID: ids.Of(l.At), Time: l.Time, Tags: l.Tags, From: l.From(), Source: l.Source,
+		Command: l.Command, To: l.To, Of: l.Of, Text: l.Body}
+	if tags, removed, ok := ids.Shown(bytes.TrimSuffix(l.Raw, []byte("\n")), l.At); ok {
+		j.Tags = tags
+		if removed != "" {
+			j.Of = removed
+		}
+	}
+	if !utf8.Valid(l.Raw) {
+		j.Raw = l.Raw
+	}
+	return j
+}
+
+// Export writes the lines that are there now and that the filter selects. ids are for AsJSON only.
+// Export calls bad for everything in the log that is not a line of ours.
+func Export(ctx context.Context, t Text, f Filter, format Format, ids *hall.Msgids, w io.Writer,
 	bad func(at uint64, err error)) (lines int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encode := json.NewEncoder(out)
@@ -124,12 +143,7 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
 			_, err := out.Write(l.Raw)
 			return err
 		}
-		j := jsonLine{ID: ID(l.At), Time: l.Time, Tags: l.Tags, From: l.From(), Source: l.Source,
-			Command: l.Command, To: l.To, Of: l.Of, Text: l.Body}
-		if !utf8.Valid(l.Raw) {
-			j.Raw = l.Raw
-		}
-		return encode.Encode(j)
+		return encode.Encode(l.asJSON(ids))
 	}, bad)
 	if err == nil {
 		err = out.Flush()

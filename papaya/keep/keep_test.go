@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"interleave/papaya/hall"
 	"interleave/papaya/log"
 )
 
@@ -21,6 +23,9 @@ const said = `2026-11-20T07:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #tea :the kett
 2026-11-22T07:00:00.000Z :eve!e@192.0.2.1 TOPIC #cafe :caf` + "\xe9" + `
 2026-11-22T08:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #cafe :
 `
+
+// older are the msgids of a text of an older version, which are places in it.
+var older = hall.NewMsgids(hall.Secret{}, nil)
 
 // memory is a Text in memory.
 type memory struct {
@@ -83,7 +88,7 @@ func TestExportText(t *testing.T) {
 	} {
 		for _, chunk := range []int{0, 1, 7, 100} {
 			var b strings.Builder
-			n, err := Export(t.Context(), &memory{1000, said, chunk}, test.filter, AsText, &b,
+			n, err := Export(t.Context(), &memory{1000, said, chunk}, test.filter, AsText, nil, &b,
 				noBad(t))
 			if err != nil || b.String() != test.want || n != strings.Count(test.want, "\n") {
 				t.Errorf("%s, read by %d: %d lines, %v:\n%s\nwant:\n%s", test.name, chunk, n, err,
@@ -102,7 +107,7 @@ func TestRoomsThatWereRenamed(t *testing.T) {
 		"#den": lines(text, 4)} {
 		var b strings.Builder
 		if _, err := Export(t.Context(), &memory{1000, text, 7}, Filter{Rooms: []string{room}},
-			AsText, &b, noBad(t)); err != nil || b.String() != want {
+			AsText, nil, &b, noBad(t)); err != nil || b.String() != want {
 			t.Errorf("%s: %v:\n%s\nwant:\n%s", room, err, b.String(), want)
 		}
 	}
@@ -149,7 +154,7 @@ func TestRemoveRoomThatWasRenamed(t *testing.T) {
 
 func TestExportJSON(t *testing.T) {
 	var b strings.Builder
-	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, &b,
+	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, older, &b,
 		noBad(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -168,20 +173,45 @@ func TestExportJSON(t *testing.T) {
 	}
 }
 
-// TestExportOfTags: the tags of a message are exported, and what a redaction has removed.
+// TestExportOfTags: an export has the msgids that clients see, those of messages of an older
+// version too: of each message, in the tags of later texts and previews, and of what a redaction
+// has removed. Tags of clients are as they were sent.
 func TestExportOfTags(t *testing.T) {
 	text := "2026-11-20T07:00:00.000Z @+draft/reply=1m :ann!ann@h PRIVMSG #tea :yes\n" +
 		"2026-11-20T07:00:00.000Z @draft/multiline :ann!ann@h PRIVMSG #tea :and no\n" +
-		"2026-11-20T07:00:01.000Z :ann!ann@h REDACT #tea 1m :spam\n"
-	var b strings.Builder
-	n, err := Export(t.Context(), &memory{0, text, 0}, Filter{Rooms: []string{"#tea"}}, AsJSON, &b,
-		noBad(t))
-	want := []string{`"tags":"+draft/reply=1m","from":"ann"`,
+		"2026-11-20T07:00:01.000Z :ann!ann@h REDACT #tea 0 :spam\n"
+	from := uint64(len(text))
+	text += "2026-11-20T07:00:02.000Z :ann!ann@h PRIVMSG #tea :see https://x.example/\n"
+	preview := uint64(len(text))
+	text += fmt.Sprintf("2026-11-20T07:00:03.000Z @papaya/preview={};+draft/reply=%s :ann!ann@h "+
+		"TAGMSG #tea :\n2026-11-20T07:00:04.000Z @draft/edit=%d;+x=y :ann!ann@h PRIVMSG #tea "+
+		":no\n", strconv.FormatUint(from, 36), from)
+	removal := uint64(len(text))
+	text += fmt.Sprintf("2026-11-20T07:00:05.000Z @draft/edit=%d :ann!ann@h REDACT #tea %s\n"+
+		"2026-11-20T07:00:06.000Z :ann!ann@h RENAME #tea #den :1m\n", preview,
+		strconv.FormatUint(from, 36))
+	ids := hall.NewMsgids(hall.Secret{1}, &from)
+	message := ids.Of(from)
+	want := []string{`{"id":"0",`, `"tags":"+draft/reply=1m","from":"ann"`,
 		`"tags":"draft/multiline","from":"ann"`,
-		`"command":"REDACT","to":"#tea","of":"1m","text":"spam"`}
-	for i, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		if n != len(want) || err != nil || !strings.Contains(l, want[i]) {
-			t.Errorf("%d lines, %v: got %s, want %s", n, err, l, want[i])
+		`"command":"REDACT","to":"#tea","of":"0","text":"spam"`,
+		`{"id":"` + message + `","time":"2026-11-20T07:00:02Z","from"`,
+		`{"id":"` + ids.Of(preview) + `","time":"2026-11-20T07:00:03Z",` +
+			`"tags":"papaya/preview={};+draft/reply=` + message + `","from"`,
+		`"tags":"+draft/edit=` + message + `;+x=y","from"`,
+		`{"id":"` + ids.Of(removal) + `","time":"2026-11-20T07:00:05Z","from":"ann"`,
+		`"command":"REDACT","to":"#tea","of":"` + message + `","text":""`,
+		`"command":"RENAME","to":"#tea","of":"#den","text":"1m"`}
+	var b strings.Builder
+	n, err := Export(t.Context(), &memory{0, text, 0}, Filter{}, AsJSON, ids, &b, noBad(t))
+	if n != 8 || err != nil || len(message) != 26 {
+		t.Errorf("%d lines, %v", n, err)
+	}
+	rest := b.String()
+	for _, w := range want { // one behind the other
+		before, after, ok := strings.Cut(rest, w)
+		if rest = after; !ok {
+			t.Fatalf("%s is not in\n%s", w, before)
 		}
 	}
 }
@@ -194,7 +224,7 @@ func TestForeignLines(t *testing.T) {
 		lines(said, 1) + strings.TrimSuffix(lines(said, 2), "\n")
 	var b strings.Builder
 	bad := map[uint64]bool{}
-	if _, err := Export(t.Context(), &memory{0, text, 5000}, Filter{}, AsText, &b,
+	if _, err := Export(t.Context(), &memory{0, text, 5000}, Filter{}, AsText, nil, &b,
 		func(at uint64, _ error) { bad[at] = true }); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +244,7 @@ func BenchmarkWords(b *testing.B) {
 	text := &memory{text: strings.Repeat(said, 20_000)}
 	b.SetBytes(int64(len(text.text)))
 	for b.Loop() {
-		if n, err := Export(b.Context(), text, Filter{Words: []string{"coffee"}}, AsText,
+		if n, err := Export(b.Context(), text, Filter{Words: []string{"coffee"}}, AsText, nil,
 			&strings.Builder{}, func(uint64, error) {}); err != nil || n != 0 {
 			b.Fatal(n, err)
 		}
@@ -222,13 +252,13 @@ func BenchmarkWords(b *testing.B) {
 }
 
 func TestExportFails(t *testing.T) {
-	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, fullDisk{},
+	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, nil, fullDisk{},
 		noBad(t)); !errors.Is(err, errFull) {
 		t.Errorf("a full disk: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Export(ctx, &memory{0, said, 0}, Filter{}, AsText, &strings.Builder{},
+	if _, err := Export(ctx, &memory{0, said, 0}, Filter{}, AsText, nil, &strings.Builder{},
 		noBad(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Ctrl-C: %v", err)
 	}
@@ -268,8 +298,8 @@ func TestRetain(t *testing.T) {
 	}
 	defer f.Close()
 	var b strings.Builder
-	if _, err := Export(t.Context(), f, Filter{}, AsJSON, &b, noBad(t)); err != nil ||
-		!strings.HasPrefix(b.String(), `{"id":"`+ID(uint64(gone))+`","time":"2026-11-21`) {
+	if _, err := Export(t.Context(), f, Filter{}, AsJSON, older, &b, noBad(t)); err != nil ||
+		!strings.HasPrefix(b.String(), `{"id":"`+older.Of(uint64(gone))+`","time":"2026-11-21`) {
 		t.Errorf("the places have moved: %s, %v", b.String(), err)
 	}
 	if n, err := Retain(t.Context(), text, time.Minute,
@@ -342,8 +372,8 @@ func TestRetainRooms(t *testing.T) {
 	}
 	defer f.Close()
 	var b strings.Builder
-	if n, err := Export(t.Context(), f, Filter{}, AsText, &b, noBad(t)); n != 3 || err != nil ||
-		b.String() != lines(said, 1, 3, 4) {
+	n, err := Export(t.Context(), f, Filter{}, AsText, nil, &b, noBad(t))
+	if n != 3 || err != nil || b.String() != lines(said, 1, 3, 4) {
 		t.Errorf("%d lines stay, %v: %s", n, err, b.String())
 	}
 	// Removed lines are dropped together with the lines around them.
@@ -432,7 +462,7 @@ func TestBackupIsRestored(t *testing.T) {
 	}
 	defer text.Close()
 	var b strings.Builder
-	if _, err := Export(t.Context(), text, Filter{}, AsText, &b, noBad(t)); err != nil ||
+	if _, err := Export(t.Context(), text, Filter{}, AsText, nil, &b, noBad(t)); err != nil ||
 		b.String() != lines(said, 1, 2) {
 		t.Errorf("the text: %q, %v", b.String(), err)
 	}

@@ -33,7 +33,7 @@ type Line struct {
 	Source  string // ann!ann@127.0.0.1
 	Command string // PRIVMSG, NOTICE, TOPIC, REDACT, RENAME
 	To      string // a room or a nick; a room may have the prefix of irc.SplitStatus
-	Of      string // the msgid of the message that REDACT has removed, or the name of RENAME
+	Of      string // the place of the message that REDACT has removed, or the name of RENAME
 	Body    string
 	Raw     []byte // including LF
 }

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 )
-
-// ID returns an offset as clients know it: the msgid of the message there.
-func ID(at uint64) string { return strconv.FormatUint(at, 36) }
 
 // A Cutter is a Text whose head can be cut off.
 type Cutter interface {

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -51,11 +52,17 @@ type Config struct {
 	// Origins are the hosts of pages that may open a WebSocket, beside the server's own host.
 	Origins []string
 
-	Data   string    // the data folder, which may have a file named password
-	Text   *log.Text // opened by the caller, before Log: it holds the folder's lock
-	Log    log.Log   // opened by the caller, who closes both after Run
-	Shared bool      // other servers use the same log
-	Unique string    // this server's name among them; restarts do not change it
+	Data string    // the data folder, which may have a file named password
+	Text *log.Text // opened by the caller, before Log: it holds the folder's lock
+	Log  log.Log   // opened by the caller, who closes both after Run
+	// Secret makes the msgids of messages. All servers of a log have the same one, for ever. Zero:
+	// a new one, so that the msgids of before are refused. It cannot be zero if Shared is set.
+	Secret hall.Secret
+	// MsgidsFrom is told, once the server knows it, from which offset of Text on messages have
+	// msgids that Secret makes. It must not block for long. nil: nobody wants to know.
+	MsgidsFrom func(at uint64)
+	Shared     bool   // other servers use the same log
+	Unique     string // this server's name among them; restarts do not change it
 	// Index is the index of Text, which Run keeps. nil: searches and histories read the text.
 	Index *search.Index
 
@@ -126,6 +133,9 @@ func (c Config) defaults() Config {
 	set(&c.ProxyHeader, proxy.XForwardedFor)
 	if c.Listen == nil {
 		c.Listen = net.Listen
+	}
+	if c.Secret == (hall.Secret{}) {
+		_, _ = rand.Read(c.Secret[:]) // never fails
 	}
 	if c.Now == nil {
 		c.Now = time.Now

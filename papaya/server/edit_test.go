@@ -3,7 +3,6 @@ package server
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,13 +26,10 @@ func TestEdits(t *testing.T) {
 	ann.Send(caps)
 	ann.Expect(" ACK ")
 	ann.Send("PRIVMSG #tea :the first wording")
-	id := regexp.MustCompile(`msgid=(\w+)`).FindStringSubmatch(ann.ExpectLine("first wording"))
-	if id == nil {
-		t.Fatal("the echo has no msgid")
-	}
+	id := msgidOf(t, ann.ExpectLine("first wording"))
 	for _, word := range []string{"second", "third"} {
-		ann.Send("@+draft/edit=%s PRIVMSG #tea :the %s wording", id[1], word)
-		ann.Expect("+draft/edit=" + id[1] + " :ann!ann@127.0.0.1 PRIVMSG #tea :the " + word)
+		ann.Send("@+draft/edit=%s PRIVMSG #tea :the %s wording", id, word)
+		ann.Expect("+draft/edit=" + id + " :ann!ann@127.0.0.1 PRIVMSG #tea :the " + word)
 	}
 	for range 2 {
 		srv.end()
@@ -44,16 +40,16 @@ func TestEdits(t *testing.T) {
 		lacks(t, lines, "first")
 		lacks(t, lines, "second")
 		if !slices.ContainsFunc(lines, func(l string) bool {
-			return strings.Contains(l, "msgid="+id[1]+";papaya/edited=") &&
+			return strings.Contains(l, "msgid="+id+";papaya/edited=") &&
 				strings.HasSuffix(strings.TrimSpace(l), ":the third wording")
 		}) {
 			t.Errorf("the history was %q", lines)
 		}
 	}
-	ann.Send("REDACT #tea %s\r\nPING done", id[1])
+	ann.Send("REDACT #tea %s\r\nPING done", id)
 	ann.Expect("PONG chat :done")
-	ann.Send("@+draft/edit=%s PRIVMSG #tea :back", id[1])
-	ann.Expect("FAIL PRIVMSG UNKNOWN_MSGID #tea " + id[1])
+	ann.Send("@+draft/edit=%s PRIVMSG #tea :back", id)
+	ann.Expect("FAIL PRIVMSG UNKNOWN_MSGID #tea " + id)
 	if text := readLog(t, folder); strings.Contains(text, "wording") {
 		t.Errorf("the text is\n%s", text)
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -232,11 +231,11 @@ func BenchmarkHistory(b *testing.B) {
 	synced(ann)
 	pings, stop := pingUntil(b, login(srv.connect(), "u7", "u7"))
 	var pages, searches times
-	c := newCorpus()
+	c, ids := newCorpus(), hall.NewMsgids(testSecret, new(uint64))
 	for b.Loop() {
 		target := c.someTarget()
 		pages.measure(b, func() {
-			ann.Send("CHATHISTORY %s 100", c.page(target, size))
+			ann.Send("CHATHISTORY %s 100", c.page(target, ids, size))
 			answered(b, ann)
 		})
 		searches.measure(b, func() {
@@ -271,11 +270,10 @@ func (c *corpus) someTarget() string {
 }
 
 // page returns the newest page of a target, or one before a message or a time.
-func (c *corpus) page(target string, size uint64) string {
+func (c *corpus) page(target string, ids *hall.Msgids, size uint64) string {
 	switch c.random.IntN(3) {
 	case 0:
-		id := strconv.FormatUint(c.random.Uint64N(size), 36)
-		return fmt.Sprintf("BEFORE %s msgid=%s", target, id)
+		return fmt.Sprintf("BEFORE %s msgid=%s", target, ids.Of(c.random.Uint64N(size)))
 	case 1:
 		ms := 1.7e12 + c.random.Int64N(int64(*benchMessages)*500/200+1)
 		return fmt.Sprintf("BEFORE %s timestamp=%s", target,

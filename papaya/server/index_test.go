@@ -75,10 +75,7 @@ func TestIndex(t *testing.T) {
 	}
 	ann := join(srv)
 	ann.Send("PRIVMSG #tea :the secret")
-	id := regexp.MustCompile(`msgid=(\w+)`).FindStringSubmatch(ann.ExpectLine(":the secret"))
-	if id == nil {
-		t.Fatal("her message has no msgid")
-	}
+	id := msgidOf(t, ann.ExpectLine(":the secret"))
 	for i := range 4000 { // more than a file of the index
 		ann.Send("PRIVMSG #other :%d %s", i, strings.Repeat("filling ", 35))
 		if i%100 == 50 {
@@ -88,14 +85,15 @@ func TestIndex(t *testing.T) {
 	}
 	synced(ann)
 	ask := []string{"SEARCH #tea kettle TH", "SEARCH #other 77", "SEARCH #other nothing",
-		"CHATHISTORY LATEST #tea * 100", "CHATHISTORY BEFORE #tea msgid=" + id[1] + " 100",
-		"CHATHISTORY AFTER #tea msgid=" + id[1] + " 30", "CHATHISTORY AROUND #tea msgid=zz 9",
+		"CHATHISTORY LATEST #tea * 100", "CHATHISTORY BEFORE #tea msgid=" + id + " 100",
+		"CHATHISTORY AFTER #tea msgid=" + id + " 30",
+		"CHATHISTORY AROUND #tea msgid=" + id + " 9",
 		"CHATHISTORY LATEST #other timestamp=2000-01-01T00:00:00.000Z 70"}
 	waitForIndex(x)
 	if !inFolder(t, filepath.Join(folder, "search"), "\nsecret\n") {
 		t.Error("no file of the index has the first message")
 	}
-	ann.Send("REDACT #tea %s", id[1])
+	ann.Send("REDACT #tea %s", id)
 	ann.ExpectLine("REDACT #tea")
 	synced(ann)
 	for deadline := time.Now().Add(patience); inFolder(t, filepath.Join(folder, "search"),

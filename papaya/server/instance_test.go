@@ -7,14 +7,29 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"interleave/internal/irctest"
+	"interleave/papaya/hall"
 	"interleave/papaya/log"
 )
+
+// testSecret is that of all servers of tests, so that a restart keeps msgids.
+var testSecret = hall.Secret{1}
+
+// msgidOf returns the msgid of a line that a client has received.
+func msgidOf(t testing.TB, line string) string {
+	t.Helper()
+	id := regexp.MustCompile(`msgid=(\w+)`).FindStringSubmatch(line)
+	if id == nil {
+		t.Fatalf("%q has no msgid", line)
+	}
+	return id[1]
+}
 
 // patience bounds every wait; nothing is expected to be fast.
 const patience = irctest.Patience
@@ -94,7 +109,7 @@ func open(t testing.TB, folder string, change func(*Config)) *instance {
 	}
 	srv := &instance{t: t, text: text, stopped: make(chan error, 1)}
 	ready := make(chan struct{})
-	config := Config{
+	config := Config{Secret: testSecret,
 		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store, Limits: patient,
 		Logger: slog.New(slog.NewTextHandler(&srv.said,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),

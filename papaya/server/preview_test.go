@@ -49,10 +49,10 @@ func TestPreviews(t *testing.T) {
 
 	srv = open(t, folder, change)
 	ann = srv.connect()
-	ann.Send("CAP REQ :message-tags draft/message-redaction\r\nCAP END")
+	ann.Send("CAP REQ :message-tags echo-message draft/message-redaction\r\nCAP END")
 	ann.Register("ann", "#tea")
-	ann.Send("PRIVMSG #tea :two https://x.example/\r\nPING said")
-	ann.Expect("PONG chat :said")
+	ann.Send("PRIVMSG #tea :two https://x.example/")
+	id := msgidOf(t, ann.ExpectLine(" :two "))
 	two := <-linked
 	if !strings.HasPrefix(two.Text, "two ") {
 		t.Errorf("told again of %q", two.Text)
@@ -60,7 +60,6 @@ func TestPreviews(t *testing.T) {
 	if stored, err := admin.AddPreview(t.Context(), two, preview); err != nil || !stored {
 		t.Fatalf("stored: %v, %v", stored, err)
 	}
-	id := two.Order("")[3]
 	ann.Send("REDACT #tea %s\r\nPING removed", id)
 	ann.Expect("PONG chat :removed")
 	if got := <-erased; got != preview {

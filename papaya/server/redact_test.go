@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,21 +39,18 @@ func TestRedaction(t *testing.T) {
 	bob.Send(caps)
 	bob.Expect(" ACK ")
 	ann.Send("PRIVMSG #tea :before\r\nPRIVMSG #tea :a secret\r\nPRIVMSG #tea :after")
-	line := ann.ExpectLine("a secret") // its echo
-	id := regexp.MustCompile(`msgid=(\w+)`).FindStringSubmatch(line)
-	if id == nil {
-		t.Fatalf("%q has no msgid", line)
-	}
+	id := msgidOf(t, ann.ExpectLine("a secret"))
 	ann.Expect("#tea :after")
 	before := readLog(t, folder)
-	ann.Send("REDACT #tea %s :not for you", id[1])
-	bob.Expect("ann!ann@127.0.0.1 REDACT #tea " + id[1] + " :not for you")
+	ann.Send("REDACT #tea %s :not for you", id)
+	bob.Expect("ann!ann@127.0.0.1 REDACT #tea " + id + " :not for you")
 	for range 2 {
 		text := readLog(t, folder)
 		lines := strings.SplitAfter(text, "\n")
 		if len(lines) != 5 || !log.IsBlank([]byte(lines[1])) ||
 			!strings.HasPrefix(before, lines[0]) || strings.Contains(text, "secret") ||
-			!strings.Contains(lines[3], " REDACT #tea "+id[1]+" :not for you") ||
+			!strings.Contains(lines[3], fmt.Sprintf(" REDACT #tea %s :not for you",
+				strconv.FormatInt(int64(len(lines[0])), 36))) ||
 			len(strings.Join(lines[:3], "")) != len(before) {
 			t.Errorf("the text was\n%s\nand is\n%s", before, text)
 		}

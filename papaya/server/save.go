@@ -160,6 +160,7 @@ func (s *server) shadow(saved []byte) (*hall.Hall, error) {
 	c := s.hallConfig()
 	c.Server = "" // a server with a name serves clients
 	c.Push, c.Preview, c.Ordered, c.End, c.Read = nil, nil, nil, nil, nil
+	c.MsgidsFrom = nil
 	c.Banned, c.TurnedAway, c.Reporting, c.Reported = nil, nil, nil, nil
 	if saved == nil {
 		return hall.New(c, s.from), nil

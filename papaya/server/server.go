@@ -99,6 +99,9 @@ const eventQueue = 256
 
 // Run serves until ctx ends. Then it disconnects all clients and returns.
 func Run(ctx context.Context, config Config) error {
+	if config.Shared && config.Secret == (hall.Secret{}) {
+		return errors.New("servers that share a log need the secret of its msgids")
+	}
 	config = config.defaults()
 	s := &server{
 		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
@@ -260,6 +263,7 @@ func (s *server) hallConfig() hall.Config {
 	config := hall.Config{
 		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network,
 		Version: s.config.Version, MOTD: motd, UTF8Only: s.config.UTF8Only,
+		Secret: s.config.Secret, MsgidsFrom: s.config.MsgidsFrom,
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text,
 		Index: s.config.Index, Created: time.Unix(0, s.run), Password: s.password,
 	}
