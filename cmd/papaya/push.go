@@ -26,7 +26,7 @@ func (d *daemon) openPush(ctx context.Context, c *config.Config) (*push.Service,
 	d.pushes = d.metrics.Counters("papaya_pushes_total", "Notifications for devices.", "result",
 		"sent", "gone", "refused", "failed", "dropped")
 	return push.Open(ctx, push.Options{Store: d.keys, Shared: len(c.NATS) > 0, Server: c.Name,
-		Contact: contact, Networks: networks,
+		Contact: contact, Networks: networks, Page: linkedPage(c),
 		Content: func() push.Content { return push.Content(d.settings.Load().PushContent) },
 		Count:   func(result string) { d.pushes.Of(result).Add(1) }, Logger: d.logger})
 }
@@ -51,9 +51,26 @@ func (n notifier) Register(ctx context.Context, account, endpoint, keys string) 
 	return toldOfPush(n.Service.Register(ctx, account, endpoint, keys))
 }
 
+// AddTopic implements server.Push. An account with too many devices is told so by NickServ.
+func (n notifier) AddTopic(ctx context.Context, account, topic, token string) error {
+	err := n.Service.AddTopic(ctx, account, topic, token)
+	if errors.Is(err, push.ErrMany) {
+		return clientError{err}
+	}
+	return toldOfPush(err)
+}
+
 // RemoveDevice implements server.Push.
 func (n notifier) RemoveDevice(ctx context.Context, account, id string) error {
 	return toldOfPush(n.Remove(ctx, account, id))
+}
+
+// linkedPage returns the URL of the page for links in notifications; empty if there is none.
+func linkedPage(c *config.Config) string {
+	if len(c.Web)+len(c.ProxiedWeb) == 0 && c.FilesURL == "" {
+		return ""
+	}
+	return pageURL(c)
 }
 
 // Devices implements server.Push. Of an endpoint it shows only the host: the rest is a secret.
@@ -65,8 +82,11 @@ func (n notifier) Devices(account string) []string {
 		if u, err := url.Parse(one.Endpoint); err == nil {
 			host = u.Host
 		}
-		lines = append(lines, fmt.Sprintf("push %s to=%s since=%s", one.ID(), host,
-			one.Made.Format(time.RFC3339)))
+		line := fmt.Sprintf("push %s to=%s since=%s", one.ID(), host, one.Made.Format(time.RFC3339))
+		if one.Ntfy {
+			line += " ntfy"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

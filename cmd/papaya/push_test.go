@@ -76,10 +76,91 @@ func devices(c *irctest.Client) (lines []string) {
 	return lines
 }
 
+// ntfied returns the text of the next message to a topic.
+func ntfied(topic *pushtest.Topic) string {
+	m := topic.Next()
+	return m.Title + ": " + m.Text + " " + m.Click
+}
+
 // quit ends a connection in order.
 func quit(c *irctest.Client) {
 	c.Send("QUIT")
 	c.ExpectEnd()
+}
+
+// newNotified starts a server with an account ann. kill kills it.
+func newNotified(t *testing.T, settings string) (n *notified, kill func()) {
+	t.Helper()
+	n = &notified{t: t, dir: t.TempDir(), port: freeport.For(t)}
+	n.program = link(t, n.dir)
+	for name, text := range map[string]string{"password": "kettle-is-on\n",
+		"papaya.toml": fmt.Sprintf("[listen]\nplain = [\"127.0.0.1:%d\"]\ntls = []\n"+
+			"[accounts]\nrequired = false\n[push]\nnetworks = [\"127.0.0.0/8\"]\n%s"+patient,
+			n.port, settings)} {
+		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.run("admin", "account", "add", "ann", "--password-file", "password")
+	return n, startServer(t, n.program, n.dir)
+}
+
+// TestTopicsAreNotified: an account has a topic of ntfy notified by NS, also after the server was
+// killed and its backup was restored, and sees what it has. The topic is told no more than
+// push.content says, and nothing that its account has removed it from.
+func TestTopicsAreNotified(t *testing.T) {
+	service := pushtest.New(t, false)
+	topic := service.Topic("/tea", "tk_1")
+	n, kill := newNotified(t, "content = \"who\"\n[files]\nurl = \"https://chat.example\"\n")
+	ann, _ := n.login("ann")
+	for _, test := range [][2]string{
+		{topic.URL, "Not done: the service does not take messages for the topic: it answers with " +
+			"status 403"},
+		{topic.URL + " tk_2", "Not done: the service does not take messages for the topic: it " +
+			"answers with status 401"},
+		{"https://10.0.0.1/tea", "Not done: the address is of a network that requests are kept " +
+			"out of (push.networks)"},
+		{topic.URL + " tk_1", "The topic is notified, as its first message says."},
+	} {
+		ann.Send("NS PUSH ADD %s", test[0])
+		ann.Expect(" NOTICE ann :" + test[1])
+	}
+	if got := ntfied(topic); got != "chat: Notifications will come here. https://chat.example" {
+		t.Errorf("the first message is %q", got)
+	}
+	list := devices(ann)
+	if len(list) != 2 || list[0] != "1 devices." || !strings.Contains(list[1], " to=127.0.0.1:") ||
+		!strings.HasSuffix(list[1], " ntfy") || strings.Contains(list[1], "/tea") ||
+		strings.Contains(list[1], "tk_1") {
+		t.Fatalf("the devices are %q", list)
+	}
+	quit(ann)
+	expect := func() {
+		t.Helper()
+		n.says("ann", "the secret")
+		if got := ntfied(topic); got != "bob: (wrote to you) https://chat.example/?talk=bob" {
+			t.Errorf("the topic is told %q", got)
+		}
+	}
+	expect()
+	n.run("backup", "--config", "papaya.toml", "backup.tar")
+	kill()
+	if err := os.Rename(filepath.Join(n.dir, "papaya-data"),
+		filepath.Join(n.dir, "old-data")); err != nil {
+		t.Fatal(err)
+	}
+	n.run("restore", "--config", "papaya.toml", "backup.tar")
+	startServer(t, n.program, n.dir)
+	expect()
+	ann, _ = n.login("ann")
+	ann.Send("NS PUSH DEL %s", strings.Fields(list[1])[1])
+	ann.Expect("The device is not notified any more.")
+	if list := devices(ann); !slices.Equal(list, []string{"0 devices."}) {
+		t.Errorf("the devices are %q", list)
+	}
+	if topic.Waiting() > 0 {
+		t.Errorf("a message was told twice: %+v", topic.Next())
+	}
 }
 
 // TestDevicesAreNotified: a device is notified after the server was killed, after its account was
@@ -88,19 +169,7 @@ func quit(c *irctest.Client) {
 func TestDevicesAreNotified(t *testing.T) {
 	service := pushtest.New(t, false)
 	phone := service.Device()
-	n := &notified{t: t, dir: t.TempDir(), port: freeport.For(t)}
-	n.program = link(t, n.dir)
-	for name, text := range map[string]string{"password": "kettle-is-on\n",
-		"papaya.toml": fmt.Sprintf("[listen]\nplain = [\"127.0.0.1:%d\"]\ntls = []\n"+
-			"[accounts]\nrequired = false\n[push]\nnetworks = [\"127.0.0.0/8\"]\n"+patient,
-			n.port)} {
-		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add := []string{"admin", "account", "add", "ann", "--password-file", "password"}
-	n.run(add...)
-	kill := startServer(t, n.program, n.dir)
+	n, kill := newNotified(t, "")
 	ann, key := n.login("ann")
 	ann.Send("WEBPUSH REGISTER %s %s", phone.Endpoint, phone.Keys())
 	ann.Expect(":chat WEBPUSH REGISTER " + phone.Endpoint)
@@ -158,8 +227,7 @@ func TestDevicesAreNotified(t *testing.T) {
 	zoe.Expect("WEBPUSH REGISTER " + phone.Endpoint)
 	n.run("admin", "account", "remove", "zoe")
 	zoe.ExpectEnd()
-	add[3] = "zoe"
-	n.run(add...)
+	n.run("admin", "account", "add", "zoe", "--password-file", "password")
 	zoe, _ = n.login("zoe")
 	if list := devices(zoe); !slices.Equal(list, []string{"0 devices."}) {
 		t.Errorf("a later account of the name has %q", list)

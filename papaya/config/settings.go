@@ -46,8 +46,8 @@ var tables = []struct{ name, help string }{
 	{"accounts", "Accounts and how to get one."},
 	{"limits", "What one client, one address and all clients together may use."},
 	{"history", "How long messages are kept."},
-	{"push", "Notifications for devices (Web Push): of mentions and private messages that an " +
-		"account misses."},
+	{"push", "Notifications for devices (Web Push, ntfy): of mentions and private messages that " +
+		"an account misses."},
 	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
 	{"preview", "Previews of links, for which the server fetches the pages that people link to."},
 	{"cluster", "Several servers as one."},
@@ -229,7 +229,8 @@ var settings = []setting{
 		return &c.PushContent
 	}, plain, oneOf(push.Contents...), true,
 		"What a notification says: \"everything\", \"who\" (from whom it is and where) or " +
-			"\"nothing\" (that there is a message). Only the device can read it."},
+			"\"nothing\" (that there is a message). Only the device can read it, but that of a " +
+			"topic of ntfy its server can read, too."},
 	{"push", "contact", "", func(c *Config) any { return &c.PushContact }, plain, contact, false,
 		"Where push services may reach you: an address as ann@example.org, or a URL with " +
 			"https. Empty is the URL of the page."},

@@ -54,7 +54,8 @@ func init() {
 			(*Hall).ownToken},
 		{"RENAME", "NAME [PASSWORD]", "gives your account another name", 1, false,
 			(*Hall).ownRename},
-		{"PUSH", "LIST|DEL ID", "your devices that are notified", 1, false, (*Hall).ownPush},
+		{"PUSH", "LIST|ADD URL [TOKEN]|DEL ID", "your devices that are notified; ADD has a topic " +
+			"of ntfy notified", 1, false, (*Hall).ownPush},
 		{"FILE", "LIST|DEL ID", "the files that you have sent, and what is left of your limit", 1,
 			false, (*Hall).ownFiles},
 	}

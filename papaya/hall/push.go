@@ -46,12 +46,13 @@ type Notifier interface {
 }
 
 // Push keeps the devices of accounts, and notifies them. The answer to a request comes later: by
-// Hall.Pushed, or by Hall.Served for List and Remove.
+// Hall.Pushed, or by Hall.Served for List, Add and Remove.
 type Push interface {
 	Notifier
 	Key() string // the server's public key (VAPID), in base64url
 	Request(c *Client, r *PushRequest)
 	List(c *Client)
+	Add(c *Client, topic, token string) // a URL of ntfy; the token may be empty
 	Remove(c *Client, id string)
 }
 
@@ -121,7 +122,8 @@ func (h *Hall) tellKey(c *Client, fresh caps) {
 	}
 }
 
-// ownPush lists the devices of an account, or ends the notification of one.
+// ownPush lists the devices of an account, ends the notification of one, or has a topic of ntfy
+// notified.
 func (h *Hall) ownPush(c *Client, words []string) Entry {
 	verb, p := strings.ToUpper(words[0]), h.config.Push
 	switch {
@@ -133,8 +135,15 @@ func (h *Hall) ownPush(c *Client, words []string) Entry {
 	case verb == "DEL" && len(words) > 1:
 		c.signing = true
 		p.Remove(c, words[1])
+	case verb != "ADD" || len(words) == 1:
+		h.served(c, "It is NS PUSH LIST, NS PUSH ADD URL [TOKEN] or NS PUSH DEL ID")
+	case c.Open:
+		h.served(c, "Topics and tokens need TLS.") // both are secrets
+	case !c.user.lasting():
+		h.served(c, "Notifications need an account that stays when its clients have gone.")
 	default:
-		h.served(c, "It is NS PUSH LIST or NS PUSH DEL ID")
+		c.signing = true
+		p.Add(c, words[1], append(words, "")[2])
 	}
 	return Entry{}
 }

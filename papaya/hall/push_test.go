@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,10 @@ func (p *pushes) Request(c *Client, r *PushRequest) {
 
 func (p *pushes) List(c *Client) {
 	p.s.hall.Served(c, []string{"1 devices.", "push 0a0b to=push.example"})
+}
+
+func (p *pushes) Add(c *Client, topic, token string) {
+	p.s.hall.Served(c, []string{"added " + topic + " with " + strconv.Quote(token)})
 }
 
 func (p *pushes) Remove(c *Client, id string) { p.s.hall.Served(c, []string{"removed " + id}) }
@@ -217,6 +222,10 @@ func TestWebPush(t *testing.T) {
 		"ann > NS PUSH LIST",
 		"ann > NS PUSH DEL 0a0b",
 		"ann > NS PUSH DEL",
+		"ann > NS PUSH ADD",
+		"ann > NS push add https://ntfy.example/tea",
+		`ann > NS PUSH ADD "https://ntfy.example/tea" tk_1`,
+		"bob > NS PUSH ADD https://ntfy.example/tea",
 		"bob > WEBPUSH REGISTER https://push.example/x p256dh=BA;auth=AA",
 		"bob > NS PUSH LIST",
 		"bob > CAP REQ :soju.im/webpush",
@@ -243,7 +252,13 @@ func TestWebPush(t *testing.T) {
 		"ann :NickServ!NickServ@chat NOTICE ann :1 devices.",
 		"ann :NickServ!NickServ@chat NOTICE ann :push 0a0b to=push.example",
 		"ann :NickServ!NickServ@chat NOTICE ann :removed 0a0b",
-		"ann :NickServ!NickServ@chat NOTICE ann :It is NS PUSH LIST or NS PUSH DEL ID",
+		"ann :NickServ!NickServ@chat NOTICE ann :It is NS PUSH LIST, NS PUSH ADD URL [TOKEN] or " +
+			"NS PUSH DEL ID",
+		"ann :NickServ!NickServ@chat NOTICE ann :It is NS PUSH LIST, NS PUSH ADD URL [TOKEN] or " +
+			"NS PUSH DEL ID",
+		`ann :NickServ!NickServ@chat NOTICE ann :added https://ntfy.example/tea with ""`,
+		`ann :NickServ!NickServ@chat NOTICE ann :added https://ntfy.example/tea with "tk_1"`,
+		"bob :NickServ!NickServ@chat NOTICE bob :You are not logged in to an account.",
 		"bob :chat FAIL WEBPUSH ACCOUNT_REQUIRED REGISTER https://push.example/x :" +
 			"Notifications need an account",
 		"bob :NickServ!NickServ@chat NOTICE bob :You are not logged in to an account.",

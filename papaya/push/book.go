@@ -120,23 +120,45 @@ func (b *book) stored(folded string) []account.Stored[Subscription] {
 	return out
 }
 
-// put stores a subscription in the place of one with the same endpoint.
-func (b *book) put(ctx context.Context, one Subscription) error {
+// put stores a subscription in the place of one with the same endpoint, and returns it as it is
+// stored. With again, the account must have one there.
+func (b *book) put(ctx context.Context, one Subscription, again bool) (Subscription, error) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	key := prefix + hashOf(one.Endpoint)
-	before, there := b.copyOf(key)
-	switch fresh := !there || before.Record.Account != one.Account; {
-	case fresh && b.count(one.Account) >= maxEach, !there && b.count("") >= maxAll:
-		return ErrMany
-	case fresh:
-		one.Made = b.now().UTC().Truncate(time.Second)
-	default:
-		one.Made = before.Record.Made
+	before, err := b.before(ctx, one)
+	if err == nil && again && before.Record.Account == "" {
+		err = ErrUnknown
+	}
+	if err != nil {
+		return one, err
 	}
 	one.Renewed = b.now().UTC().Truncate(time.Second)
-	return b.write(ctx, account.Stored[Subscription]{Record: one, Key: key,
-		Revision: before.Revision})
+	if one.Made = before.Record.Made; before.Record.Account != one.Account {
+		one.Made = one.Renewed
+	}
+	before.Record = one
+	return one, b.write(ctx, before)
+}
+
+// before returns the record in whose place a subscription is stored; without an account if there is
+// none. The error says why it may not be. A device may change its account, since its endpoint is a
+// secret. The name of a topic is easier to guess, so nobody takes one from another account.
+func (b *book) before(ctx context.Context, one Subscription) (account.Stored[Subscription], error) {
+	was, err := b.get(ctx, prefix+hashOf(one.Endpoint)) // another server may have changed it
+	there := err == nil
+	switch {
+	case errors.Is(err, account.ErrAbsent), errors.Is(err, errDamaged):
+		was.Record = Subscription{}
+	case err != nil:
+		return was, err
+	}
+	switch other := was.Record.Account != one.Account; {
+	case there && other && (one.Ntfy || was.Record.Ntfy):
+		return was, ErrTaken
+	case other && b.count(one.Account) >= maxEach, !there && b.count("") >= maxAll:
+		return was, ErrMany
+	}
+	return was, nil
 }
 
 // write stores a record. Another server may have changed it meanwhile: then the last one counts.
@@ -219,14 +241,15 @@ func (b *book) rename(ctx context.Context, old, name string) error {
 	return nil
 }
 
-// expire removes the subscriptions that were not renewed for long: their devices are gone.
+// expire removes the subscriptions that were not renewed for long: their devices are gone. Nobody
+// renews a topic, so topics stay.
 func (b *book) expire(ctx context.Context) error {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	b.mu.RLock()
 	var old []account.Stored[Subscription]
 	for _, one := range b.all {
-		if b.now().Sub(one.Record.Renewed) > lifetime {
+		if !one.Record.Ntfy && b.now().Sub(one.Record.Renewed) > lifetime {
 			old = append(old, one)
 		}
 	}

@@ -111,8 +111,8 @@ func TestSubscriptionsThatExpire(t *testing.T) {
 	}
 	put := func(n int) {
 		t.Helper()
-		if err := b.put(t.Context(), Subscription{Account: "ann",
-			Endpoint: fmt.Sprint(n)}); err != nil {
+		if _, err := b.put(t.Context(), Subscription{Account: "ann",
+			Endpoint: fmt.Sprint(n)}, false); err != nil {
 			t.Fatal(err)
 		}
 	}

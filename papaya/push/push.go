@@ -1,6 +1,6 @@
 // Package push notifies the devices of accounts of what they miss, by Web Push: the push service of
 // a browser, or one of UnifiedPush such as ntfy, gets a message that only the device can read (RFC
-// 8030, RFC 8291), signed with the server's key (RFC 8292).
+// 8030, RFC 8291), signed with the server's key (RFC 8292). Or by a topic of ntfy, as plain text.
 //
 // Package hall decides which account misses a message. Here it is decided which device is told
 // when, in the goroutine of Service.Run. Nobody waits for it.
@@ -26,8 +26,10 @@ import (
 type Subscription struct {
 	Account  string    `json:"account"` // folded
 	Endpoint string    `json:"endpoint"`
-	P256dh   string    `json:"p256dh"` // the device's public key, in base64url
-	Auth     string    `json:"auth"`   // its authentication secret, in base64url
+	P256dh   string    `json:"p256dh"`          // the device's public key, in base64url
+	Auth     string    `json:"auth"`            // its authentication secret, in base64url
+	Ntfy     bool      `json:"ntfy,omitempty"`  // it is a topic of ntfy, and has no keys
+	Token    string    `json:"token,omitempty"` // of the topic, if it needs one
 	Made     time.Time `json:"made"`
 	Renewed  time.Time `json:"renewed"` // when the device has last registered it
 }
@@ -95,13 +97,14 @@ func (s Subscription) target() *webpush.Subscription {
 }
 
 // Register subscribes a device of an account, or renews its subscription. A device belongs to the
-// account that has registered it last. The error may be a Mistake or ErrMany.
+// account that has registered it last. The error may be a Mistake, as ErrTaken, or ErrMany.
 func (s *Service) Register(ctx context.Context, account, endpoint, keys string) error {
 	one, err := parse(account, endpoint, keys, s.fence)
 	if err != nil {
 		return err
 	}
-	return s.book.put(ctx, one)
+	_, err = s.book.put(ctx, one, false)
+	return err
 }
 
 // Unregister ends a subscription of an account. It is no error if there is none.

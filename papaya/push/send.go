@@ -11,6 +11,8 @@ import (
 	"time"
 
 	webpush "github.com/SherClockHolmes/webpush-go"
+
+	"interleave/papaya/hall"
 )
 
 // recordSize is the size of each push in bytes, whatever it says: its length tells nothing. maxText
@@ -21,24 +23,48 @@ const (
 	maxText    = recordSize - 86 - 16 - 1
 )
 
-// send sends one push. wait is how long the service asks to wait.
-func (s *Service) send(ctx context.Context, device Subscription,
+// send tells a device of a message. wait is how long the service asks to wait.
+func (s *Service) send(ctx context.Context, device Subscription, n hall.Notice,
+	c Content) (what outcome, wait time.Duration, err error) {
+	if device.Ntfy {
+		return s.publish(ctx, device, s.messageOf(n, c))
+	}
+	return s.webPush(ctx, device, line(n, c, s.Server))
+}
+
+// webPush sends one push by Web Push.
+func (s *Service) webPush(ctx context.Context, device Subscription,
 	text []byte) (what outcome, wait time.Duration, err error) {
 	text = text[:min(len(text), maxText)]
 	a, err := webpush.SendNotificationWithContext(ctx, text, device.target(), &webpush.Options{
 		HTTPClient: s.client, RecordSize: recordSize, Subscriber: s.Contact,
 		TTL: int(maxAge.Seconds()), Urgency: webpush.UrgencyHigh,
 		VAPIDPublicKey: s.key.Public, VAPIDPrivateKey: s.key.Private})
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the endpoint, which is a secret
-	}
 	if err != nil {
-		return failed, 0, err
+		return failed, 0, unnamed(err)
 	}
+	return s.conclude(a)
+}
+
+// unnamed returns the cause of an error of a request, without the endpoint, which is a secret.
+func unnamed(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// conclude ends a request with its answer.
+func (s *Service) conclude(a *http.Response) (what outcome, wait time.Duration, err error) {
 	defer a.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxAnswer)) // so that the connection is kept
 	return judge(a, s.now())
 }
+
+// A statusError is the error of a request that was answered with another status than 2xx.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 
 // judge says what the answer of a push service means (RFC 8030, section 5 and section 8.4).
 func judge(a *http.Response, now time.Time) (what outcome, wait time.Duration, err error) {
@@ -46,7 +72,7 @@ func judge(a *http.Response, now time.Time) (what outcome, wait time.Duration, e
 	if code/100 == 2 {
 		return delivered, 0, nil
 	}
-	err = fmt.Errorf("status %d", code)
+	err = statusError(code)
 	switch {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return gone, 0, err

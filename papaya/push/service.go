@@ -36,6 +36,7 @@ type Options struct {
 	Shared   bool   // other servers use the store
 	Server   string // the server's name
 	Contact  string // of who runs the server, for push services: an address or a URL with https
+	Page     string // the URL of the page, to which topics of ntfy lead; empty: to none
 	Networks proxy.Networks
 	Content  func() Content
 	// Count is called with what has become of each push: sent, gone, refused, failed, dropped. It
@@ -52,6 +53,7 @@ type Service struct {
 	fence  fence.Fence
 	client *http.Client
 	rate   *limit.Rate
+	topics *limit.Rate // of topics that accounts add
 	now    func() time.Time
 	events chan event
 }
@@ -71,7 +73,9 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	f := newFence(o)
 	s := &Service{Options: o, key: key, fence: f, client: newClient(f),
 		book: &book{store: o.Store, now: time.Now, logger: o.Logger}, now: time.Now,
-		rate: limit.NewRate(rateBurst, rateEvery, time.Now), events: make(chan event, eventQueue)}
+		rate:   limit.NewRate(rateBurst, rateEvery, time.Now),
+		topics: limit.NewRate(topicBurst, topicEvery, time.Now),
+		events: make(chan event, eventQueue)}
 	if err := s.book.load(ctx); err != nil {
 		return nil, err
 	}
@@ -134,9 +138,8 @@ func (s *Service) Run(ctx context.Context) {
 		now := s.now()
 		send, next := q.step(now)
 		for _, l := range send {
-			text := line(l.notices[0].notice, s.Content(), s.Server)
-			device := l.device
-			requests.Go(func() { s.deliver(ctx, l, device, text) })
+			notice, device, content := l.notices[0].notice, l.device, s.Content()
+			requests.Go(func() { s.deliver(ctx, l, device, notice, content) })
 		}
 		if !next.IsZero() {
 			alarm.Reset(next.Sub(now))
@@ -145,8 +148,9 @@ func (s *Service) Run(ctx context.Context) {
 }
 
 // deliver sends a push, and tells the goroutine of Run what has become of it.
-func (s *Service) deliver(ctx context.Context, l *lane, device Subscription, text []byte) {
-	what, wait, err := s.send(ctx, device, text)
+func (s *Service) deliver(ctx context.Context, l *lane, device Subscription, n hall.Notice,
+	c Content) {
+	what, wait, err := s.send(ctx, device, n, c)
 	if ctx.Err() != nil {
 		return
 	}

@@ -289,7 +289,7 @@ func TestFence(t *testing.T) {
 	if err := s.Register(t.Context(), "ann", name, d.Keys()); err != nil {
 		t.Fatal(err)
 	}
-	what, _, err := s.send(t.Context(), s.List("ann")[0], []byte("x"))
+	what, _, err := s.webPush(t.Context(), s.List("ann")[0], []byte("x"))
 	if what != failed || !isFenced(err) || strings.Contains(err.Error(), "/push/") {
 		t.Errorf("got %v, %v", what, err)
 	}

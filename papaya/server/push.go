@@ -17,6 +17,8 @@ type Push interface {
 	PublicKey() string
 	// Register takes the parameters of WEBPUSH REGISTER.
 	Register(ctx context.Context, account, endpoint, keys string) error
+	// AddTopic has an account notified at a topic of ntfy. The token may be empty.
+	AddTopic(ctx context.Context, account, topic, token string) error
 	// Unregister ends the notification of a device. It is no error if there is none.
 	Unregister(ctx context.Context, account, endpoint string) error
 	// Devices lists the devices, a line for each.
@@ -89,6 +91,13 @@ func (p *pusher) failure(account string, err error) (code, why string) {
 func (p *pusher) List(c *hall.Client) {
 	(*owner)(p).ask(c, func(_ context.Context, who Owner) ([]string, error) {
 		return p.config.Push.Devices(who.Account), nil
+	})
+}
+
+func (p *pusher) Add(c *hall.Client, topic, token string) {
+	(*owner)(p).ask(c, func(ctx context.Context, who Owner) ([]string, error) {
+		return []string{"The topic is notified, as its first message says."},
+			p.config.Push.AddTopic(ctx, who.Account, topic, token)
 	})
 }
 

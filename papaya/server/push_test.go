@@ -39,6 +39,13 @@ func (o ownDevices) Register(_ context.Context, account, endpoint, keys string) 
 	return nil
 }
 
+func (o ownDevices) AddTopic(ctx context.Context, account, topic, token string) error {
+	if token != "tk_1" {
+		return errMine
+	}
+	return o.Register(ctx, account, topic, "p256dh=BA;auth=AA")
+}
+
 func (o ownDevices) Unregister(context.Context, string, string) error { return nil }
 
 func (o ownDevices) Devices(account string) []string { return []string{"devices of " + account} }
@@ -66,7 +73,9 @@ func TestPush(t *testing.T) {
 		"WEBPUSH REGISTER https://wrong.example/ p256dh=BA;auth=AA\r\n" +
 		"WEBPUSH REGISTER https://disk.example/ p256dh=BA;auth=AA\r\n" +
 		"WEBPUSH UNREGISTER https://a.example/\r\nNS PUSH LIST\r\nNS PUSH DEL 0a\r\n" +
-		"NS PUSH DEL 0b\r\nPING end")
+		"NS PUSH DEL 0b\r\nNS PUSH ADD https://a.example/tea tk_1\r\n" +
+		"NS PUSH ADD https://a.example/tea\r\nNS PUSH ADD https://disk.example/tea tk_1\r\n" +
+		"PING end")
 	got := ann.Expect("PONG chat :end")
 	want := []string{
 		":chat WEBPUSH REGISTER https://a.example/",
@@ -80,6 +89,9 @@ func TestPush(t *testing.T) {
 		":NickServ!NickServ@chat NOTICE ann :devices of ann",
 		":NickServ!NickServ@chat NOTICE ann :The device is not notified any more.",
 		":NickServ!NickServ@chat NOTICE ann :Not done: the old password is wrong  QUIT :injected",
+		":NickServ!NickServ@chat NOTICE ann :The topic is notified, as its first message says.",
+		":NickServ!NickServ@chat NOTICE ann :Not done: the old password is wrong  QUIT :injected",
+		":NickServ!NickServ@chat NOTICE ann :That cannot be done at the moment.",
 	}
 	if !slices.Equal(got[:len(got)-1], want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -104,6 +104,33 @@ func TestNotifiedDevice(t *testing.T) {
 		`document.querySelector("#messages").textContent.includes("0 devices.")`)
 }
 
+// TestTopicInTheSettings: a user has a topic of ntfy notified, is told what is wrong with it, and
+// ends it.
+func TestTopicInTheSettings(t *testing.T) {
+	p := newPapaya(t, false, "[push]\nnetworks = [\"127.0.0.0/8\"]\n")
+	p.addAccount("ann")
+	topic := pushtest.New(t, false).Topic("/tea", "tk_1")
+	ann := newPerson(t, 390, 800)
+	ann.signInTo(p, "ann")
+	ann.click("#settings-button")
+	ann.Do(setValue("#topic-url", topic.URL))
+	ann.click("#add-topic")
+	ann.Until("it needs a token",
+		`document.querySelector("#topic-said").textContent.endsWith("it answers with status 403")`)
+	ann.Do(setValue("#topic-token", "tk_1"))
+	ann.click("#add-topic")
+	ann.Until("the topic is listed",
+		`document.querySelector("#pushes").textContent.startsWith("a topic of 127.0.0.1:")`)
+	if m := topic.Next(); m.Text != "Notifications will come here." {
+		t.Errorf("the first message is %+v", m)
+	}
+	ann.Until("the secrets are gone", `document.querySelector("#topic-url").value === "" && document.querySelector("#topic-token").value === ""`)
+	browser.Eval[any](ann.Page, `document.querySelector("#pushes").scrollIntoView()`)
+	ann.Picture("push-topic")
+	ann.click("#pushes button")
+	ann.Until("it is notified no more", `document.querySelectorAll("#pushes li").length === 0 && document.querySelector("#account-said").textContent === "The device is not notified any more."`)
+}
+
 // worker attaches to the page's service worker, which then stays, and returns its id, too. Its
 // promise shown has the next notification, which a headless Chromium would refuse.
 func (p *person) worker(scope string) (context.Context, serviceworker.RegistrationID) {

@@ -1,6 +1,7 @@
 // Package pushtest has a push service for tests (RFC 8030). Devices subscribe to it, and read what
 // they are sent as browsers do: it must be encrypted for them (RFC 8188, RFC 8291), and the sender
-// must have signed the request (RFC 8292). It knows nothing of the sender.
+// must have signed the request (RFC 8292). It has topics as those of ntfy, too. It knows nothing of
+// the sender.
 package pushtest
 
 import (
@@ -31,13 +32,14 @@ type Service struct {
 
 	mu      sync.Mutex
 	devices map[string]*Device // by path
+	topics  map[string]*Topic  // by path
 	answer  http.HandlerFunc
 	asked   int
 }
 
 // New starts a push service, with TLS or without, until the test ends.
 func New(t testing.TB, secure bool) *Service {
-	s := &Service{t: t, devices: map[string]*Device{}}
+	s := &Service{t: t, devices: map[string]*Device{}, topics: map[string]*Topic{}}
 	if secure {
 		s.Server = httptest.NewTLSServer(http.HandlerFunc(s.serve))
 	} else {
@@ -134,11 +136,14 @@ func (d *Device) Waiting() int { return len(d.got) }
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked++
-	d, answer := s.devices[r.URL.Path], s.answer
+	d, topic, answer := s.devices[r.URL.Path], s.topics[r.URL.Path], s.answer
 	s.mu.Unlock()
 	switch {
 	case answer != nil:
 		answer(w, r)
+		return
+	case topic != nil:
+		topic.serve(w, r)
 		return
 	case d == nil:
 		w.WriteHeader(http.StatusNotFound)

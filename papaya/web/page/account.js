@@ -62,13 +62,14 @@ function token(text, ask) {
   );
 }
 
-/** device makes a row of "push 0a1b… to=push.example since=…". */
+/** device makes a row of "push 0a1b… to=push.example since=… ntfy". */
 function device(text, ask) {
-  const [, id = "", to = "", since = ""] = text.split(" ");
+  const [, id = "", to = "", since = "", kind = ""] = text.split(" ");
   const when = day(since.replace(/^since=/, ""));
   const here = isThisDevice(id);
+  const by = to.replace(/^to=/, kind === "ntfy" ? "a topic of " : "by ");
   return row(
-    `${to.replace(/^to=/, "by ")}, since ${when}${here ? ", this one" : ""}`,
+    `${by}, since ${when}${here ? ", this one" : ""}`,
     "End",
     here ? null : () => ask(`PUSH DEL ${id}`),
   );
@@ -103,6 +104,7 @@ const fence = "lists-";
  */
 export function account(current, changed) {
   let wanted = ""; // the password that is being set
+  let said = "account-said"; // the place of the next answer that is no list
   // The server answers in the order of the questions. What it says before the PONG of the last list
   // belongs to a list before, which would double the rows of the last one or bring old ones back.
   let asked = 0; // the list that was asked for last
@@ -141,7 +143,8 @@ export function account(current, changed) {
     return password ? ` ${quoted(password)}` : "";
   }
 
-  function change(words) {
+  function change(words, place = "account-said") {
+    said = place;
     ask(words);
     list();
   }
@@ -159,18 +162,28 @@ export function account(current, changed) {
     const name = current()?.settings.account ?? "";
     $("account").hidden = name === "";
     $("account-name").textContent = clean(name);
-    $("account-said").textContent = $("token-made").textContent = "";
+    for (const id of ["account-said", "token-made", "topic-said"])
+      $(id).textContent = "";
+    $("topic-form").hidden = !current()?.has("draft/webpush");
     clear();
     if (name) list();
   });
   $("settings").addEventListener("close", () => {
     wanted = $("token-made").textContent = "";
-    for (const id of ["old-password", "new-password", "new-name", "token-name"])
+    for (const id of [
+      "old-password",
+      "new-password",
+      "new-name",
+      "token-name",
+      "topic-url",
+      "topic-token",
+    ])
       $(id).value = "";
   });
   $("password-form").addEventListener("submit", (event) => {
     event.preventDefault();
     wanted = $("new-password").value;
+    said = "account-said";
     if (wanted)
       ask(`PASSWD ${quoted($("old-password").value)} ${quoted(wanted)}`);
   });
@@ -184,6 +197,15 @@ export function account(current, changed) {
     const name = $("token-name").value.trim();
     $("token-made").textContent = "";
     if (name) change(`TOKEN ADD ${quoted(name)}${proof()}`);
+  });
+  $("topic-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const url = $("topic-url").value.trim();
+    const token = $("topic-token").value.trim();
+    if (!url) return;
+    $("topic-said").textContent = "Waiting for the topic …";
+    const words = token ? `${quoted(url)} ${quoted(token)}` : quoted(url);
+    change(`PUSH ADD ${words}`, "topic-said");
   });
   $("end-others").addEventListener("click", () => change("LOGOUT OTHERS"));
 
@@ -214,7 +236,9 @@ export function account(current, changed) {
     else if (/^\d+ files take /.test(text))
       $("own-files-said").textContent = clean(text);
     else if (!/^\d+ (certificates|devices|tokens)\.$/.test(text))
-      $("account-said").textContent = clean(text);
+      $(said).textContent = clean(text);
+    if (text.startsWith("The topic is notified"))
+      $("topic-url").value = $("topic-token").value = "";
     if (text === "The password is changed.") {
       changed(wanted); // for the next connection
       wanted = $("old-password").value = $("new-password").value = "";
