@@ -220,7 +220,7 @@ func (d *daemon) server(c *config.Config, member string, ready func()) server.Co
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		UTF8Only: c.UTF8Only,
 		Plain:    c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: d.source.Config(),
-		WebHandler: d.pages(files.Handler()), Listen: d.early.take,
+		WebHandler: d.pages(c, files.Handler()), Listen: d.early.take,
 		Origins: c.Origins, Base: c.Base,
 		Proxied: c.Proxied, ProxiedWeb: c.ProxiedWeb, Proxies: proxies,
 		ProxyHeader: c.ProxyHeader,
@@ -256,7 +256,7 @@ func strict(c *config.Config) *hall.STS {
 }
 
 // pages serves programs, files, and browsers.
-func (d *daemon) pages(files http.Handler) http.Handler {
+func (d *daemon) pages(c *config.Config, files http.Handler) http.Handler {
 	programs := bot.NewServer(d.tokens, &d.admin, d.logger, time.Now).Handler()
 	mux := http.NewServeMux()
 	mux.Handle("/hook/", programs)
@@ -267,6 +267,10 @@ func (d *daemon) pages(files http.Handler) http.Handler {
 	mux.Handle("/files/", files)
 	if d.images != nil {
 		mux.Handle("/preview/", d.images.Handler())
+	}
+	readers := d.publicRooms(c)
+	for _, path := range []string{"/public", "/public/", "/public.css", "/public.js"} {
+		mux.Handle(path, readers)
 	}
 	mux.Handle("/", web.Handler())
 	return mux

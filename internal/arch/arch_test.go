@@ -84,8 +84,8 @@ var gonetRooms = []string{
 var papayaRooms = []string{
 	"checker",
 	"irc", "bans", "proxy", "fence", "log", "search", "hall", "batch", "limit", "handshake",
-	"server", "metrics", "account", "bot", "push", "file", "preview", "certificate", "config",
-	"keep", "control",
+	"server", "metrics", "account", "bot", "push", "file", "preview", "public", "certificate",
+	"config", "keep", "control",
 	"client", "web", "terminal",
 	"torture",
 }

@@ -95,6 +95,11 @@ type Config struct {
 	PreviewKeep     time.Duration
 	PreviewTotal    int // bytes
 
+	PublicRooms   []string
+	PublicAge     time.Duration // 0: messages of any age
+	PublicIndex   bool
+	PublicReaders int
+
 	NATS   []string
 	Member string
 

@@ -58,6 +58,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"push.networks":   `["10.0.0.0/8"]`,
 		"preview.enabled": "true", "preview.private": "true", "preview.ports": `["8080"]`,
 		"preview.networks": `["10.0.0.0/8"]`, "preview.total": `"2 MiB"`,
+		"public.rooms": `["#tea"]`, "public.index": "true",
 		"cluster.nats":   `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
 		"limits.unread": `"64 KiB"`, "files.url": `"https://a.org/b"`, "tls.sts": "true",
@@ -101,7 +102,7 @@ func TestWrongFiles(t *testing.T) {
 		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
 		{"[sever]\n",
 			"papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, " +
-				"accounts, limits, history, push, files, preview, cluster, log"},
+				"accounts, limits, history, push, files, preview, public, cluster, log"},
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
 		{"\n[accounts]\n\nrequire = true\n",
 			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
@@ -172,6 +173,8 @@ func TestWrongFiles(t *testing.T) {
 		{"[history]\nrooms = [\"tea 7d\"]\n",
 			`papaya.toml:2: history.rooms: expected a room and a time as "#tea 7d", got "tea 7d"`},
 		{"[history]\nrooms = [\"#tea\"]\n", `got "#tea"`},
+		{"[public]\nrooms = [\"tea\"]\n",
+			`papaya.toml:2: public.rooms: expected the name of a room as "#tea", got "tea"`},
 		{"[history]\nrooms = [\"#tea forever\"]\n", `got "#tea forever"`},
 		{"[tls]\nacme = true\n",
 			"papaya.toml:2: tls.acme: expected an address with port 443 in listen.web"},

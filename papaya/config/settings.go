@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/irc"
 	"interleave/papaya/proxy"
 	"interleave/papaya/push"
 )
@@ -50,6 +51,7 @@ var tables = []struct{ name, help string }{
 		"an account misses."},
 	{"files", "Files that accounts send each other. They need listen.web or listen.proxied_web."},
 	{"preview", "Previews of links, for which the server fetches the pages that people link to."},
+	{"public", "Rooms that everybody may read on pages of their own, without an account."},
 	{"cluster", "Several servers as one."},
 	{"log", "The server's own log, on standard error."},
 }
@@ -283,6 +285,17 @@ var settings = []setting{
 		between(1<<20, maxFiles), true,
 		"What all these images together may take. With more, the oldest are removed."},
 
+	{"public", "rooms", []any{}, func(c *Config) any { return &c.PublicRooms }, plain,
+		each(checkName), true,
+		"The rooms, as \"#tea\"; an empty list is none. They are at /public/. Tell their members."},
+	{"public", "age", "7d", func(c *Config) any { return &c.PublicAge }, plain,
+		within(0, 100*365*day), true,
+		"The age up to which their messages are shown there: \"7d\", \"forever\"."},
+	{"public", "index", false, func(c *Config) any { return &c.PublicIndex }, plain, nil, true,
+		"Whether search engines may have these pages."},
+	{"public", "readers", int64(200), func(c *Config) any { return &c.PublicReaders }, plain,
+		between(1, 100_000), false, "How many readers may wait for new messages at a time."},
+
 	{"cluster", "nats", []any{}, func(c *Config) any {
 		return &c.NATS
 	}, plain, urls, false,
@@ -388,6 +401,13 @@ func checkPort(s string) error {
 	if n, err := strconv.ParseUint(s, 10, 16); err != nil || n == 0 ||
 		s != strconv.FormatUint(n, 10) {
 		return fmt.Errorf("expected a port from 1 to 65535 as \"443\", got %q", s)
+	}
+	return nil
+}
+
+func checkName(room string) error {
+	if !irc.IsRoom(room) {
+		return fmt.Errorf("expected the name of a room as \"#tea\", got %q", room)
 	}
 	return nil
 }
