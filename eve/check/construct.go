@@ -238,12 +238,19 @@ func (l *lowerer) toString(x *callExpr) ir.Expr {
 	case t == types.BytesT:
 		l.errorf("E0355", x.Span, "bytes become a string by .text()")
 		return bad(x.Span)
-	case !printable(t):
+	case !l.printable(t):
 		e := l.errorf("E0355", x.Span, "%s has no text", article(t))
-		e.Label = noText(t)
+		e.Label = l.noText(t)
 		return bad(x.Span)
+	case l.ofItself(v, l.ownText(t)):
+		return l.textOfSelf(t, x.Span)
 	}
-	part := ir.FormatPart{X: v, Verb: 'v', Width: -1, Prec: -1}
+	part := plainPart
+	part.X = v
+	part = l.withText(part)
+	if part.X != v {
+		return part.X
+	}
 	return &ir.Format{Place: place(types.StringT, x.Span), Parts: []ir.FormatPart{part}}
 }
 

@@ -14,12 +14,13 @@ import (
 
 // Types without from_json and to_json get those of their fields. A deriver makes them, for types
 // that some code reads or writes. Its functions are part of the module util.json_fields, whose own
-// functions they call.
+// functions they call. Another one makes the texts of values with own texts in them (owntext.go).
 type deriver struct {
 	*checker
-	json, fields *module
-	value        *types.Type // json.value
-	at           source.Span // of all that it makes: a place in util.json_fields
+	home         *module     // of the functions that it makes
+	at           source.Span // of all that it makes: a place in home
+	json, fields *module     // util.json and util.json_fields; nil for texts
+	value        *types.Type // json.value; nil for texts
 }
 
 const (
@@ -33,7 +34,8 @@ func (c *checker) deriver(m *module) *deriver {
 	if j == nil || m != j && !slices.Contains(m.uses, j) {
 		return nil
 	}
-	d := &deriver{checker: c, json: j, fields: c.library("util.json_fields")}
+	fields := c.library("util.json_fields")
+	d := &deriver{checker: c, home: fields, json: j, fields: fields}
 	d.value = c.namedType(j.names["value"].(*typeName), nil, source.Span{})
 	d.at = d.fields.names["fill"].(*function).tree.Name.Span
 	return d

@@ -8,7 +8,7 @@ import (
 )
 
 // A routine is a derived function that is being written: t's from_json, of which v is the value, or
-// its to_json, of which v is the t.
+// its to_json or its text, of which v is the t.
 type routine struct {
 	*deriver
 	t    *types.Type
@@ -20,14 +20,14 @@ type routine struct {
 // function returns the function `name` of t, and makes it if necessary.
 func (d *deriver) function(name string, t, param, result *types.Type,
 	write func(*routine)) *ir.Func {
-	id := d.fields.id + "." + name + " of " + t.ID()
+	id := d.home.id + "." + name + " of " + t.ID()
 	if fn := d.instances[id]; fn != nil {
 		return fn
 	}
-	fn := &ir.Func{Name: t.String() + "." + name, ID: id, Module: d.fields.ir, Span: d.at,
+	fn := &ir.Func{Name: t.String() + "." + name, ID: id, Module: d.home.ir, Span: d.at,
 		Result: result}
 	d.instances[id] = fn
-	d.fields.ir.Funcs = append(d.fields.ir.Funcs, fn)
+	d.home.ir.Funcs = append(d.home.ir.Funcs, fn)
 	b := &ir.Body{Kind: ir.Function, Fn: fn, Result: result, Head: d.at, List: pointAt(d.at),
 		Block: &ir.Block{Span: d.at}}
 	fn.Body = b
@@ -120,9 +120,7 @@ func (d *deriver) writeParts(r *routine) {
 		for i, k := range r.t.Def.Cases {
 			a := &ir.Arm{Case: i}
 			for _, f := range k.Fields {
-				v := r.local(f.Name, f.Type)
-				v.Kind = ir.Bound
-				a.Vars = append(a.Vars, v)
+				a.Vars = append(a.Vars, r.bound(f.Name, f.Type))
 			}
 			r.arm(m, a, func() { r.writeCase(keyOf(types.Field{Name: k.Name}), k.Fields, a.Vars) })
 		}
@@ -157,6 +155,13 @@ func (r *routine) add(s ir.Stmt) { r.out.Stmts = append(r.out.Stmts, s) }
 
 func (r *routine) local(name string, t *types.Type) *ir.Var {
 	return &ir.Var{Name: name, Type: t, Kind: ir.Local, Body: r.body, Span: r.at}
+}
+
+// bound is a variable of an arm.
+func (r *routine) bound(name string, t *types.Type) *ir.Var {
+	v := r.local(name, t)
+	v.Kind = ir.Bound
+	return v
 }
 
 // start declares a variable, which starts as variables without a value do.

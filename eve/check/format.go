@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 			continue
 		}
 		if next < len(extra) && extra[next] != nil && extra[next].X != nil {
-			parts[i].part.X = l.formatted(extra[next].X, parts[i])
+			parts[i].part = l.formatted(extra[next].X, parts[i])
 		} else if next >= len(extra) {
 			l.errorf("E0349", parts[i].at, "no value for %s: the format has %s, and here %s",
 				parts[i].at.Text(), count(dirs, "directive"), are(len(extra)))
@@ -75,7 +74,7 @@ func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
 func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
 	v := l.plain(x)
 	t := v.Type()
-	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !printable(t) ||
+	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !l.printable(t) ||
 		t.Kind == types.Option || t.Kind == types.Result {
 		return l.coerce(v, types.StringT)
 	}
@@ -229,19 +228,36 @@ func escapeLen(s string) int {
 	return 2
 }
 
-// formatted lowers a value and checks that its directive fits it.
-func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
+// formatted lowers a value, checks that its directive fits it, and returns the part that writes it.
+func (l *lowerer) formatted(x syntax.Expr, d directive) ir.FormatPart {
+	d.part.X = l.fitting(x, d)
+	if broken(d.part.X) {
+		return d.part
+	}
+	return l.withText(d.part)
+}
+
+// fitting lowers a value and checks that its directive fits it.
+func (l *lowerer) fitting(x syntax.Expr, d directive) ir.Expr {
 	v := l.plain(x)
 	if broken(v) {
 		return v
 	}
 	t := v.Type()
-	if why := noText(t); why != "" {
+	if why := l.noText(t); why != "" {
 		e := l.errorf("E0349", x.Place(), "%s cannot be printed", article(t))
 		e.Label = why
 		return bad(x.Place())
 	}
-	if needs := verbNeeds(d.part.Verb, t); needs != "" && !l.isOpen(t) && t.Kind != types.Param {
+	own := l.ownText(t)
+	if l.ofItself(v, own) {
+		return l.textOfSelf(t, x.Place())
+	}
+	needs := verbNeeds(d.part.Verb, t)
+	if own != nil && d.part.Verb == 's' {
+		needs = ""
+	}
+	if needs != "" && !l.isOpen(t) && t.Kind != types.Param {
 		e := l.errorf("E0349", x.Place(), "%s prints %s, and this is %s", d.at.Text(), needs,
 			article(t))
 		e.Also = also(d.at, "the directive")
@@ -304,20 +320,21 @@ func verbFor(text string, t *types.Type) string {
 }
 
 // printable says whether values of the type have a text.
-func printable(t *types.Type) bool { return noText(t) == "" }
+func (c *checker) printable(t *types.Type) bool { return c.noText(t) == "" }
 
 // noText says why values of a type have no text, or returns "". A handle by itself stands for what
 // it leads to. One inside another value does not: who prints that value reads all of it, and a
-// permission to do so is no permission for what others share.
-func noText(t *types.Type) string {
+// permission to do so is no permission for what others share. A type with a text of its own is
+// printed by that, whatever is in it.
+func (c *checker) noText(t *types.Type) string {
 	if t.Kind == types.Shared {
 		t = t.Elem
 	}
-	return noTextIn(t, nil)
+	return c.noTextIn(t, nil)
 }
 
 // noTextIn takes the named types around t, which may contain themselves.
-func noTextIn(t *types.Type, outer []*types.Type) string {
+func (c *checker) noTextIn(t *types.Type, outer []*types.Type) string {
 	switch t.Kind {
 	case types.Func:
 		return "a closure has no text"
@@ -325,32 +342,18 @@ func noTextIn(t *types.Type, outer []*types.Type) string {
 		return "there is no value"
 	case types.Shared:
 		return "what a handle leads to (" + t.String() + ") is printed by itself"
-	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
-		return noTextIn(t.Elem, outer)
-	case types.Map:
-		return cmp.Or(noTextIn(t.Key, outer), noTextIn(t.Elem, outer))
-	case types.Tuple:
-		for _, e := range t.Elems {
-			if why := noTextIn(e, outer); why != "" {
-				return why
-			}
-		}
 	case types.Named:
-		if t.Def == nil || slices.Contains(outer, t) {
+		if t.Def == nil || slices.Contains(outer, t) || c.ownText(t) != nil {
 			return ""
 		}
 		if t.Def.Form != types.Struct && t.Def.Form != types.Union || t.Def.Emitter {
 			return t.String() + " has no text"
 		}
 		outer = append(slices.Clip(outer), t)
-		fields := slices.Clip(t.Def.Fields)
-		for _, c := range t.Def.Cases {
-			fields = append(fields, c.Fields...)
-		}
-		for _, f := range fields {
-			if why := noTextIn(f.Type, outer); why != "" {
-				return why
-			}
+	}
+	for _, p := range partTypes(t) {
+		if why := c.noTextIn(p, outer); why != "" {
+			return why
 		}
 	}
 	return ""
@@ -371,7 +374,7 @@ func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
 				p.Format)
 			d.part.Prec = -1
 		}
-		d.part.X = l.formatted(p.X, d)
+		d.part = l.formatted(p.X, d)
 		parts = append(parts, d)
 	}
 	return l.format(parts, x.Span)

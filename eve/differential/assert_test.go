@@ -37,6 +37,8 @@ var assertions = []struct{ condition, want string }{
 	{"maybe(2) == 3", "left is 2, right is 3"},
 	{"maybe(2) == none", ""},
 	{"at == point(1, 3)", "left is point(x = 1, y = 2), right is point(x = 1, y = 3)"},
+	// Both have the text 0.
+	{"cost == price(2)", "left is price(cents = 1), right is price(cents = 2)"},
 	{"counter == 5", "left is 4, right is 5"},
 	{"same(2, 3)", ""},
 	{"num(list(0)[0]) == 1", "index 0 is out of range"},
@@ -50,6 +52,9 @@ func TestAssertSaysBothSides(t *testing.T) {
 	text.WriteString(`import process
 type point:
     x, y: int
+type price:
+    cents: int
+    text: (self) string: return f"{self.cents / 100}"
 num: (n: int) int: return n
 word: (n: int) string: return "a".repeat(n)
 bool_of: (n: int) bool: return n > 0
@@ -70,6 +75,7 @@ main: [+stdout] () void:
     held: vector<int> = [7]
     waits: vector<duration> = [1s]
     at: point = point(1, 2)
+    cost: price = price(1)
     counter: int@ = 4
 `)
 	for i, a := range assertions {

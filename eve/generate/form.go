@@ -259,8 +259,8 @@ func (w *values) key() *form {
 	return phrase
 }
 
-// declareTypes writes structs, with methods that read and change them, and unions. The generic
-// struct box is used with some type.
+// declareTypes writes structs, with methods that read and change them, and unions. Every other
+// struct has a text of its own. The generic struct box is used with some type.
 func (w *values) declareTypes() {
 	for i := range 1 + w.random.IntN(3) {
 		f := &form{class: record, name: fmt.Sprintf("rec%d", i)}
@@ -274,6 +274,9 @@ func (w *values) declareTypes() {
 		fmt.Fprintf(&w.head, "    put: [+self] (self, =x: %s) void: self.%s = x\n", x.form.name,
 			x.name)
 		fmt.Fprintf(&w.head, "    told: (self) string: return f\"{self.%s}\"\n", x.name)
+		if i%2 == 0 {
+			fmt.Fprintf(&w.head, "    text: (self) string: return f\"<{self.%s} %d>\"\n", x.name, i)
+		}
 		w.types = append(w.types, f)
 		u := &form{class: choice, name: fmt.Sprintf("alt%d", i)}
 		fmt.Fprintf(&w.head, "union alt%d:\n", i)

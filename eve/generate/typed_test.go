@@ -48,7 +48,7 @@ func TestTypedCovers(t *testing.T) {
 		"int<8>", "float<32>", "<<", ">>", "**", "+%", "-%", "*%", "~", "f\"{", ".copy()", "&&",
 		"||", "union ", "type ", "applied(", "count(", "mark(",
 		"swapped(", "grown(", "wave(", "cut(", "slice<", "assert ", "%v", ".set(", ".remove(",
-		".insert(", "& in ", "[+self]", "\\xe9"} {
+		".insert(", "& in ", "[+self]", "\\xe9", "    text: (self) string"} {
 		if !strings.Contains(all.String(), what) {
 			t.Errorf("no program has %q", what)
 		}

@@ -49,6 +49,8 @@ func (p *program) renamable(n place) error {
 		return failed("'%s' has its name from the language", text)
 	case text == "main" && n.use.Role == check.FunctionName && decl.File == p.main:
 		return failed("main is where the program starts")
+	case p.index.MakesText(decl, text):
+		return failed("%%v and f-strings call '%s' by this name", text)
 	case n.use.Role == check.ModuleName && !isAlias(p.index.Trees[decl.File], decl):
 		return failed("a module has the name of its file: rename the file, or import it with as")
 	}
@@ -80,6 +82,9 @@ func (r *request) rename(q renameParams) (any, error) {
 	}
 	if !nameForm.MatchString(q.NewName) || q.NewName == "_" {
 		return nil, failed("'%s' is not a name: letters, digits and _", q.NewName)
+	}
+	if p.index.MakesText(name.use.Decl, q.NewName) {
+		return nil, failed("'%s' would then print the values of its type", name.at.Text())
 	}
 	programs, err := r.programsWith(p, name.use)
 	if err != nil {

@@ -112,6 +112,43 @@ func TestRenameRefused(t *testing.T) {
 	}
 }
 
+// A method that makes texts keeps its name, and no other one becomes it.
+func TestRenameOwnText(t *testing.T) {
+	const text = `type a:
+    n: int
+    text: (self) string: return "a"
+    text_of: (self) string: return "b"
+type b:
+    n: int
+    text: (self, m: int) string: return "c"
+    label: (self) string: return "d"
+`
+	for _, c := range []struct {
+		at       position
+		to, want string
+	}{
+		{position{2, 4}, "label", "%v and f-strings call 'text' by this name"},
+		{position{3, 4}, "label", ""},
+		{position{6, 4}, "name", ""},
+		{position{7, 4}, "name", ""},
+		{position{1, 4}, "m", ""},
+	} {
+		cl := open(t)
+		cl.didOpen(hello, text)
+		got, why := cl.rename(hello, text, c.at, c.to)
+		if why != c.want || (got == "") != (c.want != "") {
+			t.Errorf("%v to %s: got %q %s, want %s", c.at, c.to, got, why, c.want)
+		}
+	}
+	cl := open(t)
+	without := strings.Replace(text, "    text: (self, m: int) string: return \"c\"\n", "", 1)
+	cl.didOpen(hello, without)
+	const want = "'label' would then print the values of its type"
+	if got, why := cl.rename(hello, without, position{6, 4}, "text"); got != "" || why != want {
+		t.Errorf("label to text: got %q %s, want %s", got, why, want)
+	}
+}
+
 // A name of a module is renamed in all programs that import it, open or not.
 func TestRenameAcrossFiles(t *testing.T) {
 	files := map[string]string{
