@@ -252,6 +252,7 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr,
 	}
 	switch {
 	case name == "copy" && len(x.Args) == 0:
+		l.note(l.m, fun.Name.Span, Use{Role: MethodName, Body: l.cur})
 		return l.copyOf(self, x)
 	case l.isOpen(t) || t == types.InvalidT:
 		return l.giveUp(x)

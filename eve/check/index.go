@@ -139,9 +139,18 @@ func (x *Index) Members(name source.Span) ([]Member, bool) {
 	case l.events:
 		return x.events(l.t), true
 	case l.static:
-		return x.statics(l.t), true
+		return append(x.statics(l.t), x.unwritten(name, l)...), true
 	}
-	return x.parts(l.t), true
+	return append(x.parts(l.t), x.unwritten(name, l)...), true
+}
+
+// unwritten lists the members that no text declares.
+func (x *Index) unwritten(name source.Span, l left) []Member {
+	var all []Member
+	for _, i := range x.implied(x.modules[name.File], l) {
+		all = append(all, Member{Name: i.Name, Role: MethodName})
+	}
+	return all
 }
 
 // members lists the names that m declares; without private only those that others can use.
@@ -193,9 +202,6 @@ func (x *Index) parts(t *types.Type) []Member {
 				}
 			}
 		}
-	}
-	if t = t.Deref(); t.Kind != types.Invalid && !seen["copy"] && canCopy(t, nil) {
-		all = append(all, Member{Name: "copy", Role: MethodName})
 	}
 	return all
 }

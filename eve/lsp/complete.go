@@ -70,7 +70,12 @@ func (r *request) members(d *document, c *cursor) ([]completion, error) {
 		return r.scope(d, c) // still the emitter
 	}
 	for _, m := range all {
-		items = append(items, p.item(m))
+		item := p.item(m)
+		if i, ok := p.index.Implied(at, m.Name); ok && !m.Decl.IsValid() {
+			doc := markdown(i.About)
+			item.Detail, item.Documentation = i.Head(), &doc
+		}
+		items = append(items, item)
 	}
 	return beginning(items, c.word.Text()), nil
 }

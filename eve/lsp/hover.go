@@ -51,6 +51,9 @@ func (r *request) nameAt(q placeParams) (*program, place, error) {
 func (p *program) describe(n place) (code, notes string) {
 	u := n.use
 	found := p.declared(u.Decl)
+	if i, ok := p.index.Implied(n.at, n.at.Text()); ok && u.Role == check.MethodName {
+		return i.Owner + "." + i.Name + ": " + i.Head(), i.About
+	}
 	switch {
 	case u.Role == check.ModuleName:
 		return "import " + moduleName(p, u.File), fileComment(p.index.Trees[u.File])

@@ -92,6 +92,13 @@ func (r *request) mendedProgram(d *document, c *cursor, at source.Span) (*progra
 
 // callable returns the parameters of the function, type or closure that a name calls.
 func (p *program) callable(callee source.Span) (callable, bool) {
+	if p.index == nil {
+		return callable{}, false
+	}
+	if i, ok := p.index.Implied(callee, callee.Text()); ok {
+		return callable{label: i.Owner + "." + i.Name + ": ", params: i.Params,
+			names: make([]string, len(i.Params)), result: i.Result, text: i.About}, true
+	}
 	u, ok := p.use(callee)
 	if !ok {
 		return callable{}, false
