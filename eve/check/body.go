@@ -23,6 +23,8 @@ type lowerer struct {
 	// patterned holds the variables that patterns of match have bound. They are parts of the
 	// matched value.
 	patterned map[*ir.Var]bool
+	// handed holds the variables of loops that have their elements from a method next.
+	handed map[*ir.Var]bool
 	// partial holds the matches that do not cover every case: control may pass their end.
 	partial map[*ir.Match]bool
 	// awaiting is the call behind <- that is being lowered. Only this call may be asynchronous.

@@ -72,6 +72,10 @@ func (l *lowerer) forStmt(s *syntax.ForStmt) {
 
 func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
 	x := l.iterated(s.In, s.Type)
+	if next := l.nextOf(x); next != nil {
+		l.forNext(s, x, next)
+		return
+	}
 	n := &ir.ForIn{Mark: mark(s), X: x}
 	outer := l.scope
 	l.scope = &scope{outer: outer, body: l.cur, vars: map[string]*ir.Var{}}
@@ -115,6 +119,8 @@ func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
 		article(l.defaultType(x).Type()))
 	if t.IsInteger() {
 		d.Label = "write 0..n for the numbers below n"
+	} else if t.Kind == types.Named {
+		d.Label = "it could with a method " + nextForm
 	}
 	return types.InvalidT
 }
@@ -138,8 +144,12 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 		v.View = true
 		k := x.Type().Kind
 		if k != types.Vector && k != types.Array && k != types.Slice {
-			l.errorf("E0339", declared.Place(), "the elements of %s cannot be changed in place",
-				article(x.Type()))
+			d := l.errorf("E0339", declared.Place(),
+				"the elements of %s cannot be changed in place", article(x.Type()))
+			if l.nextOf(x) != nil {
+				d.Message += ": the method 'next' makes them"
+				l.fixText(d, declared.Place(), elem.String(), "")
+			}
 			return v
 		}
 		if !kept(x) {

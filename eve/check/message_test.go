@@ -4,6 +4,10 @@ import (
 	"testing"
 )
 
+// digits begins a program with an iterator.
+const digits = "type digits:\n    next: [+self] (self) int?: return 1\n" +
+	"main: () void:\n    it: digits\n"
+
 // TestMessages holds the messages and the edits that users see.
 func TestMessages(t *testing.T) {
 	tests := []struct{ text, message, edit string }{
@@ -90,6 +94,23 @@ func TestMessages(t *testing.T) {
 			"a(items):\n            for (i: int& in items): pass\nunion union_:\n    a(items: " +
 			"vector<int>)\n",
 			"cannot change 'items': it is part of the matched value", "int"},
+		{"type dice:\n    next: [+self] (self, below: int) int?: return below\nmain: () void:\n" +
+			"    d: dice\n    for (x in d): pass\n",
+			"a loop cannot run over a dice: its method 'next' takes arguments", ""},
+		{"type dice:\n    next: [+self] (self) int: return 4\nmain: () void:\n    d: dice\n" +
+			"    for (x in d): pass\n",
+			"a loop cannot run over a dice: its method 'next' returns an int", ""},
+		{"main: () void:\n    for (v in fs.walk(\".\")): pass\n",
+			"a loop cannot wait for the method 'next' of a walker, which takes time", ""},
+		{digits + "    for (x: int& in it): pass\n",
+			"the elements of a digits cannot be changed in place: the method 'next' makes them",
+			"int"},
+		{digits + "    @ for (x in it) [=x]: pass\n",
+			"@ for cannot run over a digits: the method 'next' gives one element after the other",
+			""},
+		{digits + "    for (x in it): x = 1\n", "cannot change 'x': it is the loop's own", ""},
+		{digits + "    all: vector<digits>\n    for (x in all[0]): pass\n",
+			"the loop would look up all[0] again in every turn", ""},
 	}
 	for _, test := range tests {
 		all := checkText(test.text).Sorted()

@@ -67,10 +67,16 @@ func (l *lowerer) changeableVar(v *ir.Var, at source.Span) bool {
 		d = l.errorf("E0336", at, "cannot change '%s': an event is only lent to its handlers",
 			v.Name)
 	case ir.Bound:
-		if !l.patterned[v] {
+		switch {
+		case l.handed[v]:
+			d = l.errorf("E0336", at, "cannot change '%s': it is the loop's own", v.Name)
+			d.Label = "make it the value of a variable first"
+		case l.patterned[v]:
+			d = l.errorf("E0336", at, "cannot change '%s': it is part of the matched value",
+				v.Name)
+		default:
 			return true
 		}
-		d = l.errorf("E0336", at, "cannot change '%s': it is part of the matched value", v.Name)
 	default:
 		return true
 	}

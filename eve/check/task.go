@@ -46,7 +46,7 @@ func taskList(perms *syntax.Perms, head source.Span) source.Span {
 // taskForStmt lowers `@ for`, a task for each element, which gets its handle or a loan of it.
 func (l *lowerer) taskForStmt(s *syntax.TaskForStmt) {
 	x := l.iterated(s.In, s.Type)
-	elem := l.elementOf(x, s.In)
+	elem := l.eachOf(x, s.In)
 	b := l.taskBody(s.Span, s.Perms, s.Body)
 	joined := l.joined
 	l.inside(b, s.Perms, func() {

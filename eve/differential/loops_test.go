@@ -17,7 +17,7 @@ var loops = flag.Int("loops", 1, "how many modules of random loops are compared"
 // perLoops is the number of loops in a module.
 const perLoops = 60
 
-// Loops that count, in each of the three ways to write them, do the same in the interpreter and
+// Loops that count, in each of the four ways to write them, do the same in the interpreter and
 // compiled: with indexes that are tested before the loop, in it, or not at all, and some of which
 // are out of range. A failure ends one job only.
 func TestLoops(t *testing.T) {
@@ -35,6 +35,13 @@ func TestLoops(t *testing.T) {
 func loopProgram(r *rand.Rand) string {
 	var b, calls strings.Builder
 	b.WriteString(trial.AnyOrder + `
+type upto:
+    at: int
+    end: int
+    next: [+self] (self) int?:
+        if self.at >= self.end: return none
+        self.at += 1
+        return self.at - 1
 type poke:
 type done:
     k: int
@@ -76,17 +83,19 @@ func writeLoop(b *strings.Builder, r *rand.Rand, n int) {
 		"if k % 3 == 1: k += 5"}
 	fmt.Fprintf(b, "loop%d: (v: vector<int>&, m: int) int:\n    k: int = 0\n", n)
 	behind := ""
-	form := r.IntN(3)
+	form := r.IntN(4)
 	switch form {
 	case 0:
 		fmt.Fprintf(b, "    for (i in %s..%s):\n", low, bound)
 	case 1:
 		fmt.Fprintf(b, "    for (i: int = %s; i < %s; i += %d):\n", low, bound, 1+r.IntN(5)/4)
+	case 3:
+		fmt.Fprintf(b, "    for (i in upto(%s, %s)):\n", low, bound)
 	default:
 		fmt.Fprintf(b, "    i: int = %s\n    while i < %s:\n", low, bound)
 		behind = " * 100 + i"
 	}
-	if form < 2 && r.IntN(3) == 0 {
+	if form != 2 && r.IntN(3) == 0 {
 		b.WriteString("        if i == 1: continue\n")
 	}
 	for range 1 + r.IntN(3) {
