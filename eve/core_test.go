@@ -20,12 +20,12 @@ import (
 // The sources of the core, and of the values that it uses for failures and their messages.
 var (
 	coreSources = strings.Fields(`
-		cpus dump forkjoin futex_poller gate idle loan lock memory object profile recording root
-		run_queue runtime saving scope task threads trace watchdog worker
+		cpus dump fake_time forkjoin futex_poller gate idle jump loan lock memory object profile recording root
+		run_queue runtime saving scope task threads timer_heap trace watchdog worker
 		buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`
-		test/core test/core_check test/forkjoin test/gate test/loan test/memory test/scope
-		test/task test/worker`)
+		test/core test/core_check test/fake_time test/forkjoin test/gate test/loan test/memory
+		test/scope test/task test/worker`)
 	plain     = []string{"-O2"}
 	model     = []string{"-O1", "-DEVE_MODEL"}
 	sanitized = []string{"-O1", "-fsanitize=thread"}
@@ -179,6 +179,12 @@ func TestCoreModel(t *testing.T) {
 		{"worker", "EVE_MUTATE_SLEEP", "worker"},
 		// a worker does not see that a sleeper was woken while it looked at what is armed
 		{"worker", "EVE_MUTATE_END", "worker"},
+		// the fake clock jumps while a worker was just woken
+		{"jump", "EVE_MUTATE_JUMP_WOKEN", "fake_time"},
+		// while a call is under way
+		{"jump", "EVE_MUTATE_JUMP_PENDING", "fake_time"},
+		// while something waits that one worker has sent to another
+		{"jump", "EVE_MUTATE_JUMP_SENT", "fake_time"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			program, out := mutate(t, made, model, m)

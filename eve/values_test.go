@@ -10,7 +10,8 @@ import (
 )
 
 // valuesSources are the parts of the runtime that need neither tasks nor IO.
-var valuesSources = strings.Fields(`buffer fail format hash instant output result sort string table value`)
+var valuesSources = strings.Fields(`buffer fail fake_time format hash instant output result sort
+	string table timer_heap value`)
 
 // strict are the flags of all builds here. -g1 gives reports their lines; the variables of -g would
 // take long, and nobody looks at them.

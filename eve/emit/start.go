@@ -103,12 +103,28 @@ func (u *unit) start() {
 	f.lines = append(f.lines, body...)
 	f.indent = 0
 	f.put("}")
-	strict := ""
+	before := ""
 	if u.o.Test {
-		strict = "eve::contain_nothing(); "
+		before = "eve::contain_nothing(); " + fakeTime(u.p.Tests)
 	}
-	f.put("int main(int argc, char** argv) { " + strict + "return eve::run(argc, argv, start_); }")
+	f.put("int main(int argc, char** argv) { " + before + "return eve::run(argc, argv, start_); }")
 	u.code = append(u.code, f.lines...)
+}
+
+// fakeTime gives the tests that begin with testing.fake_time() their clock, before anything reads
+// the time.
+func fakeTime(tests []*ir.Func) string {
+	cases := ""
+	for i, t := range tests {
+		if t.FakesTime() {
+			cases += fmt.Sprintf("case %d: ", i)
+		}
+	}
+	if cases == "" {
+		return ""
+	}
+	return "switch (*eve::string::literal(argv[1]).to_int()) { " + cases +
+		"eve::begin_fake_time(); } "
 }
 
 // startFunction writes a root for a function of the module without parameters.

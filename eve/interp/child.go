@@ -21,6 +21,16 @@ type runningChild struct {
 
 const againAfter = time.Millisecond
 
+// again tries an operation of a child again. In fake time the program's clock stands still then.
+func (in *interp) again(try func()) {
+	time.Sleep(againAfter)
+	d := againAfter
+	if in.faked {
+		d = 0
+	}
+	in.after(int64(d), try)
+}
+
 // startChild is process.start.
 func (c *called) startChild(answer func(value)) {
 	words := stringsIn(c.args[0])
@@ -176,8 +186,7 @@ func (c *called) inTurn(pipe int, try func() bool) {
 func (r *runningChild) goOn(in *interp, pipe int) {
 	for len(r.lines[pipe]) > 0 {
 		if !r.lines[pipe][0]() {
-			time.Sleep(againAfter)
-			in.after(int64(againAfter), func() { r.goOn(in, pipe) })
+			in.again(func() { r.goOn(in, pipe) })
 			return
 		}
 		r.lines[pipe] = r.lines[pipe][1:]
@@ -251,8 +260,7 @@ func (c *called) waitChild(answer func(value)) {
 		case r.reap():
 			answer(ok(r.status))
 		default:
-			time.Sleep(againAfter)
-			c.in.after(int64(againAfter), try)
+			c.in.again(try)
 		}
 	}
 	c.in.after(0, try)

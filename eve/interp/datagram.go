@@ -75,6 +75,7 @@ func overlaps(a, b netip.AddrPort) bool {
 }
 
 func (c *called) bindDatagrams() value {
+	c.in.refuse("a socket for datagrams")
 	n := &c.in.network
 	at, errno := readAddress(c.str(1), c.int(0))
 	s := &datagramSocket{at: at, reuse: c.args[2].(bool), broadcast: c.args[3].(bool),

@@ -21,6 +21,7 @@ type (
 		expire func()
 		off    bool
 		weak   bool // it does not keep the program running
+		last   bool // it comes behind all others of its time
 	}
 	// A stream is standard output or standard error.
 	stream struct{ w io.Writer }
@@ -65,6 +66,26 @@ func (in *interp) global(name string, std bool, v value, t *types.Type) *object 
 	return o
 }
 
+// fakeStart is when fake time begins: at 2000-01-01T00:00:00Z, as in the runtime. Other programs
+// begin at the start of 1970.
+const fakeStart = 946_684_800_000_000_000
+
+// instant is what the clock of the machine shows.
+func (in *interp) instant() int64 {
+	if in.faked {
+		return fakeStart + int64(in.now)
+	}
+	return int64(in.now)
+}
+
+// refuse ends a test in fake time, as the runtime does.
+func (in *interp) refuse(what string) {
+	if in.faked {
+		in.die("eve: a test in fake time cannot have " + what +
+			": the clock would not see what is on its way there")
+	}
+}
+
 // after calls expire when this many nanoseconds have passed.
 func (in *interp) after(d int64, expire func()) *timerNode {
 	a := &timerNode{at: in.now + time.Duration(max(0, d)), expire: expire}
@@ -83,7 +104,7 @@ func (in *interp) tick() bool {
 		}
 		live = append(live, a)
 		strong = strong || !a.weak
-		if next == nil || a.at < next.at {
+		if next == nil || a.at < next.at || a.at == next.at && next.last && !a.last {
 			next = a
 		}
 	}
@@ -149,7 +170,7 @@ func (t *timer) tell(in *interp) {
 	t.busy = true
 	ticks := t.ticks
 	t.ticks = 0 // before the event, which is over at once if it has no handler
-	t.told = &record{0, []value{ticks, int64(in.now), t.number}}
+	t.told = &record{0, []value{ticks, in.instant(), t.number}}
 	in.emit(t.object, "fired", t.told)
 }
 

@@ -65,6 +65,7 @@ type interp struct {
 	starts     []func()          // functions to run when the root that made them has ended
 	scope      *scope            // the innermost finish under way
 	now        time.Duration
+	faked      bool // by testing.fake_time
 	timerNodes []*timerNode
 	timers     []*timer
 	stdin      *input
@@ -106,7 +107,7 @@ func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 	in := &interp{program: p, options: o, random: rand.New(rand.NewPCG(o.Seed, 1)),
 		globals:  map[*ir.Var]place{},
 		emitters: map[place]*object{}, strict: strict,
-		network: network{listeners: map[int64]*listener{}}}
+		network: network{listeners: map[int64]*listener{}}, faked: f.FakesTime()}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:

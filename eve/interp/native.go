@@ -62,6 +62,10 @@ func init() {
 		answer func(value)) {
 		c.in.after(c.int(0), func() { answer(nil) })
 	}
+	asyncs["testing.until_rest"] = func(c *called, answer func(value)) {
+		c.in.after(c.int(0), func() { answer(nil) }).last = true
+	}
+	natives["testing.faked"] = func(c *called) value { return c.in.faked }
 	natives["opening.begin"] = func(c *called) value {
 		return c.in.object(&opening{}, c.t.Elem)
 	}
@@ -130,7 +134,7 @@ func init() {
 			return false
 		},
 		"clock": func(c *called) value { return int64(c.in.now) },
-		"now":   func(c *called) value { return int64(c.in.now) },
+		"now":   func(c *called) value { return c.in.instant() },
 		"duration.seconds": func(c *called) value {
 			return float64((*c.self()).(int64)) / 1e9
 		},

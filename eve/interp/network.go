@@ -80,6 +80,7 @@ type joining struct {
 
 func (c *called) listen() value {
 	in, host := c.in, c.str(1)
+	in.refuse("a listener")
 	port := in.network.port(host, c.int(0))
 	l := &listener{port: port, most: c.int(2)}
 	l.object = in.object(l, c.t.Elem)
@@ -192,6 +193,7 @@ func (c *called) opening() *opening {
 // connect joins a socket to a listener of the program.
 func (c *called) connect(answer func(value)) {
 	in, host, by := c.in, c.str(0), c.opening()
+	in.refuse("a connection")
 	port := in.network.port(host, c.int(1))
 	t := c.fn.Result.Elem.Elem
 	l := in.network.listeners[port]

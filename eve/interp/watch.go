@@ -41,6 +41,7 @@ func (c *called) notices() *notices { return (*c.self()).(*notices) }
 // registerWatches makes the natives of type notices.
 func registerWatches() {
 	natives["notices.begin"] = func(c *called) value {
+		c.in.refuse("a watch of files")
 		n := &notices{path: c.str(0), code: syscall.EBADF}
 		fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 		if n.fd = fd; err != nil {

@@ -63,6 +63,20 @@ type Func struct {
 // value over by its last parameter, the callback `answer`.
 func (f *Func) Answers() bool { return f.Async && f.Native == "" && f.Extern == nil }
 
+// FakesTime says whether f is a test that begins with testing.fake_time().
+func (f *Func) FakesTime() bool {
+	if f.Test == "" || f.Body == nil || len(f.Body.Block.Stmts) == 0 {
+		return false
+	}
+	do, is := f.Body.Block.Stmts[0].(*Do)
+	if !is {
+		return false
+	}
+	call, is := do.X.(*Call)
+	return is && call.Fn.Name == "fake_time" && call.Fn.Module != nil && call.Fn.Module.Std &&
+		call.Fn.Module.Name == "util.testing"
+}
+
 // An Extern says how to call a C function.
 type Extern struct {
 	Header string

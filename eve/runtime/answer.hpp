@@ -62,7 +62,8 @@ public:
         // The tasks that will answer keep the process alive, and the wait for them does not. A
         // deadline does, until it is over.
         armed_ = this->limit_ != nullptr;
-        if (!armed_) disarm();
+        if (armed_) the_fake_clock.count(1);
+        else disarm();
         u32 was = state_.fetch_or(begun, order::acq_rel);
         if (was & answered) hand_over();
         else if (was & forgotten) give_up();
@@ -98,7 +99,10 @@ private:
     // Gives back the count of await, once.
     void release() noexcept {
         if (released_.exchange(1, order::acq_rel) != 0) return;
-        if (armed_) disarm();
+        if (armed_) {
+            the_fake_clock.count(-1);
+            disarm();
+        }
         this->drop();
     }
     void end() noexcept override { destroy(this); }

@@ -9,7 +9,7 @@ namespace eve {
 
 // A timer of the loop that began the operation. The timer and the answer race to complete the
 // operation, and the first one does. An answer on another worker is told to the loop by mail.
-struct deadline final : timer_node, channel {
+struct deadline final : clock_timer, channel {
     operation* what;
     bool (*late)(operation*);
 
@@ -34,22 +34,25 @@ struct deadline final : timer_node, channel {
 
 namespace {
 
-struct sleeping_operation final : operation_for<void>, timer_node {
+struct sleeping_operation final : operation_for<void>, clock_timer {
     duration time;
     loop* home = nullptr;
 
-    explicit sleeping_operation(duration d) noexcept : time(d) {}
+    sleeping_operation(duration d, bool behind_others) noexcept : time(d) { last = behind_others; }
     void begin() override {
         home = &this_loop();
         visit me(*home);
-        home->set(*this, monotonic_ns() + (time > 0 ? time : 0));
+        the_fake_clock.count(1);
+        home->set(*this, program_ns() + (time > 0 ? time : 0));
     }
     void expire(loop&, i64) override {
+        the_fake_clock.count(-1);
         done(nothing{});
         drop();
     }
     void cancel() noexcept override {
         home->cancel(*this);
+        the_fake_clock.count(-1);
         disarm();
         drop();
     }
@@ -112,7 +115,7 @@ void begin_within(operation* what, deadline*& place, duration limit, bool (*late
     loop& here = this_loop();
     visit me(here);
     place = create<deadline>(what, late);
-    here.set(*place, monotonic_ns() + (limit > 0 ? limit : 0));
+    here.set(*place, program_ns() + (limit > 0 ? limit : 0));
     what->begin();
 }
 
@@ -121,6 +124,8 @@ void cancel_deadline(deadline* d) noexcept {
     else d->home->mail(*d, mail_done);
 }
 
-async<void> sleep(duration d) { return async<void>(create<sleeping_operation>(d)); }
+async<void> sleep(duration d) { return async<void>(create<sleeping_operation>(d, false)); }
+
+async<void> sleep_last(duration d) { return async<void>(create<sleeping_operation>(d, true)); }
 
 } // namespace eve

@@ -3,7 +3,7 @@
 // a root with a list of its own.
 //
 //   await(sleep(1'000'000'000), rest_3{c}, contained, write(c));
-#include "timer_heap.hpp"
+#include "fake_time.hpp"
 #include "result.hpp"
 #include "worker.hpp"
 
@@ -175,5 +175,7 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
 
 // `_ <- sleep(1s)`
 async<void> sleep(duration d);
+// The same; in fake time it ends behind all timers of that moment, and behind what they cause.
+async<void> sleep_last(duration d);
 
 } // namespace eve

@@ -356,6 +356,7 @@ void opening::cancel() noexcept {
 
 async<outcome> tcp_socket::connect(const string& host, i64 port, option<client_protection> by,
                                    option<ref<opening>> how) {
+    refuse_in_fake_time("a connection");
     return async<outcome>(create<connecting>(host, port, by.has() ? protection(*by) : protection(),
                                              how.has() ? *how : ref<opening>()));
 }

@@ -256,7 +256,7 @@ private:
 
 // flock, which does not wait here: a busy lock is tried again, and between two attempts other
 // operations of the file have their turn.
-class locking final : public file_operation<void>, timer_node {
+class locking final : public file_operation<void>, clock_timer {
 public:
     locking(file& f, bool shared) noexcept : file_operation(f, "lock") {
         call.what = file_call::op::lock;
@@ -266,6 +266,7 @@ public:
         unwanted_ = true;
         if (!waiting_) return;
         home->cancel(*this);
+        the_fake_clock.count(-1);
         disarm();
         drop();
     }
@@ -284,11 +285,13 @@ private:
         code_ = 0;
         leave();
         waiting_ = true;
-        home->set(*this, monotonic_ns() + wait_ns_);
+        the_fake_clock.count(1);
+        home->set(*this, program_ns() + wait_ns_);
         wait_ns_ = wait_ns_ < longest_wait_ns ? 2 * wait_ns_ : longest_wait_ns;
     }
     void expire(loop&, i64) override {
         waiting_ = false;
+        the_fake_clock.count(-1);
         queue_again();
     }
     void dropped() noexcept override { drop(); }

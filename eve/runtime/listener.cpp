@@ -62,6 +62,7 @@ tcp_socket::~tcp_socket() {
 
 ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max,
                                    option<server_protection> by) {
+    refuse_in_fake_time("a listener");
     auto l = make<tcp_socket>(tcp_socket());
     l->max_ = max;
     if (by.has()) l->by_ = *by;

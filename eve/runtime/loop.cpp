@@ -183,6 +183,24 @@ void loop::mail(channel& c, u32 what) noexcept {
     wake_guest();
 }
 
+namespace {
+
+// Its mail tells a loop that one of its timers is due in fake time. Only one is due at a time.
+struct fake_timer_channel final : channel {
+    fake_timer_channel() noexcept : channel(kind::other) {}
+    u8 wanted() const noexcept override { return 0; }
+    void ready(loop&, u8) override {}
+    void mailed(loop& on, u32) override {
+        if (clock_timer* t = the_fake_clock.take(on)) t->expire(on, the_fake_clock.now_ns());
+    }
+};
+
+fake_timer_channel due_in_fake_time;
+
+} // namespace
+
+void loop::timer_due() { mail(due_in_fake_time, mail_clock); }
+
 void loop::wake() {
     woken_.store(1, order::seq_cst);
     wake_owner();

@@ -10,6 +10,7 @@
 //
 // The part that talks to the kernel is a reactor: epoll (epoll.cpp) or io_uring (uring.cpp). Both
 // have one interface.
+#include "fake_time.hpp"
 #include "file_call.hpp"
 #include "timer_heap.hpp"
 #include "lock.hpp"
@@ -167,6 +168,8 @@ public:
     bool poll() override;
     void wake() override;
     bool serve(poller& other) override;
+    bool quiet() const noexcept override { return mail_.load(order::seq_cst) == nullptr; }
+    void timer_due() override;
     // In the handler of SIGURG.
     void interrupted() noexcept { kernel_->interrupted(); }
 
@@ -181,6 +184,15 @@ public:
     // Inside only.
     void set(timer_node& timer, i64 at_ns) noexcept { timers_.set(timer, at_ns); }
     void cancel(timer_node& timer) noexcept { timers_.cancel(timer); }
+    // The same for times of the program's clock: program_ns.
+    void set(clock_timer& timer, i64 at_ns) noexcept {
+        if (unlikely(the_fake_clock.on())) the_fake_clock.set(timer, *this, at_ns);
+        else timers_.set(timer, at_ns);
+    }
+    void cancel(clock_timer& timer) noexcept {
+        if (unlikely(the_fake_clock.on())) the_fake_clock.cancel(timer);
+        else timers_.cancel(timer);
+    }
     bool forget(channel& c) noexcept { return kernel_->forget(c); }
     bool submit(file_request& r) noexcept { return kernel_->submit(r); }
     // Around a call of a channel's method that may run handlers: the channel is neither released

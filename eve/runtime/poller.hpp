@@ -27,6 +27,11 @@ struct poller {
         (void)other;
         return false;
     }
+    // In fake time (fake_time.hpp). Any thread: whether nothing waits that others have sent here.
+    virtual bool quiet() const noexcept { return true; }
+    // In fake time. Any thread: a timer that it keeps is due. Ends the wait as wake does. Its
+    // worker then takes the timer from the clock and expires it.
+    virtual void timer_due() { wake(); }
     virtual ~poller() {}
 };
 

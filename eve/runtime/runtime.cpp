@@ -1,6 +1,7 @@
 #include "runtime.hpp"
 #include "scheduler.hpp"
 #include "fail.hpp"
+#include "fake_time.hpp"
 #include "lock.hpp"
 #include "profile.hpp"
 #include "saving.hpp"
@@ -119,6 +120,7 @@ void close_scheduler() {
     forget_saves();
     close_recording();
     close_profile();
+    the_fake_clock.close();
     for (int i = 0; i < the_scheduler.count; i++) {
         worker& w = the_scheduler.workers[i];
         delete w.io;

@@ -11,17 +11,20 @@ timer::timer(i64 first_ns, duration interval) noexcept
     : emitter_base(&hooks), stoppable(kind::other), first_ns_(first_ns), interval_(interval) {}
 
 timer::timer(timer&& fresh) noexcept
-    : emitter_base(&hooks), stoppable(kind::other), timer_node(), first_ns_(fresh.first_ns_),
+    : emitter_base(&hooks), stoppable(kind::other), clock_timer(), first_ns_(fresh.first_ns_),
       interval_(fresh.interval_) {}
 
 ref<timer> timer::begin(duration first, duration interval) {
-    auto t = make<timer>(timer(monotonic_ns() + (first > 0 ? first : 0), interval));
+    auto t = make<timer>(timer(program_ns() + (first > 0 ? first : 0), interval));
     header* self = t.object();
     t->home = &this_loop();
     self->keep();
     arm();
+    the_fake_clock.count(1);
     t->enter();
     self->keep();
+    // In the order of the calls, before the clock can jump.
+    if (unlikely(the_fake_clock.on())) the_fake_clock.set(*t, this_loop(), t->first_ns_);
     this_loop().start_later(*t);
     return t;
 }
@@ -44,7 +47,7 @@ void timer::start(loop&) {
         locked l(guard);
         runs = !stopped_;
     }
-    if (runs) home->set(*this, first_ns_);
+    if (runs && likely(!the_fake_clock.on())) home->set(*this, first_ns_);
     if (ending()) shut();
     header_of(*this)->drop();
 }
@@ -128,6 +131,7 @@ void timer::mailed(loop& on, u32 what) {
         quiet = !busy_;
     }
     if (quiet) off(); // its handlers may hold a handle to it
+    the_fake_clock.count(-1);
     disarm();
     header_of(*this)->drop();
 }

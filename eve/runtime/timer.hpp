@@ -7,7 +7,7 @@
 
 namespace eve {
 
-class timer final : public emitter_base, public stoppable, timer_node {
+class timer final : public emitter_base, public stoppable, clock_timer {
 public:
     static ref<timer> every(duration interval);
     static ref<timer> after(duration delay);

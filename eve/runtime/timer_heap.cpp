@@ -7,67 +7,82 @@
 
 namespace eve {
 
-timer_heap::~timer_heap() {
-    for (i64 i = 0; i < size_; i++) nodes_[i]->dropped();
-    free(nodes_);
+namespace {
+
+bool is_before(const timer_node& a, const timer_node& b) noexcept { return a.at_ns < b.at_ns; }
+
+bool is_before(const clock_timer& a, const clock_timer& b) noexcept {
+    return a.at_ns < b.at_ns || (a.at_ns == b.at_ns && a.turn < b.turn);
 }
 
-void timer_heap::place(timer_node* timer, i64 index) noexcept {
+} // namespace
+
+template <class Timer> void heap_of<Timer>::clear() noexcept {
+    for (i64 i = 0; i < size_; i++) nodes_[i]->dropped();
+    free(nodes_);
+    nodes_ = nullptr;
+    size_ = capacity_ = 0;
+}
+
+template <class Timer> void heap_of<Timer>::place(Timer* timer, i64 index) noexcept {
     nodes_[index] = timer;
     timer->index = static_cast<i32>(index);
 }
 
-void timer_heap::up(timer_node* timer, i64 index) noexcept {
+template <class Timer> void heap_of<Timer>::up(Timer* timer, i64 index) noexcept {
     while (index > 0) {
         i64 parent = (index - 1) / 2;
-        if (nodes_[parent]->at_ns <= timer->at_ns) break;
+        if (!is_before(*timer, *nodes_[parent])) break;
         place(nodes_[parent], index);
         index = parent;
     }
     place(timer, index);
 }
 
-void timer_heap::down(timer_node* timer, i64 index) noexcept {
+template <class Timer> void heap_of<Timer>::down(Timer* timer, i64 index) noexcept {
     for (;;) {
         i64 child = 2 * index + 1;
         if (child >= size_) break;
-        if (child + 1 < size_ && nodes_[child + 1]->at_ns < nodes_[child]->at_ns) child++;
-        if (timer->at_ns <= nodes_[child]->at_ns) break;
+        if (child + 1 < size_ && is_before(*nodes_[child + 1], *nodes_[child])) child++;
+        if (!is_before(*nodes_[child], *timer)) break;
         place(nodes_[child], index);
         index = child;
     }
     place(timer, index);
 }
 
-void timer_heap::set(timer_node& timer, i64 at_ns) noexcept {
+template <class Timer> void heap_of<Timer>::set(Timer& timer, i64 at_ns) noexcept {
     if (timer.index >= 0) cancel(timer);
     if (size_ == capacity_) {
         i64 capacity = capacity_ == 0 ? 16 : capacity_ * 2;
         void* nodes = realloc(nodes_, static_cast<size_t>(capacity) * sizeof *nodes_);
         if (nodes == nullptr) die_out_of_memory();
-        nodes_ = static_cast<timer_node**>(nodes);
+        nodes_ = static_cast<Timer**>(nodes);
         capacity_ = capacity;
     }
     timer.at_ns = at_ns;
     up(&timer, size_++);
 }
 
-void timer_heap::cancel(timer_node& timer) noexcept {
+template <class Timer> void heap_of<Timer>::cancel(Timer& timer) noexcept {
     if (timer.index < 0) return;
     i64 index = timer.index;
     timer.index = -1;
-    timer_node* last = nodes_[--size_];
+    Timer* last = nodes_[--size_];
     if (last == &timer) return;
-    if (index > 0 && last->at_ns < nodes_[(index - 1) / 2]->at_ns) up(last, index);
+    if (index > 0 && is_before(*last, *nodes_[(index - 1) / 2])) up(last, index);
     else down(last, index);
 }
 
-timer_node* timer_heap::due(i64 now_ns) noexcept {
+template <class Timer> Timer* heap_of<Timer>::due(i64 now_ns) noexcept {
     if (size_ == 0 || nodes_[0]->at_ns > now_ns) return nullptr;
-    timer_node* first = nodes_[0];
+    Timer* first = nodes_[0];
     cancel(*first);
     return first;
 }
+
+template class heap_of<timer_node>;
+template class heap_of<clock_timer>;
 
 i64 monotonic_ns() noexcept {
     timespec now;

@@ -236,6 +236,7 @@ bool udp_socket::count_in(i64 size) noexcept {
 }
 
 result<ref<udp_socket>> udp_socket::bind(i64 port, const string& host, bool reuse, bool broadcast) {
+    refuse_in_fake_time("a socket for datagrams");
     address own;
     int code = read_address(host, port, own);
     int fd = -1;

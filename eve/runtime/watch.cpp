@@ -149,7 +149,10 @@ notices::~notices() {
     if (queue_ >= 0) ::close(queue_);
 }
 
-ref<notices> notices::begin(const string& path) { return make<notices>(notices(path)); }
+ref<notices> notices::begin(const string& path) {
+    refuse_in_fake_time("a watch of files");
+    return make<notices>(notices(path));
+}
 
 // The call has a descriptor of its own, which close() does not take away.
 async<result<i64>> notices::add(const string& path, i64 mask) {

@@ -1,4 +1,5 @@
 #include "worker.hpp"
+#include "fake_time.hpp"
 #include "scheduler.hpp"
 #include "output.hpp"
 #include "scope.hpp"
@@ -203,6 +204,7 @@ void sleep(worker* w) noexcept {
 #endif
     if (!found) {
         if (at_the_end()) stop_all();
+        else if (unlikely(the_fake_clock.on())) the_fake_clock.jump();
         if (!the_scheduler.stopping.load(order::seq_cst)) wait(w);
     }
     w->searcher = the_scheduler.idle.leave(w->id);

@@ -39,7 +39,7 @@ var runtimes = map[string]string{
 	"io.tls": "tls.hpp", "util.image": "image.hpp", "io.packing": "packing.hpp",
 	"io.deflate": "deflate.hpp", "io.multiplex": "multiplex.hpp",
 	"io.udp": "udp.hpp", "io.dns": "dns.hpp",
-	"util.zstd": "zstd.hpp", "util.brotli": "brotli.hpp",
+	"util.zstd": "zstd.hpp", "util.brotli": "brotli.hpp", "util.testing": "testing.hpp",
 }
 
 // Runtime returns the header of the runtime that implements a module's natives; empty for a module

@@ -1,4 +1,5 @@
-// The tests of the core in one program: core [gate|loan|task|worker|forkjoin|scope|memory]...,
+// The tests of the core in one program: core [gate|loan|task|worker|forkjoin|scope|memory|
+// fake_time]...,
 // all without arguments.
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ void test_workers();
 void test_forkjoin();
 void test_scopes();
 void test_memory();
+void test_fake_time();
 } // namespace eve::test
 
 int main(int argc, char** argv) {
@@ -18,9 +20,9 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*test)();
-    } all[] = {{"gate", test_gates},   {"loan", test_loans},     {"forkjoin", test_forkjoin},
-               {"task", test_tasks},   {"worker", test_workers}, {"scope", test_scopes},
-               {"memory", test_memory}};
+    } all[] = {{"gate", test_gates},    {"loan", test_loans},         {"forkjoin", test_forkjoin},
+               {"task", test_tasks},    {"worker", test_workers},     {"scope", test_scopes},
+               {"memory", test_memory}, {"fake_time", test_fake_time}};
     int done = 0;
     for (auto& t : all) {
         bool wanted = argc == 1;
