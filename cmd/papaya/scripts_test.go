@@ -21,9 +21,14 @@ import (
 
 	"interleave/internal/freeport"
 	"interleave/internal/irctest"
+	"interleave/papaya/account"
 )
 
+// TestMain makes passwords cheap, in the servers that the tests start, too: a hash of the standard
+// cost, of which a server computes one for each account at each start, takes most of a second under
+// the race detector. papaya/account tests what a hash costs.
 func TestMain(m *testing.M) {
+	account.Standard = account.Cost{MemoryKiB: 1024, Passes: 1, Lanes: 1}
 	testscript.Main(m, map[string]func(){"papaya": bounded(soon), "talk": bounded(talk),
 		"forgetful": bounded(forgetful)})
 }
