@@ -1,0 +1,9 @@
+package compile_test
+
+import (
+	"testing"
+
+	"interleave/eve/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
