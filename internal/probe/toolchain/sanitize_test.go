@@ -18,6 +18,7 @@ func TestSanitized(t *testing.T) {
 		Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
 	elsewhere := &manifest.Model{Language: "go",
 		Build: [][]string{{"go", "build", "-C", "../other", "."}}}
+	linked := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-ldflags=-s", "."}}}
 	for _, test := range []struct {
 		model *manifest.Model
 		with  Sanitizer
@@ -36,8 +37,9 @@ func TestSanitized(t *testing.T) {
 				place},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{&manifest.Model{Language: "c", Tables: true, Build: c.Build}, TSan, ""},
-		{goModel, Race, "go build -race -o {out}/echo"},
-		{elsewhere, Race, "go build -C ../other -race ."},
+		{goModel, Race, "go build -race -ldflags=-w -o {out}/echo"},
+		{elsewhere, Race, "go build -C ../other -race -ldflags=-w ."},
+		{linked, Race, "go build -race -ldflags=-s ."},
 		{goModel, ASan, ""},
 	} {
 		commands, err := sanitized(test.model, test.with)
