@@ -244,7 +244,7 @@ func (p *tracePlayer) step(s traceStep) {
 	case s.verb == ">":
 		p.client.Send("%s", p.fill(s.text))
 	case s.verb == "<":
-		p.await(p.client, s.text, func(line string) { p.received = append(p.received, line) })
+		p.await(p.client, s.text)
 	case s.verb == "allow":
 		p.allowed[s.text] = false
 	case s.verb == "cut":
@@ -276,20 +276,29 @@ func (p *tracePlayer) other(s traceStep) {
 		synced(c)
 		return
 	}
-	p.await(c, s.text, func(string) {})
+	p.await(c, s.text)
 }
 
-// await reads up to a line that is like a pattern.
-func (p *tracePlayer) await(c *irctest.Client, text string, each func(line string)) {
-	pattern := p.compile(text)
+// await reads up to a line that is like a pattern. The client does not wait on after a refusal.
+func (p *tracePlayer) await(c *irctest.Client, text string) {
+	pattern, refusal := p.compile(text), ""
 	c.ExpectFunc(fmt.Sprintf("%q", p.fill(text)), func(line string) bool {
-		each(line)
+		if c == p.client {
+			p.received = append(p.received, line)
+			if refuses(line) && !p.provoked(line) {
+				refusal = line
+				return true
+			}
+		}
 		words, ok := pattern.match(line)
 		if ok {
 			maps.Copy(p.known, words)
 		}
 		return ok
 	})
+	if refusal != "" {
+		p.t.Fatalf("waiting for %q, the client is refused something: %s", p.fill(text), refusal)
+	}
 }
 
 func (p *tracePlayer) compile(text string) tracePattern {
@@ -318,7 +327,7 @@ func (p *tracePlayer) begin(c *irctest.Client) {
 // sync waits until everything that the client has sent is answered.
 func (p *tracePlayer) sync() {
 	p.client.Send("PING trace")
-	p.await(p.client, "*PONG * :trace", func(line string) { p.received = append(p.received, line) })
+	p.await(p.client, "*PONG * :trace")
 }
 
 // hangUp judges what the client has received, and closes its connection.
@@ -332,19 +341,21 @@ func (p *tracePlayer) hangUp() {
 	p.client = nil
 }
 
+// provoked says whether a refusal is allowed, and notes that it has come.
+func (p *tracePlayer) provoked(line string) bool {
+	for text := range p.allowed {
+		if _, ok := p.compile(text).match(line); ok {
+			p.allowed[text] = true
+			return true
+		}
+	}
+	return false
+}
+
 // judge reports refusals.
 func (p *tracePlayer) judge() {
 	for _, line := range p.received {
-		if !refuses(line) {
-			continue
-		}
-		provoked := false
-		for text := range p.allowed {
-			if _, ok := p.compile(text).match(line); ok {
-				provoked, p.allowed[text] = true, true
-			}
-		}
-		if !provoked {
+		if refuses(line) && !p.provoked(line) {
 			p.t.Errorf("the client is refused something: %s", line)
 		}
 	}
