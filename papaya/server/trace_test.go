@@ -25,7 +25,7 @@ import (
 //	bob < PATTERN       another user waits for a line
 //	[allow] PATTERN     the client provokes this refusal on this connection
 //	[once] PATTERN      the client has received the line once on this connection; [twice], [never]
-//	[cut]               the client's connection is lost
+//	[cut]               the client closes its connection without a QUIT
 //	[end]               the server ends the client's connection
 //
 // A pattern matches a whole line. It may begin with tags that the line must have: @time,msgid or
@@ -268,7 +268,7 @@ func (p *tracePlayer) other(s traceStep) {
 	c := p.others[s.who]
 	if c == nil {
 		c = p.srv.connect()
-		c.Send("CAP REQ :message-tags server-time\r\nCAP END")
+		c.Send("CAP REQ :message-tags server-time away-notify\r\nCAP END")
 		p.others[s.who] = c.Register(s.who)
 	}
 	if s.verb == ">" {
