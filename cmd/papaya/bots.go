@@ -90,6 +90,8 @@ func sendCommand(p *target) *cobra.Command {
 		}}
 	send.Flags().StringVar(&t.Name, "name", "webhook",
 		"the `name` of the receiver; what it answers has the nick NAME/out")
+	send.Flags().BoolVar(&t.Changes, "changes", false,
+		"post later texts and removals of messages, too")
 	return send
 }
 
@@ -162,6 +164,9 @@ func listTokens(p *target, kinds ...bot.Kind) *cobra.Command {
 					switch {
 					case t.Kind == bot.Out:
 						may = "to " + t.URL
+						if t.Changes {
+							may += " with changes"
+						}
 					case !t.Read:
 						may = "sends"
 					case !t.Send:

@@ -37,6 +37,7 @@ var (
 	errLimit     = refusal{http.StatusBadRequest, "limit: expected a number from 1 to 200"}
 	errID        = refusal{http.StatusBadRequest, "after and before: expected the id of a message"}
 	errWait      = refusal{http.StatusBadRequest, "wait: expected seconds, from 0 to 15"}
+	errChanges   = refusal{http.StatusBadRequest, "changes: expected true or false"}
 	errWaitFor   = refusal{http.StatusBadRequest, "wait: expected after too, and not before"}
 	errOneText   = refusal{http.StatusBadRequest, `expected {"text": "..."}, and nothing else`}
 	errJSON      = refusal{http.StatusUnsupportedMediaType, "expected application/json"}
@@ -137,8 +138,8 @@ func (s *Server) messages(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"messages": list}, err
 }
 
-// pageOf parses the query after=ID&before=ID&limit=N&wait=SECONDS. A name that is empty or twice is
-// a mistake.
+// pageOf parses the query after=ID&before=ID&limit=N&wait=SECONDS&changes=true. A name that is empty
+// or twice is a mistake.
 func pageOf(query string) (p hall.Page, wait time.Duration, err error) {
 	p = hall.Page{Limit: defaultPage}
 	values, err := url.ParseQuery(query)
@@ -165,6 +166,10 @@ func pageOf(query string) (p hall.Page, wait time.Duration, err error) {
 				return p, 0, errWait
 			}
 			wait = time.Duration(seconds) * time.Second
+		case "changes":
+			if p.Changes = list[0] == "true"; !p.Changes && list[0] != "false" {
+				return p, 0, errChanges
+			}
 		}
 	}
 	if wait > 0 && (p.After == "" || p.Before != "") {

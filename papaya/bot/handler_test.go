@@ -302,6 +302,7 @@ func TestAPI(t *testing.T) {
 		{"GET", messages, both, "", 200, one},
 		{"GET", "/api/rooms/DEV/messages", reads, "", 200, one},
 		{"GET", messages + "?limit=200&after=2s&before=zz&other=1", reads, "", 200, one},
+		{"GET", messages + "?changes=yes", both, "", 400, "changes: expected"},
 		{"GET", messages + "?limit=201", both, "", 400, "limit: expected"},
 		{"GET", messages + "?limit=-1", both, "", 400, "limit: expected"},
 		{"GET", messages + "?limit=1&limit=2", both, "", 400, "or twice"},

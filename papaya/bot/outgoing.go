@@ -149,7 +149,7 @@ func (o *Outgoing) step(ctx context.Context, t account.Stored[Token]) error {
 	}
 	news := o.Chat.News()
 	page, err := o.Chat.Messages(ctx, t.Record.Rooms[0], hall.Page{After: at.After,
-		Limit: outgoingPage})
+		Limit: outgoingPage, Changes: t.Record.Changes})
 	switch {
 	case errors.Is(err, hall.ErrNoRoom): // until somebody makes it
 		sleep(ctx, outgoingLook)
@@ -191,7 +191,7 @@ func (o *Outgoing) claim(ctx context.Context, key, room string) (at cursor, revi
 	switch {
 	case errors.Is(err, account.ErrAbsent):
 		at.After = hall.Beginning
-		last, err := o.Chat.Messages(ctx, room, hall.Page{Limit: 1})
+		last, err := o.Chat.Messages(ctx, room, hall.Page{Limit: 1, Changes: true})
 		if err != nil && !errors.Is(err, hall.ErrNoRoom) {
 			return at, 0, false, err
 		}

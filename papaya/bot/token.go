@@ -33,7 +33,8 @@ type Token struct {
 	Rooms   []string  `json:"rooms"`
 	Read    bool      `json:"read,omitempty"`
 	Send    bool      `json:"send,omitempty"`
-	URL     string    `json:"url,omitempty"` // of an outgoing webhook
+	URL     string    `json:"url,omitempty"`     // of an outgoing webhook
+	Changes bool      `json:"changes,omitempty"` // it is told of later texts and removals, too
 	Created time.Time `json:"created"`
 }
 
@@ -93,6 +94,8 @@ func (t Token) check() error {
 		return fmt.Errorf("%d rooms: expected at most %d", len(t.Rooms), maxRooms)
 	case !t.Read && !t.Send:
 		return errors.New("expected a token that may read or send")
+	case t.Changes && t.Kind != Out:
+		return errors.New("expected changes of an outgoing webhook only")
 	}
 	if err := t.checkURL(); err != nil {
 		return err

@@ -41,17 +41,23 @@ type Message struct {
 	ID   string    `json:"id"` // the msgid
 	Time time.Time `json:"time"`
 	From string    `json:"from"`
-	Kind string    `json:"kind"` // message, action or notice
-	Text string    `json:"text"` // its lines are separated by LF
+	Kind string    `json:"kind"` // message, action or notice; or removal: Of was removed
+	Text string    `json:"text"` // its lines are separated by LF; of a removal: why
+	// Of is the msgid of the message that has got this text, or was removed; empty: the message is
+	// none of a page's changes.
+	Of string `json:"of,omitempty"`
 	// Edited is when the text was changed last; nil: never.
 	Edited *time.Time `json:"edited,omitempty"`
 }
 
 // A Page says which messages of a room are wanted: the first ones after a message, or the last ones
-// before one, or the last ones at all. After and Before are msgids.
+// before one, or the last ones at all. After and Before are msgids, also of changes.
 type Page struct {
 	After, Before string
 	Limit         int // at most maxHistory are returned
+	// Changes says whether later texts and removals of messages are wanted too, each where it was
+	// made. Of the later texts of one message there is only the newest.
+	Changes bool
 }
 
 // Beginning stands for a msgid before all messages.
@@ -87,12 +93,12 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 			return nil, ErrNoMessage
 		}
 	}
-	folded, tenures, ids := irc.Lower(r.name), r.tenures(), h.ids
-	q := h.about(h.frozen(), folded, h.chunksOf([]string{folded}),
-		func(s said) bool {
-			_, edit := s.edits()
-			return hadNick(tenures, s.target, s.at) && s.spoken() && !edit
-		})
+	folded, tenures, ids, text := irc.Lower(r.name), r.tenures(), h.ids, h.frozen()
+	q := h.about(text, folded, h.chunksOf([]string{folded}), func(s said) bool {
+		of, change := s.changes()
+		return hadNick(tenures, s.target, s.at) && (s.spoken() && !change ||
+			p.Changes && change && (s.command == "REDACT" || text.isNewest(s.at, of)))
+	})
 	q.names = r.everyName()
 	read := q.backward
 	if p.After != "" {
@@ -104,6 +110,9 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		for _, s := range q.pages.revise(read(ctx, from, to, min(p.Limit, maxHistory))) {
 			m := s.message()
 			m.ID = ids.of(s.at)
+			if of, change := s.changes(); change {
+				m.Of = ids.of(of)
+			}
 			out = append(out, m)
 		}
 		return out, ctx.Err()
@@ -118,8 +127,11 @@ func (s said) message() Message {
 		when := time.UnixMilli(s.edited).UTC()
 		m.Edited = &when
 	}
-	if s.command == "NOTICE" {
+	switch s.command {
+	case "NOTICE":
 		m.Kind = "notice"
+	case "REDACT":
+		m.Kind, m.Text = "removal", s.reason()
 	}
 	if text, ok := strings.CutPrefix(m.Text, "\x01ACTION "); ok {
 		m.Kind, m.Text = "action", strings.TrimSuffix(text, "\x01")

@@ -48,6 +48,15 @@ func (s said) removes() (at uint64, ok bool) {
 	return parsePlace(words[3])
 }
 
+// reason returns why the message was removed, of a line REDACT; empty: nobody has said.
+func (s said) reason() string {
+	words := strings.SplitN(string(s.body), " ", 5) // :SOURCE REDACT TARGET PLACE :WHY
+	if len(words) < 5 {
+		return ""
+	}
+	return strings.TrimPrefix(words[4], ":")
+}
+
 // redactLine returns a line REDACT of the text as clients see it: with the msgid of the message
 // that it has removed.
 func (m *msgids) redactLine(line []byte) []byte {

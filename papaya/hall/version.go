@@ -96,6 +96,17 @@ func (s said) edits() (of uint64, ok bool) {
 	return of, err == nil && of < s.at
 }
 
+// changes returns the offset of the message whose later text or removal this is.
+func (s said) changes() (of uint64, ok bool) {
+	if s.isPreview() { // a preview is none of the author's
+		return 0, false
+	}
+	if of, ok = s.removes(); ok {
+		return of, true
+	}
+	return s.edits()
+}
+
 // origin returns the offset of the message of which this is a text, the first or a later one.
 func (s said) origin() uint64 {
 	if of, ok := s.edits(); ok {
@@ -136,6 +147,12 @@ func (p *pages) revised(s said) (said, bool) {
 		return s, false
 	}
 	return s.with(n), true
+}
+
+// isNewest says whether the text at an offset is the newest one of a message.
+func (p *pages) isNewest(at, of uint64) bool {
+	all := versionsOf(p.versions, of)
+	return len(all) > 0 && all[len(all)-1].at == at
 }
 
 // revise gives messages their newest texts.

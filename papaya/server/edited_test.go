@@ -185,6 +185,63 @@ func TestEditsInTheAPI(t *testing.T) {
 	}
 }
 
+// TestChangesInTheAPI: a program that asks for changes is told of the newest text of each message
+// and of removals, each once and in its place, and not of texts that do not stand any more.
+func TestChangesInTheAPI(t *testing.T) {
+	var admin Admin
+	srv := open(t, t.TempDir(), func(c *Config) { c.Accounts, c.Admin = everybody{}, &admin })
+	ann := editor(srv, "ann", "#tea")
+	ids := map[string]string{}
+	for _, name := range []string{"one", "two", "three"} {
+		ids[says(ann, "#tea", name)] = name
+	}
+	id := func(name string) string {
+		for id, n := range ids {
+			if n == name {
+				return id
+			}
+		}
+		return ""
+	}
+	for i := range 3 {
+		ann.Send("@+draft/edit=%s PRIVMSG #tea :two, %d", id("two"), i)
+	}
+	ann.Send("@+draft/edit=%s NOTICE #tea :one, changed", id("one"))
+	ann.Send("@+draft/edit=%s PRIVMSG #tea :three, changed", id("three"))
+	ann.Send("REDACT #tea %s :a mistake", id("three"))
+	says(ann, "#tea", "four")
+	synced(ann)
+	after := func(id string, limit int) (texts []string, last string) {
+		t.Helper()
+		list, err := admin.Messages(t.Context(), "#tea",
+			hall.Page{After: id, Limit: limit, Changes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range list {
+			texts = append(texts, fmt.Sprint(m.Kind, " ", m.From, " ", ids[m.Of], ": ", m.Text))
+			last = m.ID
+		}
+		return texts, last
+	}
+	changes := []string{"message ann two: two, 2", "message ann one: one, changed",
+		"removal ann three: a mistake", "message ann : four"}
+	all := append([]string{"message ann : one, changed", "message ann : two, 2"}, changes...)
+	if got, _ := after(hall.Beginning, 99); !slices.Equal(got, all) {
+		t.Errorf("all are %q", got)
+	}
+	if got, _ := after(id("two"), 99); !slices.Equal(got, changes) {
+		t.Errorf("after the second message are %q", got)
+	}
+	var one []string // with pages of one message
+	for got, at := after(hall.Beginning, 1); len(got) > 0; got, at = after(at, 1) {
+		one = append(one, got...)
+	}
+	if !slices.Equal(one, all) {
+		t.Errorf("one by one they are %q", one)
+	}
+}
+
 // BenchmarkPageAfterEdits reads the last page of a room before and after 10,000 edits: of 100
 // messages, 100 times each, which is the limit.
 func BenchmarkPageAfterEdits(b *testing.B) {
