@@ -17,6 +17,7 @@ func (h *Hall) keepApart(u *user) {
 	a := h.accountUser(u.account, u.nick)
 	h.held[folded] = a
 	a.names = append(a.names, tenure{nick: folded, from: h.at})
+	h.noteAliases(a)
 	delete(h.known, folded)
 }
 

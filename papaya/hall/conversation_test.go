@@ -291,6 +291,7 @@ func (p *cluster) step(l string) {
 			p.t.Fatalf("after %q the servers differ:\n%s\n%s", l, state, s)
 		}
 		state = s
+		p.halls[name].hall.checkAliases(p.t)
 	}
 }
 

@@ -77,7 +77,7 @@ func (h *Hall) edit(c *Client, target, id string, it speech) Entry {
 		return why("UNKNOWN_MSGID", words, "There is no such message, or not any more")
 	case !u.wrote(s):
 		return why("EDIT_FORBIDDEN", words, "You cannot change the messages of others")
-	case len(versionsOf(h.versions, s.at)) >= maxVersions:
+	case len(h.versions.of(s.at)) >= maxVersions:
 		return why("EDIT_FORBIDDEN", words, "The message was changed too often")
 	case strings.Join(it.texts(), "") == "":
 		return why("INVALID_EDIT", words, "The message has no text")
@@ -150,7 +150,7 @@ func (h *Hall) applyEdit(s *session, data []byte) {
 		fail("EDIT_WINDOW_EXPIRED", fmt.Sprint(" ", e.window), "The message is too old")
 	case h.wasRemoved(e.of):
 		fail("UNKNOWN_MSGID", "", "There is no such message, or not any more")
-	case len(versionsOf(h.versions, e.of)) >= maxVersions:
+	case len(h.versions.of(e.of)) >= maxVersions:
 		fail("EDIT_FORBIDDEN", "", "The message was changed too often")
 	case r != nil:
 		h.editInRoom(s, r, e, it)

@@ -144,7 +144,9 @@ type Hall struct {
 	nicks    map[string]*user // the users that are here, by folded nick
 	accounts map[string]*user // the users with an account, here or not, by folded account
 	held     map[string]*user // accounts, by the folded nicks that are kept for them
-	aparts   int              // users apart among those that are here
+	// aliases are accounts, by the folded nicks that they have or had and that are not their names.
+	aliases map[string][]*user
+	aparts  int // users apart among those that are here
 	// known are the nicks of guests that were used: the offset up to which messages to a nick were
 	// received, by folded nick.
 	known map[string]uint64
@@ -165,12 +167,11 @@ type Hall struct {
 	bans        serverBans         // see ban.go
 	reports     reports            // see report.go
 	tagged      uint64             // numbers the TAGMSG of one batch
-	versions    []version          // later texts of messages, in the order of these
+	versions    versions           // later texts of messages
 	nearby      []nearby           // previews and removals of the last minutes: see preview.go
 
 	// This server's own memory, which is not saved.
-	versionsRead        bool                        // a reading may use h.versions
-	revisions           uint64                      // counts the changes of it
+	revisions           uint64                      // counts the changes of versions
 	ticked              int64                       // its clock: see Tick
 	watchers            map[string]map[*Client]bool // clients that watch a folded nick
 	departed            []departed
@@ -249,8 +250,9 @@ func empty(config Config, at uint64) *Hall {
 		config: config, at: at, ids: newMsgids(config.Secret),
 		servers: map[string]*peer{}, sessions: map[origin]map[uint64]*session{},
 		nicks: map[string]*user{}, accounts: map[string]*user{}, held: map[string]*user{},
-		known: map[string]uint64{},
-		rooms: map[string]*room{}, formers: map[string][]*room{},
+		aliases: map[string][]*user{},
+		known:   map[string]uint64{},
+		rooms:   map[string]*room{}, formers: map[string][]*room{},
 		index: map[string][]uint32{}, clients: map[uint64]*Client{},
 		behind: map[*Client]bool{}, watchers: map[string]map[*Client]bool{},
 		founded: map[string]int{},

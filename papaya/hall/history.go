@@ -168,7 +168,7 @@ func (h *Hall) step(c *Client) {
 // has received is sent as such.
 func (h *Hall) sendMissed(c *Client, k *backlog, text *pages, s said) {
 	_, edit := s.edits()
-	all := versionsOf(text.versions, s.origin())
+	all := text.versions.of(s.origin())
 	if edit && (len(all) == 0 || all[len(all)-1].at != s.at) {
 		return // a newer one follows
 	}

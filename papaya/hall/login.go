@@ -68,6 +68,7 @@ func (h *Hall) become(u *user, account string) (waited bool) {
 	folded := irc.Lower(account)
 	delete(h.known, irc.Lower(u.nick))
 	if a := h.accounts[folded]; a != nil {
+		h.dropAliases(a)
 		for _, t := range a.names {
 			if t.until == 0 && h.held[t.nick] == a {
 				delete(h.held, t.nick)

@@ -123,6 +123,8 @@ func (h *Hall) makeWay(u *user) {
 // settle notes that an account has its nick from now on, and no other.
 func (h *Hall) settle(u *user) {
 	folded, has := irc.Lower(u.nick), false
+	h.dropAliases(u)
+	defer h.noteAliases(u)
 	for _, t := range u.names {
 		if t.until == 0 && h.held[t.nick] == u {
 			delete(h.held, t.nick)

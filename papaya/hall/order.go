@@ -127,6 +127,7 @@ func (h *Hall) forgetAccount(account string) {
 		return
 	}
 	if u := h.accounts[account]; u != nil {
+		h.dropAliases(u)
 		for _, t := range u.names {
 			if h.held[t.nick] == u {
 				delete(h.held, t.nick)

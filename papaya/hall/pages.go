@@ -35,7 +35,7 @@ type pages struct {
 	index    *search.Index // nil: there is none
 	view     *search.View  // nil: the index is not used
 	buffer   []byte
-	versions []version // later texts of messages
+	versions versions // later texts of messages
 	// The part of the text that was read for single messages.
 	window   []byte
 	windowAt uint64

@@ -79,7 +79,6 @@ func (h *Hall) about(p *pages, target string, chunks []uint32, want func(said) b
 func (h *Hall) frozen() *pages {
 	text := h.whole()
 	text.lines = bytes.Clone(text.lines)
-	h.versionsRead = true
 	return &pages{text: text, index: h.config.Index, versions: h.versions}
 }
 

@@ -30,7 +30,9 @@ func (h *Hall) renameAccount(old, name string) {
 	}
 	delete(h.accounts, from)
 	h.accounts[to] = u
+	h.dropAliases(u)
 	u.account = name
+	h.noteAliases(u)
 	h.tellAccount(u)
 	u.eachClient(func(c *Client) {
 		h.num(c, irc.RPL_LOGGEDIN, u.source+" "+name+" :You are now logged in as "+name)

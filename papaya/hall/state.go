@@ -220,7 +220,7 @@ func (h *Hall) Snapshot() Snapshot {
 	for _, n := range h.nearby {
 		s.Nearby = append(s.Nearby, savedNearby{n.of, n.time, n.span.At, n.span.Size})
 	}
-	for _, v := range h.versions {
+	for v := range h.versions.all() {
 		s.Edits = append(s.Edits, v.of, v.at, uint64(v.size))
 	}
 	for _, r := range h.reports.list {
@@ -384,11 +384,13 @@ func Load(config Config, state []byte) (*Hall, error) {
 	for _, n := range s.Nearby {
 		h.nearby = append(h.nearby, nearby{n.Of, n.Time, Span{n.At, n.Size}})
 	}
+	var edits []version
 	for v := range slices.Chunk(s.Edits, 3) {
 		if len(v) == 3 {
-			h.versions = append(h.versions, version{v[0], v[1], int(v[2])})
+			edits = append(edits, version{v[0], v[1], int(v[2])})
 		}
 	}
+	h.versions = versionsOf(edits)
 	for _, v := range s.Users {
 		h.loadUser(v)
 	}
@@ -465,6 +467,7 @@ func (h *Hall) loadUser(v savedUser) {
 			h.held[string(t.Nick)] = u
 		}
 	}
+	h.noteAliases(u)
 }
 
 func (h *Hall) load(v savedRoom) error {

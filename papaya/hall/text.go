@@ -132,7 +132,7 @@ func (h *Hall) outOf(s said, batch string) *out {
 		s.body = h.ids.redactLine(s.body)
 	}
 	o := &out{body: append(s.body, '\r', '\n'), tags: h.ids.wireTags(s), time: s.time, batch: batch,
-		more: s.more}
+		account: h.accountAt(s.nick(), s.at), more: s.more}
 	h.keep(o, s.at)
 	for i := range o.more {
 		o.more[i].body = append(o.more[i].body, '\r', '\n')

@@ -3,6 +3,7 @@ package hall
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -22,36 +23,110 @@ type version struct {
 // maxVersions bounds the later texts of one message. A guess.
 const maxVersions = 100
 
-// versionsOf returns those of one message, the newest last. all is in the order of the messages.
-func versionsOf(all []version, of uint64) []version {
-	i := sort.Search(len(all), func(i int) bool { return all[i].of >= of })
-	j := i
-	for j < len(all) && all[j].of == of {
-		j++
-	}
-	return all[i:j:j]
+// A versions has the later texts of all messages, in the order of the messages. Its changes copy one
+// block and the list of blocks, so readings keep the versions that they have begun with.
+type versions struct {
+	// None is empty, and those of one message are in one block.
+	blocks [][]version
 }
 
-// addVersion notes a later text. Readings may use the list of before.
-func (h *Hall) addVersion(v version) {
-	if h.versionsRead {
-		h.versions, h.versionsRead = slices.Clone(h.versions), false
+// blockSize is how many versions a block may have before it is divided. A guess.
+const blockSize = 512
+
+// versionsOf makes versions of a list in the order of the messages.
+func versionsOf(list []version) (all versions) {
+	for len(list) > 0 {
+		n := min(blockSize/2, len(list))
+		for n < len(list) && list[n].of == list[n-1].of {
+			n++
+		}
+		all.blocks = append(all.blocks, list[:n:n])
+		list = list[n:]
 	}
-	i := sort.Search(len(h.versions), func(i int) bool { return h.versions[i].of > v.of })
-	h.versions = slices.Insert(h.versions, i, v)
+	return all
+}
+
+// find returns the place of a message's versions: the block, and from where to where in it. Without
+// a version, it is where the first one belongs.
+func (a versions) find(of uint64) (block, from, to int) {
+	block = max(0, sort.Search(len(a.blocks), func(i int) bool { return a.blocks[i][0].of > of })-1)
+	if block == len(a.blocks) {
+		return block, 0, 0
+	}
+	b := a.blocks[block]
+	from = sort.Search(len(b), func(i int) bool { return b[i].of >= of })
+	for to = from; to < len(b) && b[to].of == of; {
+		to++
+	}
+	return block, from, to
+}
+
+// of returns the versions of one message, the newest last.
+func (a versions) of(of uint64) []version {
+	block, from, to := a.find(of)
+	if from == to {
+		return nil
+	}
+	return a.blocks[block][from:to:to]
+}
+
+// all returns all of them.
+func (a versions) all() iter.Seq[version] {
+	return func(yield func(version) bool) {
+		for _, b := range a.blocks {
+			for _, v := range b {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (a versions) empty() bool { return len(a.blocks) == 0 }
+
+// with returns versions with one more, the newest of its message.
+func (a versions) with(v version) versions {
+	block, _, at := a.find(v.of)
+	if a.empty() {
+		return versionsOf([]version{v})
+	}
+	b := slices.Insert(slices.Clip(a.blocks[block]), at, v)
+	parts := [][]version{b}
+	if len(b) > blockSize {
+		parts = versionsOf(b).blocks
+	}
+	return versions{slices.Concat(a.blocks[:block], parts, a.blocks[block+1:])}
+}
+
+// without returns versions without those of one message, and those.
+func (a versions) without(of uint64) (left versions, gone []version) {
+	block, from, to := a.find(of)
+	if from == to {
+		return a, nil
+	}
+	b := a.blocks[block]
+	var parts [][]version
+	if to-from < len(b) {
+		parts = [][]version{slices.Concat(b[:from], b[to:])}
+	}
+	return versions{slices.Concat(a.blocks[:block], parts, a.blocks[block+1:])}, b[from:to]
+}
+
+// addVersion notes a later text.
+func (h *Hall) addVersion(v version) {
+	h.versions = h.versions.with(v)
 	h.revisions++
 }
 
 // removeVersions forgets the later texts of a message that is removed, and returns their places.
 func (h *Hall) removeVersions(of uint64) (spans []Span) {
-	gone := versionsOf(h.versions, of)
+	left, gone := h.versions.without(of)
 	for _, v := range gone {
 		spans = append(spans, Span{v.at, v.size})
 	}
 	if len(gone) > 0 {
-		h.versions = slices.DeleteFunc(slices.Clone(h.versions),
-			func(v version) bool { return v.of == of })
-		h.versionsRead = false
+		h.versions = left
 		h.revisions++
 	}
 	return spans
@@ -134,7 +209,7 @@ func (s said) with(n said) said {
 // message must be a copy.
 func (p *pages) revised(s said) (said, bool) {
 	_, edit := s.edits()
-	all := versionsOf(p.versions, s.origin())
+	all := p.versions.of(s.origin())
 	if len(all) == 0 {
 		return s, !edit // without a version of the message, its later texts were removed
 	}
@@ -151,13 +226,13 @@ func (p *pages) revised(s said) (said, bool) {
 
 // isNewest says whether the text at an offset is the newest one of a message.
 func (p *pages) isNewest(at, of uint64) bool {
-	all := versionsOf(p.versions, of)
+	all := p.versions.of(of)
 	return len(all) > 0 && all[len(all)-1].at == at
 }
 
 // revise gives messages their newest texts.
 func (p *pages) revise(lines []said) []said {
-	if len(p.versions) == 0 {
+	if p.versions.empty() {
 		return lines
 	}
 	out := lines[:0]
@@ -174,7 +249,7 @@ func (p *pages) revise(lines []said) []said {
 func (p *pages) standing(hits []said) []said {
 	var out []said
 	for _, s := range hits {
-		all := versionsOf(p.versions, s.origin())
+		all := p.versions.of(s.origin())
 		_, edit := s.edits()
 		switch {
 		case len(all) == 0 && !edit:
