@@ -55,15 +55,14 @@ async function ask() {
 const seen = () =>
   new Promise((resolve) => {
     if (!document.hidden) resolve();
-    else
-      document.addEventListener("visibilitychange", resolve, { once: true });
+    else document.addEventListener("visibilitychange", resolve, { once: true });
   });
 
 const sleep = (seconds) =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 async function follow() {
-  for (let pause = 1; ; ) {
+  for (let pause = 1; ;) {
     await seen();
     try {
       if (!(await ask())) break;
