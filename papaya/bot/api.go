@@ -138,8 +138,8 @@ func (s *Server) messages(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"messages": list}, err
 }
 
-// pageOf parses the query after=ID&before=ID&limit=N&wait=SECONDS&changes=true. A name that is empty
-// or twice is a mistake.
+// pageOf parses the query after=ID&before=ID&limit=N&wait=SECONDS&changes=true. A name that is
+// empty or twice is a mistake.
 func pageOf(query string) (p hall.Page, wait time.Duration, err error) {
 	p = hall.Page{Limit: defaultPage}
 	values, err := url.ParseQuery(query)

@@ -23,8 +23,8 @@ type version struct {
 // maxVersions bounds the later texts of one message. A guess.
 const maxVersions = 100
 
-// A versions has the later texts of all messages, in the order of the messages. Its changes copy one
-// block and the list of blocks, so readings keep the versions that they have begun with.
+// A versions has the later texts of all messages, in the order of the messages. Its changes copy
+// one block and the list of blocks, so readings keep the versions that they have begun with.
 type versions struct {
 	// None is empty, and those of one message are in one block.
 	blocks [][]version

@@ -18,7 +18,8 @@ func TestSanitized(t *testing.T) {
 		Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
 	elsewhere := &manifest.Model{Language: "go",
 		Build: [][]string{{"go", "build", "-C", "../other", "."}}}
-	linked := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-ldflags=-s", "."}}}
+	linked := &manifest.Model{Language: "go",
+		Build: [][]string{{"go", "build", "-ldflags=-s", "."}}}
 	for _, test := range []struct {
 		model *manifest.Model
 		with  Sanitizer
