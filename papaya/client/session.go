@@ -17,7 +17,7 @@ import (
 // wanted are the capabilities that a session uses. It needs none of them.
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
-	"chathistory", "draft/message-redaction", editCap, multilineCap,
+	"chathistory", "papaya/missed", "draft/message-redaction", editCap, multilineCap,
 	"draft/event-playback",
 	markerCap, "draft/channel-rename",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",

@@ -143,6 +143,7 @@ const (
 	chghost
 	previews
 	edits
+	missed // it is sent what it has missed, though it may ask for that
 
 	looks = serverTime | messageTags | accountTag | multiline
 )
@@ -164,7 +165,8 @@ var capNames = []struct {
 	{"extended-join", extendedJoin},
 	{"extended-monitor", extendedMonitor}, {"invite-notify", inviteNotify},
 	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
-	{"multi-prefix", multiPrefix}, {PreviewTag, previews}, {"sasl", sasl},
+	{"multi-prefix", multiPrefix}, {MissedCap, missed}, {PreviewTag, previews},
+	{"sasl", sasl},
 	{"server-time", serverTime}, {"setname", setname}, {"soju.im/webpush", sojuWebPush},
 	{"userhost-in-names", userhostInNames},
 }

@@ -102,7 +102,21 @@ func (h *Hall) catchUpInbox(c *Client) {
 	}
 }
 
+// MissedCap is requested by clients that know histories, and are still to be sent what they have
+// missed.
+const MissedCap = "papaya/missed"
+
+// sendsMissed says whether a client is sent what its user has missed in a room, or in its inbox
+// (nil). Clients that know histories ask for it, and would show it twice. But a guest has no
+// history of its conversations.
+func (c *Client) sendsMissed(r *room) bool {
+	return c.caps&chathistory == 0 || c.caps&missed != 0 || r == nil && !c.user.lasting()
+}
+
 func (h *Hall) begin(c *Client, k *backlog) {
+	if !c.sendsMissed(k.room) {
+		k.from, k.cursor = h.at, h.at
+	}
 	if c.asked != 0 {
 		c.askedLag = append(c.askedLag, lag{k.name, k.cursor})
 	}

@@ -18,7 +18,7 @@ import (
 // capabilities are those that a session needs: answers with labels, msgids, times, and its own
 // messages.
 const capabilities = "message-tags server-time batch echo-message labeled-response sasl " +
-	"draft/chathistory draft/message-redaction draft/read-marker"
+	"draft/chathistory papaya/missed draft/message-redaction draft/read-marker"
 
 // A session is one device of an account, which keeps a connection to one server. The goroutine of
 // its client.Conn receives, and another one asks.

@@ -18,7 +18,7 @@ import (
 
 // deviceCaps are the capabilities that a device requests, as clients of people do.
 const deviceCaps = "message-tags server-time batch echo-message sasl draft/chathistory " +
-	"draft/read-marker account-tag account-notify away-notify"
+	"papaya/missed draft/read-marker account-tag account-notify away-notify"
 
 // unreachable is why a server does not take a device if it says nothing.
 const unreachable = "no connection"

@@ -29,6 +29,7 @@ const wanted = [
   "labeled-response",
   "draft/chathistory",
   "chathistory",
+  "papaya/missed",
   "draft/event-playback",
   "draft/message-redaction",
   editCap,
