@@ -83,7 +83,8 @@ func TestOutgoingWebhook(t *testing.T) {
 		}
 	}
 	refuses.Store(true)
-	ann.Send("PRIVMSG #tea :while it refuses")
+	ann.Send("PRIVMSG #tea :while it refuses\r\nPING said")
+	ann.Expect("PONG ") // it is in the log; what is refused now may be what was said before
 	<-refused
 	kill()
 	refuses.Store(false)
