@@ -3,6 +3,7 @@
 #include "../fake_time.hpp"
 #include "../scheduler.hpp"
 #include "../threads.hpp"
+#include "calls.hpp"
 #include "core_check.hpp"
 
 namespace eve::test {
@@ -110,44 +111,25 @@ void start_naps(worker*, frame*) {
 
 void slept_all() { expect(slept.load(order::relaxed) == 3 * naps, "a sleep did not end"); }
 
-// A chain of calls of a pool, as in worker.cpp, beside a task that sleeps: it sleeps until the last
-// call has been made and its result was seen.
-constexpr int calls = 4;
-atomic<i32> answered{0};
+// A chain of calls beside a task that sleeps, which is all that is armed between two of them: it
+// sleeps until the last call has been made and its result was seen.
+void work_40() { work_for(40); }
+
+using calls = call_chain<4, 1000, work_40>;
 atomic<u32> awake{0};
-thread callers[calls];
-
-void call_next();
-void answer(void*) {
-    for (int i = 0; i < 1000; i++) delay(); // so that all workers fall asleep
-    spawn([](worker*, frame*) {
-        spawn([](worker*, frame*) {
-            work_for(40); // only the sleep is armed meanwhile
-            if (answered.fetch_add(1, order::relaxed) + 1 < calls) call_next();
-        });
-        spawn([](worker*, frame*) {}); // wakes the other worker
-        disarm();
-    });
-}
-
-void call_next() {
-    arm();
-    callers[answered.load(order::relaxed)].start(answer, nullptr);
-}
 
 void start_calls(worker*, frame*) {
-    answered.store(0, order::relaxed);
     awake.store(0, order::relaxed);
     sleepers[0].then = [] {
-        expect(answered.load(order::relaxed) == calls, "the clock jumped while a call was made");
+        expect(calls::done(), "the clock jumped while a call was made");
         awake.store(1, order::relaxed);
     };
     sleepers[0].begin(10);
-    call_next();
+    calls::start();
 }
 
 void all_answered() {
-    for (int i = 0; i <= answered.load(order::relaxed) && i < calls; i++) callers[i].join();
+    calls::join();
     expect(awake.load(order::relaxed) == 1, "the sleep did not end");
 }
 

@@ -1,6 +1,7 @@
 // Work that comes from a thread without a worker, while the workers may just be falling asleep: no
 // wake-up gets lost.
 #include "../threads.hpp"
+#include "calls.hpp"
 #include "core_check.hpp"
 
 namespace eve::test {
@@ -32,38 +33,17 @@ void all_came() {
     expect(came.load(order::relaxed) == sent, "a root from outside was lost");
 }
 
-// A chain of calls of a pool: each result has another root make the next call. While one of them is
-// under way, or such a root can run, the process goes on.
-constexpr int calls = 6;
-atomic<i32> answered{0};
-thread callers[calls];
-
-void call_next();
-void answer(void*) {
-    for (int i = 0; i < 30; i++) delay(); // so that the workers fall asleep
-    spawn([](worker*, frame*) {
-        spawn([](worker*, frame*) {
-            for (int i = 0; i < 40; i++) delay(); // nothing is armed meanwhile
-            if (answered.fetch_add(1, order::relaxed) + 1 < calls) call_next();
-        });
-        spawn([](worker*, frame*) {}); // wakes the other worker
-        disarm();
-    });
+void delay_40() {
+    for (int i = 0; i < 40; i++) delay();
 }
 
-void call_next() {
-    arm();
-    callers[answered.load(order::relaxed)].start(answer, nullptr);
-}
+using calls = call_chain<6, 30, delay_40>;
 
-void start_calls(worker*, frame*) {
-    answered.store(0, order::relaxed);
-    call_next();
-}
+void start_calls(worker*, frame*) { calls::start(); }
 
 void all_answered() {
-    for (int i = 0; i <= answered.load(order::relaxed) && i < calls; i++) callers[i].join();
-    expect(answered.load(order::relaxed) == calls, "the process ended before the last call");
+    calls::join();
+    expect(calls::done(), "the process ended before the last call");
 }
 
 // A long chain of hand-overs beside another root: both make progress.
