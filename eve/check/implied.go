@@ -112,23 +112,15 @@ func (d *deriver) hasForm(t *types.Type, name string, seen map[*types.Type]bool)
 	if t.Kind == types.Invalid || d.lack(t, name) != "" {
 		return false
 	}
-	parts := slices.Clone(t.Elems)
-	if t.Elem != nil {
-		parts = append(parts, t.Elem)
-	}
-	if t.Kind == types.Named && t.Def != nil && t != d.value && d.method(t, name) == nil {
+	if t.Kind == types.Named {
+		if t.Def == nil || t == d.value || d.method(t, name) != nil {
+			return true
+		}
 		if why, _ := d.lackOfParts(t, name); why != "" {
 			return false
 		}
-		fields := slices.Clone(t.Def.Fields)
-		for _, k := range t.Def.Cases {
-			fields = append(fields, k.Fields...)
-		}
-		for _, f := range fields {
-			parts = append(parts, f.Type)
-		}
 	}
-	for _, p := range parts {
+	for _, p := range partTypes(t) {
 		if !d.hasForm(p, name, seen) {
 			return false
 		}

@@ -264,26 +264,13 @@ func (r *routine) textOfNamed() {
 	r.add(m)
 }
 
-// textOfFields is account(cents = 5), or the name alone if there are no fields.
 func (r *routine) textOfFields(name string, fields []types.Field, values []ir.Expr) ir.Expr {
 	var parts []ir.FormatPart
-	text := name
-	for i, f := range fields {
-		if i == 0 {
-			text += "("
-		} else {
-			text += ", "
-		}
-		if f.Name != "" {
-			text += f.Name + " = "
-		}
-		parts = append(parts, ir.FormatPart{Text: text}, r.shown(values[i], plainPart))
-		text = ""
+	before, end := types.TextParts(name, fields)
+	for i, v := range values {
+		parts = append(parts, ir.FormatPart{Text: before[i]}, r.shown(v, plainPart))
 	}
-	if len(fields) > 0 {
-		text = ")"
-	}
-	return r.textOf(append(parts, ir.FormatPart{Text: text})...)
+	return r.textOf(append(parts, ir.FormatPart{Text: end})...)
 }
 
 // shown is the part that writes x.

@@ -196,25 +196,16 @@ func constructor(name string, members []dataMember) string {
 // printMethod writes the text of a value for %v: account(cents = 5), empty.
 func (u *unit) printMethod(w *writer, shown string, fields []types.Field) {
 	w.put("template <class Spec> void print_to(eve::formatter& f_, const Spec& how_) const {")
-	text := shown
-	for i, f := range fields {
-		if i == 0 {
-			text += "("
-		} else {
-			text += ", "
-		}
-		if f.Name != "" {
-			text += f.Name + " = "
-		}
+	put := func(text string) {
 		w.put(fmt.Sprintf("    f_.text(%s, %d);", quote(text), len(text)))
+	}
+	before, end := types.TextParts(shown, fields)
+	for i, f := range fields {
+		put(before[i])
 		w.put("    f_.put(" + fieldName(fields, i) + specText(ir.FormatPart{Verb: 'v',
 			X: &ir.Zero{Place: ir.Place{T: f.Type}}, Width: -1, Prec: -1}) + ");")
-		text = ""
 	}
-	if len(fields) > 0 {
-		text = ")"
-	}
-	w.put(fmt.Sprintf("    f_.text(%s, %d);", quote(text), len(text)))
+	put(end)
 	w.put("}")
 }
 

@@ -236,16 +236,12 @@ func recorded(x *record, t *types.Type, how ir.FormatPart) string {
 	if t.Def.Form == types.Union {
 		name, fields = t.Def.Cases[x.kind].Name, t.Def.Cases[x.kind].Fields
 	}
-	if len(fields) == 0 {
-		return name
-	}
-	var parts []string
+	before, end := types.TextParts(name, fields)
+	var b strings.Builder
 	for i, f := range fields {
-		text := printed(x.fields[i], f.Type, ir.FormatPart{Verb: 'v', Width: -1, Prec: -1})
-		if f.Name != "" {
-			text = f.Name + " = " + text
-		}
-		parts = append(parts, text)
+		b.WriteString(before[i])
+		b.WriteString(printed(x.fields[i], f.Type,
+			ir.FormatPart{Verb: 'v', Width: -1, Prec: -1}))
 	}
-	return name + "(" + strings.Join(parts, ", ") + ")"
+	return b.String() + end
 }

@@ -99,6 +99,23 @@ type Field struct {
 	Default any // ir.Expr; nil for the zero value
 }
 
+// TextParts returns what stands before each field in the text of a struct or case, and behind them:
+// account(cents = 5), or the name alone if there are no fields.
+func TextParts(name string, fields []Field) (before []string, end string) {
+	if len(fields) == 0 {
+		return nil, name
+	}
+	text := name + "("
+	for _, f := range fields {
+		if f.Name != "" {
+			text += f.Name + " = "
+		}
+		before = append(before, text)
+		text = ", "
+	}
+	return before, ")"
+}
+
 // A Case of a union.
 type Case struct {
 	Name   string
