@@ -291,6 +291,17 @@ func of(uri string) map[string]any {
 }
 
 // apply makes edits in a text, from the last to the first.
+// completed returns the completions at the place $1 of a new text.
+func completed(t testing.TB, text string) []completion {
+	t.Helper()
+	c := open(t)
+	text, places := marked(text)
+	c.didOpen(hello, text)
+	var list completionList
+	c.must("textDocument/completion", at(hello, places["$1"]), &list)
+	return list.Items
+}
+
 func apply(text string, edits []textEdit) string {
 	f := newFile("", text)
 	edits = slices.Clone(edits)

@@ -248,16 +248,13 @@ func TestCompletionImports(t *testing.T) {
 		"import util.json\nmain: () void: fet$1\n": "import io.fetch\nimport util.json\n" +
 			"main: () void: fet\n",
 	} {
-		c := open(t)
-		text, places := marked(text)
-		c.didOpen(hello, text)
-		var list completionList
-		c.must("textDocument/completion", at(hello, places["$1"]), &list)
-		i := slices.IndexFunc(list.Items, func(i completion) bool { return i.Label == "fetch" })
+		items := completed(t, text)
+		i := slices.IndexFunc(items, func(i completion) bool { return i.Label == "fetch" })
 		if i < 0 {
-			t.Fatalf("%q: got %+v", text, list.Items)
+			t.Fatalf("%q: got %+v", text, items)
 		}
-		if got := apply(text, list.Items[i].AdditionalTextEdits); got != want {
+		text, _ = marked(text)
+		if got := apply(text, items[i].AdditionalTextEdits); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -326,13 +323,8 @@ func TestCompletion(t *testing.T) {
 		{"number", "f: () void:\n    x: int = 1$1\n", "", "f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cl := open(t)
-			text, places := marked(c.text)
-			cl.didOpen(hello, text)
-			var list completionList
-			cl.must("textDocument/completion", at(hello, places["$1"]), &list)
 			var got []string
-			for _, i := range list.Items {
+			for _, i := range completed(t, c.text) {
 				got = append(got, i.Label)
 			}
 			for _, w := range strings.Split(c.want, " ") {

@@ -97,13 +97,8 @@ func TestCompletionImplied(t *testing.T) {
 			[]string{"copy"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cl := open(t)
-			text, places := marked(c.text)
-			cl.didOpen(hello, text)
-			var list completionList
-			cl.must("textDocument/completion", at(hello, places["$1"]), &list)
 			var got, labels []string
-			for _, i := range list.Items {
+			for _, i := range completed(t, c.text) {
 				got = append(got, i.Label+" "+i.Detail)
 				if slices.Contains(labels, i.Label) {
 					t.Errorf("%q is there twice", i.Label)
