@@ -158,10 +158,14 @@ func (h *Hall) step(c *Client) {
 		h.show(c, k.join)
 		k.join = nil
 	}
+	if k.cursor == h.at || c.user == nil { // nothing was missed, or not any more
+		c.backlogs = c.backlogs[1:]
+		return
+	}
 	list := h.chunksOf(k.keys)
 	i := sort.Search(len(list),
 		func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
-	if i == len(list) || c.user == nil {
+	if i == len(list) {
 		c.backlogs = c.backlogs[1:]
 		return
 	}
@@ -181,9 +185,8 @@ func (h *Hall) step(c *Client) {
 // sendMissed sends a missed message with its newest text. A later text of a message that the user
 // has received is sent as such.
 func (h *Hall) sendMissed(c *Client, k *backlog, text *pages, s said) {
-	_, edit := s.edits()
-	all := text.versions.of(s.origin())
-	if edit && (len(all) == 0 || all[len(all)-1].at != s.at) {
+	of, edit := s.edits()
+	if edit && !text.isNewest(s.at, of) {
 		return // a newer one follows
 	}
 	s, ok := text.revised(s)
