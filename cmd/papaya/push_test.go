@@ -88,6 +88,19 @@ func quit(c *irctest.Client) {
 	c.ExpectEnd()
 }
 
+// restore backs the server up, kills it, and starts another one from the backup.
+func (n *notified) restore(kill func()) {
+	n.t.Helper()
+	n.run("backup", "--config", "papaya.toml", "backup.tar")
+	kill()
+	if err := os.Rename(filepath.Join(n.dir, "papaya-data"),
+		filepath.Join(n.dir, "old-data")); err != nil {
+		n.t.Fatal(err)
+	}
+	n.run("restore", "--config", "papaya.toml", "backup.tar")
+	startServer(n.t, n.program, n.dir)
+}
+
 // newNotified starts a server with an account ann. kill kills it.
 func newNotified(t *testing.T, settings string) (n *notified, kill func()) {
 	t.Helper()
@@ -107,7 +120,7 @@ func newNotified(t *testing.T, settings string) (n *notified, kill func()) {
 
 // TestTopicsAreNotified: an account has a topic of ntfy notified by NS, also after the server was
 // killed and its backup was restored, and sees what it has. The topic is told no more than
-// push.content says, and nothing that its account has removed it from.
+// push.content says, and nothing once its account has removed it.
 func TestTopicsAreNotified(t *testing.T) {
 	service := pushtest.New(t, false)
 	topic := service.Topic("/tea", "tk_1")
@@ -143,14 +156,7 @@ func TestTopicsAreNotified(t *testing.T) {
 		}
 	}
 	expect()
-	n.run("backup", "--config", "papaya.toml", "backup.tar")
-	kill()
-	if err := os.Rename(filepath.Join(n.dir, "papaya-data"),
-		filepath.Join(n.dir, "old-data")); err != nil {
-		t.Fatal(err)
-	}
-	n.run("restore", "--config", "papaya.toml", "backup.tar")
-	startServer(t, n.program, n.dir)
+	n.restore(kill)
 	expect()
 	ann, _ = n.login("ann")
 	ann.Send("NS PUSH DEL %s", strings.Fields(list[1])[1])
@@ -202,14 +208,7 @@ func TestDevicesAreNotified(t *testing.T) {
 	n.says("zoe", "three")
 	expect("three")
 
-	n.run("backup", "--config", "papaya.toml", "backup.tar")
-	kill()
-	if err := os.Rename(filepath.Join(n.dir, "papaya-data"),
-		filepath.Join(n.dir, "old-data")); err != nil {
-		t.Fatal(err)
-	}
-	n.run("restore", "--config", "papaya.toml", "backup.tar")
-	startServer(t, n.program, n.dir)
+	n.restore(kill)
 	n.says("zoe", "four")
 	expect("four")
 

@@ -24,7 +24,7 @@ import (
 //	bob > LINE          another user sends a line. It is in the log before the next step
 //	bob < PATTERN       another user waits for a line
 //	[allow] PATTERN     the client provokes this refusal on this connection
-//	[once] PATTERN      the client has received the line once on this connection; [twice], [never]
+//	[once] PATTERN      the client has received the line once on this connection; [never]
 //	[cut]               the client closes its connection without a QUIT
 //	[end]               the server ends the client's connection
 //
@@ -95,7 +95,7 @@ func parseTrace(text string) (steps []traceStep, err error) {
 // check returns an error if nobody knows how to play the step.
 func (s traceStep) check() error {
 	switch s.verb {
-	case ">", "<", "allow", "once", "twice", "never":
+	case ">", "<", "allow", "once", "never":
 		if s.text == "" {
 			return errors.New("no text")
 		}
@@ -253,9 +253,9 @@ func (p *tracePlayer) step(s traceStep) {
 		p.received = append(p.received, p.client.ExpectEnd()...)
 		p.judge()
 		p.client = nil
-	default: // once, twice, never
+	default: // once, never
 		p.sync()
-		want := map[string]int{"once": 1, "twice": 2, "never": 0}[s.verb]
+		want := map[string]int{"once": 1, "never": 0}[s.verb]
 		if n := p.count(s.text); n != want {
 			p.t.Fatalf("%q was received %d times, want %d:\n%s", p.fill(s.text), n, want,
 				strings.Join(p.received, "\n"))

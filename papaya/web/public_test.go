@@ -20,7 +20,9 @@ func (p *person) reads(what string, want ...string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.Until(what, fmt.Sprintf(`JSON.stringify([...document.querySelectorAll("#messages span")].map((n) => n.textContent)) === JSON.stringify(%s)`,
+	p.Until(what, fmt.Sprintf(`JSON.stringify(
+		[...document.querySelectorAll("#messages span")].map((n) => n.textContent)) ===
+		JSON.stringify(%s)`,
 		texts))
 }
 
@@ -65,5 +67,7 @@ func TestPublicRoom(t *testing.T) {
 		t.Errorf("the members are %q", lines)
 	}
 	bob.Send("MODE #tea +i")
-	reader.Until("the room is closed", `document.querySelector("#state").textContent === "This room is not public any more." && document.querySelectorAll("#messages li").length === 0`)
+	reader.Until("the room is closed", `
+		document.querySelector("#state").textContent === "This room is not public any more." &&
+		document.querySelectorAll("#messages li").length === 0`)
 }

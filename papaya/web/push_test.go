@@ -124,11 +124,14 @@ func TestTopicInTheSettings(t *testing.T) {
 	if m := topic.Next(); m.Text != "Notifications will come here." {
 		t.Errorf("the first message is %+v", m)
 	}
-	ann.Until("the secrets are gone", `document.querySelector("#topic-url").value === "" && document.querySelector("#topic-token").value === ""`)
+	ann.Until("the secrets are gone", `document.querySelector("#topic-url").value === "" &&
+		document.querySelector("#topic-token").value === ""`)
 	browser.Eval[any](ann.Page, `document.querySelector("#pushes").scrollIntoView()`)
 	ann.Picture("push-topic")
 	ann.click("#pushes button")
-	ann.Until("it is notified no more", `document.querySelectorAll("#pushes li").length === 0 && document.querySelector("#account-said").textContent === "The device is not notified any more."`)
+	ann.Until("it is notified no more", `document.querySelectorAll("#pushes li").length === 0 &&
+		document.querySelector("#account-said").textContent ===
+			"The device is not notified any more."`)
 }
 
 // worker attaches to the page's service worker, which then stays, and returns its id, too. Its
