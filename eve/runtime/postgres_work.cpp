@@ -4,8 +4,9 @@ namespace eve::db::postgres {
 
 namespace {
 
-// A statement that was cancelled, and a rollback, end within this time, or their session is given
-// up. A guess: both take the server a moment.
+// A statement that was cancelled, and a rollback, end within this time, or within the time that an
+// operation waits for a connection if that is longer, or their session is given up. A guess: both
+// take a server that is not busy a moment.
 constexpr i64 ending_ns = 10'000'000'000;
 
 fault interrupted() { return {code_of("57014"), string::literal("interrupted"), string()}; }
@@ -184,6 +185,10 @@ void work::step(loop& on) {
     over();
 }
 
+i64 work::latest_end() const noexcept {
+    return later(monotonic_ns(), of_->wait() > ending_ns ? of_->wait() : ending_ns);
+}
+
 // Rolls back the transaction that a failed batch, or a script, has left open.
 void work::clear(loop& on) {
     if (!fault_)
@@ -195,7 +200,7 @@ void work::clear(loop& on) {
     cleared_.why = own->send(rollback, cleared_);
     answered_ = late_ = false;
     if (cleared_.why) answered_ = broken_ = true;
-    else on.set(*this, monotonic_ns() + ending_ns);
+    else on.set(*this, latest_end());
     step(on);
 }
 
@@ -203,7 +208,7 @@ void work::ask_to_cancel(loop& on) noexcept {
     if (cancelled_ || answered_) return;
     cancelled_ = true;
     by_ = own->canceller();
-    on.set(*this, monotonic_ns() + ending_ns);
+    on.set(*this, latest_end());
     blocking_ = true;
     run_blocking(*this);
 }

@@ -60,6 +60,7 @@ private:
     void step(loop& on);
     void ask_to_cancel(loop& on) noexcept;
     void clear(loop& on);
+    i64 latest_end() const noexcept; // of a cancelled statement or a rollback that begins now
     void end_with(fault why);
     void watch(loop& on, progress until);
     bool unwatch(loop& on) noexcept;
