@@ -301,21 +301,13 @@ func TestStoodStill(t *testing.T) {
 			ann := irctest.Dial(t, address(server))
 			waitAccepted(t, server)
 			pids := server.Group.PIDs()
-			for _, pid := range pids {
-				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
-			}
+			signalAll(t, pids, syscall.SIGSTOP)
 			for _, pid := range pids {
 				waitStopped(t, pid)
 			}
 			ann.Send(joinTea, "ann")
 			s.set(passed, 31)
-			for _, pid := range pids {
-				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-			}
+			signalAll(t, pids, syscall.SIGCONT)
 			ann.Expect(" 366 ")
 			if err := server.Stop(); err != nil {
 				t.Error(err)
@@ -324,18 +316,56 @@ func TestStoodStill(t *testing.T) {
 	}
 }
 
-// waitStopped waits until a process that was sent SIGSTOP stands still.
+// signalAll sends a signal to processes. One that has ended meanwhile, such as one of a client that
+// has left, needs none.
+func signalAll(t *testing.T, pids []int, which syscall.Signal) {
+	t.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, which); err != nil && !errors.Is(err, syscall.ESRCH) {
+			t.Fatalf("sending %v to process %d: %v", which, pid, err)
+		}
+	}
+}
+
+// waitStopped waits until a process that was sent SIGSTOP runs no more: it is stopped, or it has
+// ended. A parent that is stopped waits for none of its children, so these stay zombies.
 func waitStopped(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) ||
+			strings.Contains(string(stat), ") T ") || strings.Contains(string(stat), ") Z ") {
+			return
+		}
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("process %d has not stopped: %q, %v", pid, stat, err)
 		}
-		if strings.Contains(string(stat), ") T ") {
-			return
-		}
 	}
+}
+
+// TestWaitStopped: a process that has ended is not waited for, whether its parent has noticed it or
+// not.
+func TestWaitStopped(t *testing.T) {
+	cmd := exec.Command("cat")
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := []int{cmd.Process.Pid}
+	signalAll(t, pids, syscall.SIGSTOP)
+	waitStopped(t, pids[0])
+	signalAll(t, pids, syscall.SIGCONT)
+	input.Close()
+	waitStopped(t, pids[0]) // it becomes a zombie
+	signalAll(t, pids, syscall.SIGSTOP)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	waitStopped(t, pids[0])
+	signalAll(t, pids, syscall.SIGCONT)
 }
 
 // TestCutOffComesBack: a client that SEND has cut off sees the end of its connection only when main
