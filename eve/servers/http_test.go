@@ -21,6 +21,7 @@ const httpServer = `import io.http
 import io.message
 
 served: int@
+holding: int@
 
 ticks: (s: http.stream@) void:
     t: timer@ = timer.every(2ms)
@@ -77,8 +78,11 @@ routes: () http.routes:
             _ <- sleep(1ms * x.number("ms")) [=x]
             x.respond(200, "slow\n")
     r.get("/held"):
-        run = [] (x: http.exchange) void:
+        run = [+holding] (x: http.exchange) void:
+            holding += 1
             on process.signals reload [=x]: x.respond(200, "held\n")
+    r.get("/holding"):
+        run = [+holding] (x: http.exchange) void: x.respond(200, f"{holding}\n")
     r.get("/forgets"):
         run = [] (x: http.exchange) void: pass
     r.get("/fails"):

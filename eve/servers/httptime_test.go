@@ -102,7 +102,8 @@ func TestHTTPEnd(t *testing.T) {
 				a.Close != (want == "held\n") {
 				t.Errorf("got %q, %v, close %v, want %q", text, err, a.Close, want)
 			}
-			if want == "2\n" { // the next request is under way now
+			if want == "2\n" {
+				p.holds(port, 1) // a request that is not under way would get no reply
 				p.signal(syscall.SIGTERM)
 				idle.mustEnd()
 				p.signal(syscall.SIGHUP)
@@ -117,10 +118,21 @@ func TestHTTPEnd(t *testing.T) {
 		p, port = serveHTTP(t, workers)
 		hung := p.dial(port)
 		hung.say("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
-		p.eventually("it is asked", func() bool { return asleep(p.cmd.Process.Pid) })
+		p.holds(port, 1)
 		p.signal(syscall.SIGINT)
 		p.mustExit(0)
 		hung.mustEnd()
+	})
+}
+
+// holds waits until the server has taken n requests for /held.
+func (p *process) holds(port, n int) {
+	p.t.Helper()
+	want := fmt.Sprintln(n)
+	p.eventually(fmt.Sprintf("%d requests are held", n), func() bool {
+		_, text := replyTo(p.t, p, port,
+			"GET /holding HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", true)
+		return text == want
 	})
 }
 
