@@ -138,7 +138,7 @@ func (p *Page) watch(console iter.Seq2[chromedp.ConsoleMessage, error]) {
 			continue
 		}
 		p.mu.Lock()
-		p.faults = append(p.faults, m.String())
+		p.faults = append(p.faults, strings.TrimSpace(m.String()+" "+m.URL))
 		p.mu.Unlock()
 	}
 }
