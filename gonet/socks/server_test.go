@@ -292,7 +292,7 @@ func TestServerBoundsItsClients(t *testing.T) {
 	if m, err := ReadMethod(last); err != nil || m != MethodNone {
 		t.Fatalf("method %d, %v", m, err)
 	}
-	if err := last.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+	if err := last.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := ReadReply(last); !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -16,26 +16,46 @@ import (
 	"time"
 )
 
-// maxSleep is the longest real sleep in a test of the first ring: a test waits for
-// events, or polls.
-const maxSleep = 50 * time.Millisecond
+// maxSleep is the longest real wait for a clock in a test: a test waits for events, or polls. A
+// time limit is at least leastNet: a test that passes comes nowhere near it, on any machine.
+const (
+	maxSleep = 50 * time.Millisecond
+	leastNet = time.Minute
+)
 
-// maySleep are the files in which tests sleep for longer, or for a duration that is not constant,
-// with the reason. In files that import testing/synctest time is fake, and no sleep takes any.
+// maySleep are the files in which tests wait for a clock for longer, or for a duration that is not
+// constant, with the reason. In files that import testing/synctest time is fake, and no wait takes
+// any.
 var maySleep = map[string]string{
+	"eve/servers/fetchdial_test.go":               "fills a queue, until a connection is dropped",
+	"eve/servers/tlsgarbage_test.go":              "a proxy that gives up what will never come",
+	"eve/servers/udp_test.go":                     "asks again if a datagram was lost",
+	"gonet/app_dns_test.go":                       fake,
+	"gonet/app_http_test.go":                      fake,
+	"gonet/icmpconn_test.go":                      fake,
+	"gonet/metrics_test.go":                       fake,
+	"gonet/wireguard/cmd/gonet-wg/tunnel_test.go": "asks again if a datagram was lost",
+	"internal/calibrate/calibrate_test.go": "interrupts a check, each of which lasts as long as " +
+		"a real window",
 	"internal/load/chat_test.go": "a server that stalls for a known time: the engine " +
 		"under test reads the kernel's clock",
 	"internal/load/chatserver_test.go":  "a server that answers after a known time, likewise",
 	"internal/load/imageserver_test.go": "a server that answers after a known time, likewise",
+	"internal/load/ping_test.go":        "a host that answers when a packet is lost, likewise",
 	"internal/load/server_test.go":      "a server that stalls for a known time, likewise",
 	"internal/load/stream_test.go": "a server that says something each second, as its " +
 		"protocol asks, or late by a known time",
+	"internal/probe/play/play_test.go": "interrupts a play that waits: nothing else shows that " +
+		"it does",
 	"services/chat/slow_test.go": "only with -clock, as make siege asks",
 	"services/images/slow_test.go": "the second ring: clients that are slow for minutes, " +
 		"as the contract bounds them",
 }
 
-// TestNoLongSleeps refuses time.Sleep of more than maxSleep in tests, and of a variable.
+const fake = "in a bubble of testing/synctest, which another file makes"
+
+// TestNoLongSleeps refuses waits for the clock in tests: time.Sleep of more than maxSleep or of a
+// variable, and timers and deadlines of a constant time that is neither short nor a net.
 func TestNoLongSleeps(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range tracked(t) {
@@ -50,20 +70,20 @@ func TestNoLongSleeps(t *testing.T) {
 		if fakesTime(f) {
 			continue
 		}
-		for _, call := range sleeps(f) {
-			if long(call) {
+		for _, w := range waits(f) {
+			if w.long() {
 				seen[file] = true
 				if maySleep[file] == "" {
-					t.Errorf("%s:%d: a real sleep of more than %v, or of a time that is not "+
-						"constant: wait for an event, or poll",
-						file, set.Position(call.Pos()).Line, maxSleep)
+					t.Errorf("%s:%d: a real wait of more than %v, or of a time that is not "+
+						"constant: wait for an event, or poll. A time limit is %v or more",
+						file, set.Position(w.time.Pos()).Line, maxSleep, leastNet)
 				}
 			}
 		}
 	}
 	for file := range maySleep {
 		if !seen[file] {
-			t.Errorf("%s has no long sleep: it needs no exception", file)
+			t.Errorf("%s has no long wait: it needs no exception", file)
 		}
 	}
 }
@@ -74,27 +94,61 @@ func fakesTime(f *ast.File) bool {
 		func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` })
 }
 
-// sleeps finds the calls of time.Sleep.
-func sleeps(f *ast.File) (calls []*ast.CallExpr) {
+// A wait is a call that lasts for a time, or that ends another one after it.
+type wait struct {
+	time  ast.Expr
+	sleep bool // the call lasts for it in any case
+}
+
+// waits finds the waits of a file.
+func waits(f *ast.File) (all []wait) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
-		if s, ok := call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" &&
-			len(call.Args) == 1 {
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" {
-				calls = append(calls, call)
+		switch name := types.ExprString(call.Fun); name {
+		case "time.Sleep":
+			all = append(all, wait{call.Args[0], true})
+		case "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick":
+			all = append(all, wait{call.Args[0], false})
+		case "context.WithTimeout":
+			all = append(all, wait{call.Args[1], false})
+		case "net.DialTimeout":
+			all = append(all, wait{call.Args[2], false})
+		default:
+			if later := fromNow(name, call.Args); later != nil {
+				all = append(all, wait{later, false})
 			}
 		}
 		return true
 	})
-	return calls
+	return all
 }
 
-// long tells whether a sleep is longer than maxSleep, or may be.
-func long(call *ast.CallExpr) bool {
-	text := types.ExprString(call.Args[0])
+// fromNow returns the time until a deadline that is set; nil if the call sets none from now on.
+func fromNow(name string, args []ast.Expr) ast.Expr {
+	if !setsDeadline.MatchString(name) || len(args) != 1 {
+		return nil
+	}
+	add, ok := args[0].(*ast.CallExpr)
+	if !ok || types.ExprString(add.Fun) != "time.Now().Add" {
+		return nil
+	}
+	return add.Args[0]
+}
+
+var setsDeadline = regexp.MustCompile(`\.Set(Read|Write)?Deadline$`)
+
+// long tells whether a wait takes too long, or may.
+func (w wait) long() bool {
+	d, fixed := constantTime(w.time)
+	return w.sleep && !fixed || fixed && d > maxSleep && (w.sleep || d < leastNet)
+}
+
+// constantTime evaluates a constant time.
+func constantTime(e ast.Expr) (d time.Duration, ok bool) {
+	text := types.ExprString(e)
 	for name, unit := range map[string]time.Duration{"time.Microsecond": time.Microsecond,
 		"time.Nanosecond":  1,
 		"time.Millisecond": time.Millisecond, "time.Second": time.Second,
@@ -103,26 +157,50 @@ func long(call *ast.CallExpr) bool {
 	}
 	value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
 	if err != nil || value.Value == nil {
-		return true
+		return 0, false
 	}
 	ns, exact := constant.Int64Val(constant.ToInt(value.Value))
-	return !exact || time.Duration(ns) > maxSleep
+	return time.Duration(ns), exact
 }
 
-// TestLong checks sleeps on both sides of the limit.
+// TestLong checks waits on both sides of the limits.
 func TestLong(t *testing.T) {
 	for text, want := range map[string]bool{
-		"time.Millisecond": false, "50*time.Millisecond": false, "51 * time.Millisecond": true,
-		"time.Second": true,
-		"wait":        true, "time.Until(at)": true, "time.Second / 20": false,
-		"300 * time.Microsecond": false, "n * time.Millisecond": true,
+		"time.Sleep(time.Millisecond)":                               false,
+		"time.Sleep(50*time.Millisecond)":                            false,
+		"time.Sleep(51 * time.Millisecond)":                          true,
+		"time.Sleep(time.Second)":                                    true,
+		"time.Sleep(2 * time.Minute)":                                true,
+		"time.Sleep(wait)":                                           true,
+		"time.Sleep(time.Until(at))":                                 true,
+		"time.Sleep(time.Second / 20)":                               false,
+		"time.Sleep(300 * time.Microsecond)":                         false,
+		"time.Sleep(n * time.Millisecond)":                           true,
+		"<-time.After(20 * time.Millisecond)":                        false,
+		"<-time.After(51 * time.Millisecond)":                        true,
+		"<-time.After(59 * time.Second)":                             true,
+		"<-time.After(time.Minute)":                                  false,
+		"<-time.After(patience)":                                     false,
+		"time.AfterFunc(time.Second, stop)":                          true,
+		"time.NewTimer(time.Second)":                                 true,
+		"time.NewTicker(time.Second)":                                true,
+		"context.WithTimeout(ctx, time.Second)":                      true,
+		"context.WithTimeout(ctx, 5*time.Minute)":                    false,
+		"net.DialTimeout(tcp, address, time.Second)":                 true,
+		"c.SetDeadline(time.Now().Add(time.Second))":                 true,
+		"a.b.SetReadDeadline(time.Now().Add(time.Second))":           true,
+		"c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))":  false,
+		"c.SetWriteDeadline(time.Now().Add(time.Minute))":            false,
+		"c.SetWriteDeadline(end)":                                    false,
+		"c.SetReadDeadline(time.Now())":                              false,
+		"check(c.SetReadDeadline(time.Now().Add(10 * time.Second)))": true,
 	} {
-		expr, err := parser.ParseExpr("time.Sleep(" + text + ")")
+		f, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() { "+text+" }", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := long(expr.(*ast.CallExpr)); got != want {
-			t.Errorf("time.Sleep(%s) is long: %v, want %v", text, got, want)
+		if got := slices.ContainsFunc(waits(f), wait.long); got != want {
+			t.Errorf("%s is long: %v, want %v", text, got, want)
 		}
 	}
 }

@@ -77,8 +77,8 @@ func TestPair(t *testing.T) {
 	}
 	// A router outside may accept every connection. It is the server only if it says hello.
 	if c, err := net.DialTimeout("tcp4", listener.Addr().String(),
-		100*time.Millisecond); err == nil {
-		c.SetDeadline(time.Now().Add(100 * time.Millisecond))
+		50*time.Millisecond); err == nil {
+		c.SetDeadline(time.Now().Add(50 * time.Millisecond))
 		if got, _ := io.ReadAll(c); string(got) == "hello" {
 			t.Error("the server's namespace is reached from outside")
 		}

@@ -209,7 +209,7 @@ func TestDeathWhileServing(t *testing.T) {
 }
 
 func TestInterruptedStart(t *testing.T) {
-	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	ctx, interrupt := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer interrupt()
 	if _, err := Start(ctx, faulty.Server(t, "never-ready"), unhurried); !errors.Is(err,
 		context.DeadlineExceeded) {

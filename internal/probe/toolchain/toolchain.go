@@ -119,9 +119,9 @@ var libraries = map[string]library{
 	"tbb":      {"tbb/tbb.h", "apt-get install libtbb-dev"},
 }
 
-// versionLimit bounds how long one tool may take to print its version. A JVM or an Erlang takes
-// seconds on a busy machine.
-const versionLimit = 30 * time.Second
+// versionLimit is a net: a JVM or an Erlang takes seconds to print its version on a busy machine. A
+// tool that takes longer counts as missing.
+const versionLimit = 5 * time.Minute
 
 var (
 	lookups  sync.Map // outRoot + "\x00" + need -> func() (Found, error), which looks once
