@@ -72,7 +72,7 @@ check: ready ## all rings in one run; a failure stops the rings after its own
 flakes: ready ## run RINGS N times BESIDE nothing, busy loops, io or stops, and count the failures
 	$(PROVE) flakes $(RINGS) --runs $(N) --beside $(BESIDE)
 
-test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, builds
+test-times: ready ## run RINGS afresh and print a table: package, wall, CPU, waits, builds
 	$(PROVE) run --fresh --times $(RINGS)
 
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak; GoNet with SOAKED connections and MUTANTS mutated packets

@@ -168,7 +168,7 @@ func ringsCommand(o *prove.Options) *cobra.Command {
 func timesCommand(o *prove.Options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "times [RING...]",
-		Short: "print the table of the last times: package, wall, user, system, builds",
+		Short: "print the table of the last times: package, wall, CPU, waits, builds",
 		RunE: func(_ *cobra.Command, rings []string) error {
 			return prove.PrintTimes(o.Root, rings, os.Stdout)
 		},

@@ -513,10 +513,22 @@ func TestParts(t *testing.T) {
 	if err := PrintTimes(c.root, []string{"core"}, &table); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"core   two ", "TestTwo (0.0)", "TestParts/slow (0.0)",
-		"echo/c-epoll 1.5s"} {
+	for _, want := range []string{"core     two ", "TestTwo (0.0)", "TestParts/slow (0.0)",
+		"echo/c-epoll 1.5s", " CPU s ", " waits s "} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
+		}
+	}
+}
+
+// TestWaits: what two cores can do in less than the duration is waited for.
+func TestWaits(t *testing.T) {
+	for _, c := range []struct{ wall, user, system, want time.Duration }{
+		{10, 4, 2, 7}, {10, 20, 0, 0}, {10, 25, 0, 0}, {10, 0, 0, 10},
+	} {
+		r := Result{Wall: c.wall, User: c.user, System: c.system}
+		if got := r.waits(2); got != c.want {
+			t.Errorf("%+v waits for %d, want %d", c, got, c.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -130,8 +131,8 @@ func (r *Report) save(dir string) error {
 	return writeJSON(timesFile(dir), times)
 }
 
-// PrintTimes writes the table of a checkout's last times: for each package its duration, its
-// builds, and the number of cores that it kept busy. A package with few busy cores mostly waits.
+// PrintTimes writes the table of a checkout's last times, in the order of their CPU time: for each
+// package its duration, its CPU time, for how long it waits, and its builds.
 func PrintTimes(root string, rings []string, w io.Writer) error {
 	times := loadTimes(Out(root))
 	var rows []*Result
@@ -147,29 +148,34 @@ func PrintTimes(root string, rings []string, w io.Writer) error {
 		return cmp.Or(cmp.Compare(b.User+b.System, a.User+a.System),
 			cmp.Compare(a.Package, b.Package))
 	})
-	const form = "%-6s %-28s %8s %8s %8s %6s  %-34s %s\n"
+	const form = "%-8s %-34s %8s %8s %8s %8s %8s  %-34s %s\n"
 	var user, system time.Duration
-	if _, err := fmt.Fprintf(w, form, "ring", "package", "wall s", "user s", "system s", "cores",
-		"longest test", "built"); err != nil {
+	if _, err := fmt.Fprintf(w, form, "ring", "package", "wall s", "CPU s", "user s", "system s",
+		"waits s", "longest test", "built"); err != nil {
 		return err
 	}
 	for _, t := range rows {
 		user, system = user+t.User, system+t.System
-		cores := float64(t.User+t.System) / float64(max(t.Wall, time.Millisecond))
 		name := t.Package
 		if len(t.Args) > 0 {
 			name += " " + strings.Join(t.Args, " ")
 		}
-		_, err := fmt.Fprintf(w, form, t.Ring, name, seconds(t.Wall), seconds(t.User),
-			seconds(t.System),
-			fmt.Sprintf("%.1f", cores), fmt.Sprintf("%s (%s)", t.Longest, seconds(t.LongestTook)),
-			builds(t.Built))
+		_, err := fmt.Fprintf(w, form, t.Ring, name, seconds(t.Wall), seconds(t.User+t.System),
+			seconds(t.User), seconds(t.System), seconds(t.waits(runtime.NumCPU())),
+			fmt.Sprintf("%s (%s)", t.Longest, seconds(t.LongestTook)), builds(t.Built))
 		if err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, form, "", "all", "", seconds(user), seconds(system), "", "", "")
+	_, err := fmt.Fprintf(w, form, "", "all", "", seconds(user+system), seconds(user),
+		seconds(system), "", "", "")
 	return err
+}
+
+// waits returns the part of a package's duration that its CPU time does not explain, even if that
+// took all cores at once: it waits for clocks, for servers, or for packages beside it.
+func (r *Result) waits(cores int) time.Duration {
+	return max(0, r.Wall-(r.User+r.System)/time.Duration(cores))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
