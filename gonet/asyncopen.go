@@ -39,24 +39,31 @@ func (l *AsyncListener) Close() error { return l.listener.Close() }
 // called when that has ended, or Closed if it fails. If DialAsync returns an error, the handler is
 // not called.
 func (s *Stack) DialAsync(local, remote netip.AddrPort, h AsyncHandler) (*AsyncConn, error) {
-	to := dialedAddr(netip.AddrPortFrom(remote.Addr().Unmap().WithZone(""), remote.Port()))
-	var source net.Addr
+	d := Dialer{Stack: s}
 	if local.IsValid() {
-		source = net.TCPAddrFromAddrPort(local)
+		d.LocalAddr = net.TCPAddrFromAddrPort(local)
 	}
-	a, err := s.dialAsync(source, to, h)
+	return d.DialAsync(remote, h)
+}
+
+// DialAsync is Stack.DialAsync from LocalAddr, with the options of connections. It connects to an
+// address, and so uses neither Resolver nor FallbackDelay.
+func (d Dialer) DialAsync(remote netip.AddrPort, h AsyncHandler) (*AsyncConn, error) {
+	to := dialedAddr(netip.AddrPortFrom(remote.Addr().Unmap().WithZone(""), remote.Port()))
+	a, err := d.dialAsync(to, h)
 	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Source: source, Addr: tcpAddr(to),
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Source: d.LocalAddr, Addr: tcpAddr(to),
 			Err: translate(err)}
 	}
 	return a, nil
 }
 
-func (s *Stack) dialAsync(source net.Addr, to netip.AddrPort, h AsyncHandler) (*AsyncConn, error) {
+func (d Dialer) dialAsync(to netip.AddrPort, h AsyncHandler) (*AsyncConn, error) {
 	if h == nil {
 		return nil, errors.New("no handler")
 	}
-	src, err := s.sourceOf(source, "tcp", to.Addr())
+	s := d.Stack
+	src, err := s.sourceOf(d.LocalAddr, "tcp", to.Addr())
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +75,7 @@ func (s *Stack) dialAsync(source net.Addr, to netip.AddrPort, h AsyncHandler) (*
 		return nil, err
 	}
 	a.handler, a.queued = h, true
+	a.conn.setOptions(s.connOptions(d.TCP, d.TTL, d.TOS))
 	a.conn.flow.SetLocal(src)
 	if !s.addAsync(a) {
 		return nil, s.dealer.fail

@@ -223,8 +223,8 @@ func BenchmarkCostDatagram(b *testing.B) {
 
 func costSocket(b *testing.B, s *Stack, port uint16) *PacketConn {
 	b.Helper()
-	p, err := s.bind(demux.DualWildcard(port), netip.AddrPort{})
-	if err != nil {
+	p := s.newPacketConn(demux.DualWildcard(port), netip.AddrPort{})
+	if err := s.bindSocket(p, demux.Sharing{}); err != nil {
 		b.Fatal(err)
 	}
 	return p

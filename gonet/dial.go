@@ -18,32 +18,32 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 
 // DialContext is Dial with a context that bounds the handshake.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return s.dialFrom(ctx, network, nil, address)
+	return Dialer{Stack: s}.dial(ctx, network, address)
 }
 
-// dialFrom is DialContext from a local address, if it is not nil.
-func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
-	address string) (net.Conn, error) {
-	kind := "tcp"
+// dial connects to an address that needs no Resolver.
+func (d Dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	s, kind := d.Stack, "tcp"
 	if strings.HasPrefix(network, "udp") {
 		kind = "udp"
 	}
 	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: network, Source: local, Addr: addrOf(kind, to),
-			Err: translate(err)}
+		return nil, &net.OpError{Op: "dial", Net: network, Source: d.LocalAddr,
+			Addr: addrOf(kind, to), Err: translate(err)}
 	}
 	to, err := s.parse(network, kind, address)
 	if err != nil {
 		return fail(to, err)
 	}
 	to = dialedAddr(to)
-	src, err := s.sourceOf(local, kind, to.Addr())
+	src, err := s.sourceOf(d.LocalAddr, kind, to.Addr())
 	if err != nil {
 		return fail(to, err)
 	}
 	if kind == "udp" {
-		p, err := s.bind(src, to)
-		if err != nil {
+		p := s.newPacketConn(src, to)
+		p.setOptions(d.TTL, d.TOS, d.ReadBuffer)
+		if err := s.bindSocket(p, demux.Sharing{}); err != nil {
 			return fail(to, err)
 		}
 		return p, nil
@@ -51,7 +51,7 @@ func (s *Stack) dialFrom(ctx context.Context, network string, local net.Addr,
 	if !s.canBeDialed(to) {
 		return fail(to, errUnreachable)
 	}
-	c, err := s.connect(src, to)
+	c, err := s.connect(src, to, s.connOptions(d.TCP, d.TTL, d.TOS))
 	if err != nil {
 		return fail(to, err)
 	}
@@ -106,13 +106,15 @@ func (s *Stack) sourceOf(local net.Addr, kind string, to netip.Addr) (netip.Addr
 	return netip.AddrPortFrom(src, from.Port()), nil
 }
 
-// connect makes a connection, and has the dealer take the port of src for it, or a free one for
-// port 0, and send a SYN from there. It does not wait for the dealer: established does.
-func (s *Stack) connect(src, to netip.AddrPort) (*Conn, error) {
+// connect makes a connection with options, nil for the stack's, and has the dealer take the port of
+// src for it, or a free one for port 0, and send a SYN from there. It does not wait for the dealer:
+// established does.
+func (s *Stack) connect(src, to netip.AddrPort, o *connOptions) (*Conn, error) {
 	c, err := s.makeConn(to)
 	if err != nil {
 		return nil, err
 	}
+	c.setOptions(o)
 	c.flow.SetLocal(src)
 	c.delivered = true // there is no listener to deliver it to
 	return c, s.post(c.dial)

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"interleave/gonet/tcp"
 )
 
 // Resolver looks up the addresses of a name, as a *net.Resolver does. network is "ip", "ip4" or
@@ -14,7 +16,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Dialer connects to names. Its DialContext fits http.Transport and the like.
+// Dialer connects to names, and has options that are there before the first packet is sent. Only
+// Stack must be given. Its DialContext fits http.Transport and the like.
 type Dialer struct {
 	Stack    *Stack
 	Resolver Resolver // nil: only addresses can be dialed
@@ -25,6 +28,16 @@ type Dialer struct {
 	// tried as well, as of net.Dialer (Happy Eyeballs, RFC 6555): 0 is 300 ms, and a negative one
 	// tries all one after the other.
 	FallbackDelay time.Duration
+	// TCP has the options of connections, from the SYN on, as that of a ListenConfig; nil:
+	// Config.TCP of the stack. Its UserTimeout bounds the handshake, too: a peer that does not
+	// answer is ETIMEDOUT after it, and the next address of a name has its turn.
+	TCP *tcp.Config
+	// TTL, or the hop limit of IPv6, and TOS, or its traffic class, are those of all packets to the
+	// peer, from the SYN on, as those of a ListenConfig; 0: the stack's.
+	TTL, TOS uint8
+	// ReadBuffer bounds the datagrams that wait in a socket of UDP, in bytes; 0:
+	// Config.SocketBuffer.
+	ReadBuffer int
 }
 
 const (
@@ -45,7 +58,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil ||
 		isLocalhost(host) {
-		return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
+		return d.dial(ctx, network, address)
 	}
 	family := "ip"
 	if strings.HasSuffix(network, "4") || strings.HasSuffix(network, "6") {
@@ -158,5 +171,5 @@ func (d Dialer) try(ctx context.Context, network, address string, among int) (ne
 		defer cancel()
 		ctx = share
 	}
-	return d.Stack.dialFrom(ctx, network, d.LocalAddr, address)
+	return d.dial(ctx, network, address)
 }

@@ -11,6 +11,28 @@ import (
 	"interleave/gonet/tcp"
 )
 
+// Options that are there from the SYN on: a small window, a TTL and a class of traffic, and a bound
+// on how long a peer may not answer, also before there is a connection.
+func ExampleDialer_options() {
+	client, server := hosts()
+	defer client.Close()
+	defer server.Close()
+	l, _ := server.Listen("tcp", ":80")
+	d := gonet.Dialer{Stack: client, TTL: 32, TOS: 0xb8,
+		TCP: &tcp.Config{ReceiveBuffer: 16 << 10, UserTimeout: time.Minute}}
+	if _, err := d.DialContext(context.Background(), "tcp", "10.0.0.2:80"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := l.Accept()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("a window of 16 KiB:", c.(*gonet.Conn).Info().PeerWindow <= 16<<10)
+	// Output: a window of 16 KiB: true
+}
+
 // A server of UDP that has a socket of its own for a peer, at the port of the socket for all.
 func ExampleDialer_localAddr() {
 	client, server := hosts()

@@ -90,10 +90,7 @@ func (l *Listener) newConn(local, remote netip.AddrPort) (*Conn, error) {
 		}
 		c = &a.conn
 	}
-	if o := l.options; o != nil {
-		c.configure(&o.tcp, &o.configs)
-		c.ttl, c.tos = o.ttl, o.tos
-	}
+	c.setOptions(l.options)
 	c.bind(local)
 	return c, nil
 }

@@ -32,13 +32,6 @@ type ListenConfig struct {
 	ReadBuffer int
 }
 
-// connOptions are the options of a listener's connections.
-type connOptions struct {
-	tcp      tcp.Config
-	configs  sharedConfigs
-	ttl, tos uint8
-}
-
 // Listen is Stack.Listen with the options.
 func (c ListenConfig) Listen(network, address string) (*Listener, error) {
 	l := c.newListener(nil)
@@ -68,12 +61,7 @@ func (c ListenConfig) newListener(accept func(*AsyncConn) AsyncHandler) *Listene
 		l.synQueue.SetLimit(c.Backlog)
 	}
 	l.sharing = c.sharing()
-	if c.TCP != nil || c.TTL != 0 || c.TOS != 0 {
-		l.options = &connOptions{tcp: c.Stack.cfg.TCP, ttl: c.TTL, tos: c.TOS &^ 3}
-		if c.TCP != nil {
-			l.options.tcp = withKeepAlive(*c.TCP)
-		}
-	}
+	l.options = c.Stack.connOptions(c.TCP, c.TTL, c.TOS)
 	return l
 }
 
@@ -82,11 +70,7 @@ func (c ListenConfig) ListenPacket(network, address string) (*PacketConn, error)
 	local, err := c.Stack.parseOurs(network, "udp", address)
 	if err == nil {
 		p := c.Stack.newPacketConn(local, netip.AddrPort{})
-		p.ttl.Store(uint32(c.TTL))
-		p.tos.Store(uint32(c.TOS))
-		if c.ReadBuffer > 0 {
-			p.in.setLimit(c.ReadBuffer)
-		}
+		p.setOptions(c.TTL, c.TOS, c.ReadBuffer)
 		if err = c.Stack.bindSocket(p, c.sharing()); err == nil {
 			return p, nil
 		}

@@ -311,25 +311,42 @@ func TestOptionsOfListeners(t *testing.T) {
 	})
 }
 
-// lastTCP returns the TTL and the TOS of the last segment that was written from a port.
-func (r *tee) lastTCP(t *testing.T, port uint16) (ttl, tos uint8) {
-	t.Helper()
+// sentSegment is a TCP segment that a link was given, with the fields of its IP header.
+type sentSegment struct {
+	ttl, tos uint8
+	bytes    []byte
+}
+
+// tcpFrom returns the segments that were written from a port, on a wire with Ethernet.
+func (r *tee) tcpFrom(port uint16) (all []sentSegment) {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, frame := range slices.Backward(r.all) {
+	for _, frame := range r.all {
 		b := frame[wire.EthernetLen:]
-		if h, body, err := wire.ParseIPv4(b); err == nil && h.Protocol == wire.ProtocolTCP &&
-			binary.BigEndian.Uint16(body) == port {
-			return h.TTL, h.TOS
+		var s sentSegment
+		if h, body, err := wire.ParseIPv4(b); err == nil && h.Protocol == wire.ProtocolTCP {
+			s = sentSegment{h.TTL, h.TOS, body}
+		} else if h, body, err := wire.ParseIPv6(b); err == nil &&
+			h.NextHeader == wire.ProtocolTCP {
+			s = sentSegment{h.HopLimit, h.TrafficClass, body}
 		}
-		if h, body, err := wire.ParseIPv6(b); err == nil && h.NextHeader == wire.ProtocolTCP &&
-			binary.BigEndian.Uint16(body) == port {
-			return h.HopLimit, h.TrafficClass
+		if s.bytes != nil && binary.BigEndian.Uint16(s.bytes) == port {
+			all = append(all, s)
 		}
 	}
-	t.Fatal("no segment was written")
-	return 0, 0
+	return all
+}
+
+// lastTCP returns the TTL and the TOS of the last segment that was written from a port.
+func (r *tee) lastTCP(t *testing.T, port uint16) (ttl, tos uint8) {
+	t.Helper()
+	all := r.tcpFrom(port)
+	if len(all) == 0 {
+		t.Fatal("no segment was written")
+	}
+	last := all[len(all)-1]
+	return last.ttl, last.tos
 }
 
 // TestListenAsyncShared has callbacks and sockets share a port.

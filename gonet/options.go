@@ -27,6 +27,44 @@ func withKeepAlive(c tcp.Config) tcp.Config {
 	return c
 }
 
+// connOptions are the options of the connections of a listener or of a Dialer.
+type connOptions struct {
+	tcp      *tcp.Config
+	configs  *sharedConfigs // made of tcp
+	ttl, tos uint8
+}
+
+// connOptions returns the options of connections. A nil cfg is the stack's, and nil are those of a
+// connection for which nothing is set.
+func (s *Stack) connOptions(cfg *tcp.Config, ttl, tos uint8) *connOptions {
+	if cfg == nil && ttl == 0 && tos == 0 {
+		return nil
+	}
+	o := &connOptions{&s.cfg.TCP, &s.tcp.configs, ttl, tos &^ 3}
+	if cfg != nil {
+		own := withKeepAlive(*cfg)
+		o.tcp, o.configs = &own, new(sharedConfigs)
+	}
+	return o
+}
+
+// setOptions sets the options of a connection that has no machine yet.
+func (c *Conn) setOptions(o *connOptions) {
+	if o != nil {
+		c.configure(o.tcp, o.configs)
+		c.ttl, c.tos = o.ttl, o.tos
+	}
+}
+
+// setOptions sets the options of a socket that is not bound yet. A readBuffer of 0 is the stack's.
+func (p *PacketConn) setOptions(ttl, tos uint8, readBuffer int) {
+	p.ttl.Store(uint32(ttl))
+	p.tos.Store(uint32(tos))
+	if readBuffer > 0 {
+		p.in.setLimit(readBuffer)
+	}
+}
+
 // orElse returns value, or otherwise if it is 0.
 func orElse(value, otherwise uint8) uint8 {
 	if value == 0 {
@@ -133,7 +171,8 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 }
 
 // SetUserTimeout sets how long written bytes may wait for an acknowledgement before the connection
-// fails with ETIMEDOUT: TCP_USER_TIMEOUT of Linux. 0 is the default, 15 minutes.
+// fails with ETIMEDOUT: TCP_USER_TIMEOUT of Linux. 0 is the default, 15 minutes. Dialer.TCP has one
+// that bounds the handshake, too.
 func (c *Conn) SetUserTimeout(d time.Duration) error {
 	if d < 0 {
 		return c.fail("set", syscall.EINVAL)

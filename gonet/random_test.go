@@ -110,7 +110,7 @@ func TestPortsAndNumbersOfDialsAreRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.connect(from, to)
+		c, err := s.connect(from, to, nil)
 		if err = errors.Join(err, s.claim(func() {})); err != nil { // the dealer dials first
 			t.Fatal(err)
 		}

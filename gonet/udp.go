@@ -57,12 +57,6 @@ func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(display
 // one that receives from all others.
 type peerKey struct{ local, remote netip.AddrPort }
 
-// bind makes a socket, and takes a port for it: a free one if local has port 0.
-func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
-	p := s.newPacketConn(local, remote)
-	return p, s.bindSocket(p, demux.Sharing{})
-}
-
 // bindSocket takes the port of a socket's local address for it, or a free one for port 0.
 func (s *Stack) bindSocket(p *PacketConn, sharing demux.Sharing) error {
 	var failed error

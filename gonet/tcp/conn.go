@@ -66,7 +66,7 @@ type Config struct {
 	KeepInterval time.Duration // between probes; 0: 75 s, as Linux
 	KeepCount    int           // unanswered probes that end the connection; 0: 9
 	// UserTimeout is how long data may wait for an acknowledgement; 0: 15 min (R2 of RFC 9293
-	// section 3.8.3 is at least 100 s).
+	// section 3.8.3 is at least 100 s). If it is set, it bounds the handshake of Dial, too.
 	UserTimeout time.Duration
 	// SynTimeout is how long the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3.
 	SynTimeout time.Duration
@@ -361,7 +361,11 @@ func (c *Conn) Reconfigure() {
 	c.receive.limit = min(c.receive.limit, c.receiveMax())
 	t := &c.timers
 	t.keep = 0 // Deadline sets it again
-	if t.retransmit != 0 && c.synchronized() && c.send.window > 0 {
+	switch {
+	case t.retransmit == 0:
+	case !c.synchronized():
+		t.retransmit = min(t.retransmit, t.since.Add(c.handshakeTimeout()))
+	case c.send.window > 0:
 		t.retransmit = min(t.retransmit, t.since.Add(orElse(c.cfg.UserTimeout, defaultUserTimeout)))
 	}
 }

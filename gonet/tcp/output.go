@@ -103,8 +103,8 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 	}
 	c.putTimestamp(o, now)
 	c.traffic.sent(0)
-	if c.timers.retransmit == 0 {
-		c.timers.retransmit = now.Add(s.rtt.rto())
+	if t := &c.timers; t.retransmit == 0 {
+		t.retransmit = min(now.Add(s.rtt.rto()), t.since.Add(c.handshakeTimeout()))
 	}
 }
 

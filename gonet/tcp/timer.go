@@ -145,14 +145,13 @@ func (c *Conn) Expire(now Time) {
 func (c *Conn) retransmit(now Time) {
 	s, t := &c.send, &c.timers
 	if !c.synchronized() {
-		if now.Sub(t.since) >= orElse(c.cfg.SynTimeout, defaultSynTimeout) {
+		if now.Sub(t.since) >= c.handshakeTimeout() {
 			c.giveUp()
 			return
 		}
 		s.rtt.expired()
 		s.synDue = true
-		t.retransmit = min(now.Add(s.rtt.rto()),
-			t.since.Add(orElse(c.cfg.SynTimeout, defaultSynTimeout)))
+		t.retransmit = min(now.Add(s.rtt.rto()), t.since.Add(c.handshakeTimeout()))
 		return
 	}
 	if s.flightSize() == 0 {
@@ -188,6 +187,17 @@ func (c *Conn) retransmit(now Time) {
 	if s.window > 0 {
 		t.retransmit = min(t.retransmit, t.since.Add(orElse(c.cfg.UserTimeout, defaultUserTimeout)))
 	}
+}
+
+// handshakeTimeout returns how long the handshake may last. The user timeout bounds one that our
+// user has begun, too, as in Linux. One that a peer has begun is the listener's, which has no user
+// that waits.
+func (c *Conn) handshakeTimeout() time.Duration {
+	limit := orElse(c.cfg.SynTimeout, defaultSynTimeout)
+	if c.cfg.UserTimeout > 0 && !c.passive {
+		limit = min(limit, c.cfg.UserTimeout)
+	}
+	return limit
 }
 
 // waitingSince returns the instant from which UserTimeout counts. While the window is closed, it is
