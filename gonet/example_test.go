@@ -30,6 +30,32 @@ func hosts() (client, server *gonet.Stack) {
 	return host(near, "10.0.0.1/24"), host(far, "10.0.0.2/24")
 }
 
+// A host at one end of a wire in memory, and another at the other end that pings it.
+func Example() {
+	near, far := link.Pair() // a wire between two hosts; link.OpenTun leads to the kernel
+	host, err := gonet.New(gonet.Config{Link: near,
+		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	listener, err := host.Listen("tcp", ":80")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(listener.Addr())
+
+	other, err := gonet.New(gonet.Config{Link: far,
+		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = other.Ping(context.Background(), netip.MustParseAddr("10.0.0.1"), 56)
+	fmt.Println(errors.Join(err, other.Close(), host.Close()))
+	// Output:
+	// [::]:80
+	// <nil>
+}
+
 // Two hosts on one wire in memory. With link.OpenTap in its place a host runs beside the kernel.
 func ExampleNew() {
 	near, far := link.Pair()

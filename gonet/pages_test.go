@@ -28,17 +28,32 @@ func readFiles(t *testing.T, pattern string) (text string) {
 // TestThePageOfGVisorIsTrue holds that each block of Go on the page is in a file that is compiled:
 // an example of GoNet, or a server on gVisor.
 func TestThePageOfGVisorIsTrue(t *testing.T) {
-	page := readFiles(t, "../docs/gonet/gvisor.md")
-	compiled := readFiles(t, "example_gvisor_test.go") +
-		readFiles(t, "../services/transfer/go-goroutine-gvisor/*.go")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
+	checkBlocks(t, "../docs/gonet/gvisor.md", 6, readFiles(t, "example_gvisor_test.go")+
+		readFiles(t, "../services/transfer/go-goroutine-gvisor/*.go"))
+}
+
+// TestTheReadmesAreTrue holds the same of the README files of GoNet's modules that this module can
+// see. That of gonet/wireguard has a test there.
+func TestTheReadmesAreTrue(t *testing.T) {
+	checkBlocks(t, "README.md", 1, readFiles(t, "example_test.go"))
+	checkBlocks(t, "wintun/README.md", 1, readFiles(t, "wintun/example_windows_test.go"))
+}
+
+// checkBlocks holds that each block of Go on a page is in a text that is compiled, as it stands or
+// with the indentation of a function.
+func checkBlocks(t *testing.T, page string, least int, compiled string) {
+	t.Helper()
+	text := readFiles(t, page)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(text, -1)
 	for _, block := range blocks {
-		if !strings.Contains(compiled, block[1]) {
-			t.Errorf("no file has this:\n%s", block[1])
+		lines := strings.Split(strings.TrimSuffix(block[1], "\n"), "\n")
+		if !strings.Contains(compiled, block[1]) &&
+			!strings.Contains(compiled, "\t"+strings.Join(lines, "\n\t")+"\n") {
+			t.Errorf("%s: no file has this:\n%s", page, block[1])
 		}
 	}
-	if len(blocks) < 6 {
-		t.Errorf("the page has %d blocks", len(blocks))
+	if len(blocks) < least {
+		t.Errorf("%s has %d blocks", page, len(blocks))
 	}
 }
 

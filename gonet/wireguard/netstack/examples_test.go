@@ -5,19 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // TestExamples builds the three examples of wireguard-go's package netstack with one import
 // changed, and has two of them talk. They are read where the go command keeps that module.
 func TestExamples(t *testing.T) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "golang.zx2c4.com/wireguard")
-	module, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := filepath.Join(strings.TrimSpace(string(module)), "tun", "netstack", "examples")
+	examples := filepath.Join(wireguardFolder(t), "tun", "netstack", "examples")
 	const theirs, ours = `"golang.zx2c4.com/wireguard/tun/netstack"`,
 		`"interleave/gonet/wireguard/netstack"`
 	dir := t.TempDir()
