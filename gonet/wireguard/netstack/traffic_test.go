@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
+	"golang.zx2c4.com/wireguard/device"
 
 	"interleave/gonet"
 )
@@ -121,7 +122,7 @@ func put(t *testing.T, from, to *host, size int, between func()) {
 	}
 }
 
-// TestBulk moves megabytes, while a peer moves to another port and a new key is agreed on.
+// TestBulk moves megabytes, while a peer moves to another port or loses its keys.
 func TestBulk(t *testing.T) {
 	hosts := tunnel(t, 1420)
 	for _, h := range hosts {
@@ -138,7 +139,7 @@ func TestBulk(t *testing.T) {
 			t.Errorf("the peer's endpoint is %s", got)
 		}
 	})
-	t.Run("rekey", func(t *testing.T) {
+	t.Run("lost keys", func(t *testing.T) {
 		put(t, hosts[1], hosts[0], 8<<20, func() {
 			// A device that is set down and up has lost its keys.
 			if err := hosts[0].device.Down(); err != nil {
@@ -149,6 +150,56 @@ func TestBulk(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestRekey agrees on a new key in the middle of a transfer, as WireGuard does after two minutes:
+// the old one still carries what is on its way. The sender or the receiver begins.
+func TestRekey(t *testing.T) {
+	for i, name := range []string{"by the sender", "by the receiver"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hosts := tunnel(t, 1420)
+			for _, h := range hosts {
+				h.serve(t)
+			}
+			put(t, hosts[1-i], hosts[i], 1, nil)
+			before := [2]string{hosts[0].keyed(t), hosts[1].keyed(t)}
+			// A device begins no handshake within five seconds of another.
+			for start := time.Now(); time.Since(start) <= device.RekeyTimeout; {
+				time.Sleep(20 * time.Millisecond)
+			}
+			put(t, hosts[0], hosts[1], 16<<20, func() { hosts[i].rekey(t, hosts[1-i]) })
+			for j, h := range hosts {
+				if h.keyed(t) == before[j] {
+					t.Errorf("host %d still has the first key", j)
+				}
+			}
+			put(t, hosts[1], hosts[0], 1<<20, nil)
+		})
+	}
+}
+
+// keyed returns when the host has got its latest key.
+func (h *host) keyed(t testing.TB) string {
+	t.Helper()
+	return h.get(t, "last_handshake_time_sec") + "." + h.get(t, "last_handshake_time_nsec")
+}
+
+// rekey begins a handshake and waits for its end. A packet of it that is lost beside a transfer is
+// sent again after five seconds.
+func (h *host) rekey(t *testing.T, other *host) {
+	before := h.keyed(t)
+	peer := h.device.LookupPeer(device.NoisePublicKey(other.key.PublicKey().Bytes()))
+	if err := peer.SendHandshakeInitiation(false); err != nil {
+		t.Error(err)
+		return
+	}
+	for end := time.Now().Add(patience); h.keyed(t) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("there is no new key")
+			return
+		}
+	}
 }
 
 // TestThousand opens a thousand connections at once.
