@@ -29,8 +29,9 @@ type loaded struct {
 
 // load is the program at both ends of what the benchmark measures. `load serve ADDRESS` serves TCP
 // and UDP at a port. At the next port connections end at once, and at the one behind that it sends
-// without end, and does not read. `load send KIND ADDRESS FLOWS TIME PATIENCE` sends to one. `load
-// bridge SOCKET MTU` brings a guest to gvproxy.
+// without end, and does not read. `load send KIND ADDRESS FLOWS TIME PATIENCE` sends to one, and
+// `load many ADDRESS CONNECTIONS AT` opens connections to it. `load bridge SOCKET MTU` brings a
+// guest to gvproxy.
 func load() {
 	switch os.Args[1] {
 	case "serve":
@@ -38,6 +39,9 @@ func load() {
 		return
 	case "bridge":
 		bridge(os.Args[2], os.Args[3])
+		return
+	case "many":
+		many(os.Args[2], os.Args[3], os.Args[4])
 		return
 	}
 	kind, to := os.Args[2], netip.MustParseAddrPort(os.Args[3])
@@ -144,6 +148,47 @@ func stall(to string, connections int, end time.Time) int64 {
 	}
 	running.Wait()
 	return sum.Load()
+}
+
+// many opens connections to a server, so many at once, and prints their number. Those of a round
+// are all open when each sends some bytes and its end. The server counts the bytes and closes.
+func many(to, connections, at string) {
+	total, err := strconv.Atoi(connections)
+	fail(err)
+	width, err := strconv.Atoi(at)
+	fail(err)
+	opened := 0
+	for opened < total {
+		round := make([]*net.TCPConn, min(width, total-opened))
+		inParallel(len(round), func(i int) {
+			c, err := net.DialTimeout("tcp", to, testTimeout)
+			fail(err)
+			round[i] = c.(*net.TCPConn)
+		})
+		inParallel(len(round), func(i int) {
+			c, size := round[i], 1+(opened+i)%1000
+			fail(c.SetDeadline(time.Now().Add(testTimeout)))
+			_, err := c.Write(zeros[:size])
+			fail(errors.Join(err, c.CloseWrite()))
+			answer, err := io.ReadAll(c)
+			if err != nil || len(answer) != 8 || binary.BigEndian.Uint64(answer) != uint64(size) {
+				fail(fmt.Errorf("connection %d: of %d bytes %x have arrived, %v", opened+i, size,
+					answer, err))
+			}
+			fail(c.Close())
+		})
+		opened += len(round)
+	}
+	fmt.Println(opened, "connections")
+}
+
+// inParallel runs a function for each number below n at once, and waits for all.
+func inParallel(n int, f func(i int)) {
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { f(i) })
+	}
+	running.Wait()
 }
 
 // loadPatience bounds what a load waits for beyond its time. A program that takes longer fails.
