@@ -83,7 +83,8 @@ var gonetRooms = []string{
 // first, since it must use nothing of what it judges.
 var papayaRooms = []string{
 	"checker",
-	"irc", "bans", "proxy", "fence", "log", "search", "hall", "batch", "limit", "handshake",
+	"irc", "bans", "proxy", "fence", "log", "search", "hall", "corpus", "beside", "batch", "limit",
+	"handshake",
 	"server", "metrics", "account", "bot", "push", "file", "preview", "public", "certificate",
 	"config", "keep", "control",
 	"client", "web", "terminal",

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,8 @@ import (
 	"time"
 
 	"interleave/internal/irctest"
+	"interleave/papaya/corpus"
 	"interleave/papaya/hall"
-	"interleave/papaya/irc"
 	"interleave/papaya/log"
 	"interleave/papaya/search"
 )
@@ -29,76 +30,6 @@ var (
 		"folder with the data of BenchmarkHistory, which is kept, and used if it is there")
 )
 
-// The people and rooms of the benchmark. Ann is the first account, and in all rooms. A fifth of the
-// messages are private, of which one in ten is between ann and another. In each room the messages
-// are half of those in the room before, down to one in a thousand.
-const (
-	benchAccounts = 200
-	benchRooms    = 60
-	benchWords    = 200_000 // the vocabulary; frequencies are those of Zipf's law
-)
-
-// A corpus says what people say.
-type corpus struct {
-	random *rand.Rand
-	zipf   *rand.Zipf
-}
-
-func newCorpus() *corpus {
-	r := rand.New(rand.NewPCG(7, 7))
-	return &corpus{r, rand.NewZipf(r, 1.1, 8, benchWords-1)}
-}
-
-var syllables = strings.Fields("ba ce di fo gu ka le mi no pu ra se ti vo wu za che shi tho")
-
-// word returns a word of the vocabulary, of which the first ones are short.
-func word(n uint64) string {
-	var w strings.Builder
-	for n++; n > 0; n /= uint64(len(syllables)) {
-		w.WriteString(syllables[n%uint64(len(syllables))])
-	}
-	return w.String()
-}
-
-func (c *corpus) text() string {
-	var words []string
-	for range 3 + c.random.IntN(12) {
-		words = append(words, word(c.zipf.Uint64()))
-	}
-	return strings.Join(words, " ")
-}
-
-func account(n int) string {
-	if n == 0 {
-		return "ann"
-	}
-	return fmt.Sprint("u", n)
-}
-
-func benchRoom(n int) string { return fmt.Sprint("#room", n) }
-
-// message returns who says something, and to whom.
-func (c *corpus) message() (from int, target string) {
-	from = c.random.IntN(benchAccounts)
-	if c.random.IntN(5) > 0 {
-		room := 0
-		for room < 10 && c.random.IntN(2) == 0 {
-			room++
-		}
-		if room == 10 { // those in which people seldom talk
-			room += c.random.IntN(benchRooms - 10)
-		}
-		return from, benchRoom(room)
-	}
-	switch c.random.IntN(20) {
-	case 0:
-		return 0, account(1 + c.random.IntN(benchAccounts-1))
-	case 1:
-		return 1 + c.random.IntN(benchAccounts-1), account(0)
-	}
-	return from, account(c.random.IntN(benchAccounts))
-}
-
 // makeHistory makes the data of a server with so many messages, and returns the size of its state.
 func makeHistory(b *testing.B, folder string, messages int) (state int) {
 	text, err := log.OpenText(folder)
@@ -106,50 +37,11 @@ func makeHistory(b *testing.B, folder string, messages int) (state int) {
 		b.Fatal(err)
 	}
 	defer text.Close()
-	h := hall.New(hall.Config{Server: "chat", Text: text}, 0)
-	number, now := uint64(0), int64(1.7e12)
-	batch := func(do func()) {
-		number++
-		now += 500
-		h.Begin(hall.Batch{Server: "chat", Run: 1, Number: number, Time: now})
-		do()
-		at, lines := h.Lines()
-		if err := text.Write(at, lines); err != nil {
-			b.Fatal(err)
-		}
+	h := corpus.NewHistory(hall.Config{Server: "chat"}, text)
+	if err := errors.Join(h.Enter(), h.Fill(messages), h.Leave()); err != nil {
+		b.Fatal(err)
 	}
-	apply := func(from int, kind byte, words string) {
-		h.Apply(hall.Entry{Client: uint64(from + 1), Kind: kind, Data: []byte(words)}, nil, "")
-	}
-	say := func(from int, command string, params ...string) {
-		h.Apply(hall.Entry{Client: uint64(from + 1), Kind: hall.Said},
-			&irc.Message{Command: command, Params: params}, "")
-	}
-	batch(func() {
-		for n := range benchAccounts {
-			a := account(n)
-			apply(n, hall.Enter, fmt.Sprintf("%s\n%s\nhost\n%s\n%s\n-\n\n+", a, a, a, a))
-			for r := range benchRooms {
-				say(n, "JOIN", benchRoom(r))
-			}
-		}
-	})
-	c := newCorpus()
-	for done := 0; done < messages; {
-		batch(func() {
-			for range min(200, messages-done) {
-				from, target := c.message()
-				say(from, "PRIVMSG", target, c.text())
-				done++
-			}
-		})
-	}
-	batch(func() {
-		for n := range benchAccounts { // they have received everything, and stay in the rooms
-			apply(n, hall.End, "+\nbye")
-		}
-	})
-	saved, err := h.Save()
+	saved, err := h.Hall.Save()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -225,21 +117,21 @@ func BenchmarkHistory(b *testing.B) {
 	ann := login(srv.connect(), "ann", "ann")
 	ann.Send("CAP REQ :batch server-time message-tags")
 	ann.Expect(" ACK ")
-	for r := range benchRooms { // she may be there
-		ann.Send("JOIN %s", benchRoom(r))
+	for r := range corpus.Rooms { // she may be there
+		ann.Send("JOIN %s", corpus.Room(r))
 	}
 	synced(ann)
 	pings, stop := pingUntil(b, login(srv.connect(), "u7", "u7"))
 	var pages, searches times
-	c, ids := newCorpus(), hall.NewMsgids(testSecret, new(uint64))
+	c, ids := corpus.New(7), hall.NewMsgids(testSecret, new(uint64))
 	for b.Loop() {
-		target := c.someTarget()
+		target := c.Target()
 		pages.measure(b, func() {
-			ann.Send("CHATHISTORY %s 100", c.page(target, ids, size))
+			ann.Send("CHATHISTORY %s 100", page(c.Random, target, ids, size))
 			answered(b, ann)
 		})
 		searches.measure(b, func() {
-			ann.Send("SEARCH %s :%s", target, c.question())
+			ann.Send("SEARCH %s :%s", target, c.Question())
 			answered(b, ann)
 		})
 	}
@@ -262,38 +154,17 @@ func answered(b *testing.B, c *irctest.Client) {
 	}
 }
 
-func (c *corpus) someTarget() string {
-	if c.random.IntN(2) == 0 {
-		return account(1 + c.random.IntN(benchAccounts-1))
-	}
-	return benchRoom(c.random.IntN(benchRooms))
-}
-
 // page returns the newest page of a target, or one before a message or a time.
-func (c *corpus) page(target string, ids *hall.Msgids, size uint64) string {
-	switch c.random.IntN(3) {
+func page(r *rand.Rand, target string, ids *hall.Msgids, size uint64) string {
+	switch r.IntN(3) {
 	case 0:
-		return fmt.Sprintf("BEFORE %s msgid=%s", target, ids.Of(c.random.Uint64N(size)))
+		return fmt.Sprintf("BEFORE %s msgid=%s", target, ids.Of(r.Uint64N(size)))
 	case 1:
-		ms := 1.7e12 + c.random.Int64N(int64(*benchMessages)*500/200+1)
+		ms := corpus.BeginTime + r.Int64N(corpus.EndTime(*benchMessages)-corpus.BeginTime+1)
 		return fmt.Sprintf("BEFORE %s timestamp=%s", target,
 			time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	return "LATEST " + target + " *"
-}
-
-// question returns words of any frequency, parts of words, and words that nobody says.
-func (c *corpus) question() string {
-	switch c.random.IntN(4) {
-	case 0:
-		return word(c.zipf.Uint64())
-	case 1:
-		return word(c.random.Uint64N(benchWords)) + " " + word(c.zipf.Uint64())
-	case 2:
-		return word(benchWords + c.random.Uint64N(benchWords))
-	}
-	w := word(c.random.Uint64N(benchWords))
-	return w[len(w)/3:]
 }
 
 // pingUntil has a client send PINGs, until stop is called.
