@@ -99,14 +99,18 @@ func init() {
 		irc.RPL_AWAY: func(s *Session, l line) {
 			s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2))
 		},
-		irc.RPL_UNAWAY:   func(s *Session, _ line) { s.onAway(s.Nick, false) },
-		irc.RPL_NOWAWAY:  func(s *Session, _ line) { s.onAway(s.Nick, true) },
-		irc.RPL_WHOREPLY: (*Session).onWho,
-		irc.RPL_ENDOFWHO: func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
-		"INVITE":         (*Session).onInvite,
-		"BATCH":          (*Session).onBatch,
-		"FAIL":           (*Session).onFail,
-		"WARN":           func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+		irc.RPL_BANLIST:    (*Session).onMask,
+		irc.RPL_EXCEPTLIST: (*Session).onMask,
+		irc.RPL_INVEXLIST:  (*Session).onMask,
+		irc.RPL_QUIETLIST:  (*Session).onMask,
+		irc.RPL_UNAWAY:     func(s *Session, _ line) { s.onAway(s.Nick, false) },
+		irc.RPL_NOWAWAY:    func(s *Session, _ line) { s.onAway(s.Nick, true) },
+		irc.RPL_WHOREPLY:   (*Session).onWho,
+		irc.RPL_ENDOFWHO:   func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
+		"INVITE":           (*Session).onInvite,
+		"BATCH":            (*Session).onBatch,
+		"FAIL":             (*Session).onFail,
+		"WARN":             func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
 		"NOTE": func(s *Session, l line) {
 			s.Note(s.active, Happened, l.Last()+inRoom(l))
 		},
@@ -225,13 +229,13 @@ func (s *Session) onJoin(l line) {
 	}
 	if !s.IsMe(nick) {
 		if r := s.Find(name); r != nil {
-			r.Members[s.Fold(nick)] = Member{Nick: nick}
+			r.Members[s.Fold(nick)] = l.member()
 			s.note(r, Happened, nick+" joined", l.time)
 		}
 		return
 	}
 	r := s.Open(name)
-	r.Members[s.Fold(nick)] = Member{Nick: nick}
+	r.Members[s.Fold(nick)] = l.member()
 	s.source = l.Source
 	r.Joined, r.Name = true, name
 	if !s.wanted(name) {
@@ -344,8 +348,8 @@ func (s *Session) onNames(l line) {
 	for _, w := range strings.Fields(l.Param(3)) {
 		full := strings.TrimLeft(w, s.support.prefixes)
 		nick, _, _ := irc.SplitMask(full)
-		m := Member{Nick: nick, Prefix: cut(w[:len(w)-len(full)], 1),
-			Away: r.Members[s.Fold(nick)].Away}
+		m := r.Members[s.Fold(nick)]
+		m.Nick, m.Prefix = nick, cut(w[:len(w)-len(full)], 1)
 		r.naming[s.Fold(nick)] = m
 	}
 }
@@ -383,6 +387,7 @@ func (s *Session) onWho(l line) {
 	if r := s.Find(l.Param(1)); r != nil {
 		if m, here := r.Members[s.Fold(l.Param(5))]; here {
 			m.Away = strings.HasPrefix(l.Param(6), "G") // gone; H is here
+			m.Host = l.Param(3)
 			r.Members[s.Fold(l.Param(5))] = m
 		}
 	}

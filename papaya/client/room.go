@@ -69,6 +69,7 @@ type Member struct {
 	Nick   string
 	Prefix string // "@" for an operator; empty for most
 	Away   bool
+	Host   string // as others see it; empty while it is not known
 }
 
 // asking is the request for history that is not answered yet.

@@ -301,8 +301,8 @@ func TestWhoIsThere(t *testing.T) {
 	tea := s.Find("#tea")
 	hear(t, s, ":dan!d@h JOIN #tea", ":bob!b@h NICK bobby", ":cat!c@h QUIT :bye",
 		":x 352 ann #tea d h x dan G :0 dan", ":x 315 ann #tea :end", ":bobby!b@h AWAY :lunch")
-	want := []Member{{Nick: "ann", Prefix: "@"}, {Nick: "bobby", Prefix: "+", Away: true},
-		{Nick: "dan", Away: true}}
+	want := []Member{{Nick: "ann", Prefix: "@", Host: "host"},
+		{Nick: "bobby", Prefix: "+", Away: true}, {Nick: "dan", Away: true, Host: "h"}}
 	if got := tea.People(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -62,6 +62,8 @@ func init() {
 		{"topic", "[text]", "see or set the topic of the room", topic},
 		{"whois", "nick", "see who somebody is", whois},
 	}
+	commands = append(commands, operatorCommands...)
+	slices.SortFunc(commands, func(a, b command) int { return strings.Compare(a.name, b.name) })
 }
 
 // obey runs what the user has typed.

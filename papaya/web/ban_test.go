@@ -14,6 +14,18 @@ func (p *person) notes(text string) {
 	p.has("it says "+text, fmt.Sprintf(`texts.some((x) => x.includes(%q))`, text))
 }
 
+// ban runs `papaya ban` and returns its output.
+func (p *papaya) ban(words ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(p.program, append([]string{"ban"}, words...)...)
+	cmd.Dir = p.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("papaya ban %v: %v: %s", words, err, out)
+	}
+	return string(out)
+}
+
 // TestBannedOnThePage: a user who is banned is told why at once, and at the next try. Others stay.
 func TestBannedOnThePage(t *testing.T) {
 	p := newPapaya(t, false)
@@ -21,11 +33,7 @@ func TestBannedOnThePage(t *testing.T) {
 	ann, eve := newPerson(t, 390, 800), newPerson(t, 1280, 800)
 	ann.signIn(p.url(), "ann", "#tea")
 	eve.signInTo(p, "eve")
-	cmd := exec.Command(p.program, "ban", "add", "eve", "--for", "1h", "spam <i>here</i>")
-	cmd.Dir = p.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	p.ban("add", "eve", "--for", "1h", "spam <i>here</i>")
 	const told = `/^You are banned from this server until .* UTC: spam <i>here<\/i>$/.test(
 		document.querySelector("#sign-in-error").textContent) &&
 		document.querySelector("#chat").hidden`

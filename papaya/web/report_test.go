@@ -50,6 +50,11 @@ func TestReports(t *testing.T) {
 		`document.querySelectorAll("#report-list :is(b, i)").length`); n != 0 {
 		t.Error("what was said became markup")
 	}
+	olga.click(`#report-list [aria-label="Ban eve, of report 1"]`)
+	olga.Until("a ban can be begun from it", `
+		document.querySelector("#uban-target").value === "eve" &&
+		document.querySelector("#uban-why").value === "spam <i>here</i>" &&
+		document.activeElement.id === "uban-target"`)
 	olga.Do(setValue("#report-list input", "talked to eve"))
 	olga.click("#report-list .details button")
 	olga.Until("it is closed",

@@ -77,6 +77,25 @@ func TestPolicyForbidsAllButTheServersOwn(t *testing.T) {
 	}
 }
 
+// TestIDsAreUnique: the scripts of the page find each element by its own id.
+func TestIDsAreUnique(t *testing.T) {
+	page, err := files.ReadFile("page/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, found := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllSubmatch(page, -1) {
+		if id := string(found[1]); seen[id] {
+			t.Errorf("two elements have the id %q", id)
+		} else {
+			seen[id] = true
+		}
+	}
+	if !seen["compose"] {
+		t.Error("the ids are not found")
+	}
+}
+
 // TestPageHasNothingInline: the page has nothing that the policy forbids, no way to make markup
 // from text, and no other hosts.
 func TestPageHasNothingInline(t *testing.T) {

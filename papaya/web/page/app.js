@@ -16,6 +16,7 @@ import { pushes } from "./push.js";
 import { keepPage, keepSeen, recall } from "./seen.js";
 import { sender } from "./send.js";
 import { Session } from "./session.js";
+import { roomPanel } from "./roompanel.js";
 import { load, save, settings } from "./settings.js";
 import { begin, endAtSignOut, over, staying, stays } from "./stay.js";
 import { $, View } from "./view.js";
@@ -41,6 +42,7 @@ function mark() {
 const own = account(() => session, changedPassword);
 const moderator = moderation(() => session);
 const device = pushes(() => session);
+const rules = roomPanel(() => session);
 
 const socketURL = () =>
   new URL("socket", location.href.replace(/^http/, "ws").replace(/[?#].*$/, ""))
@@ -136,6 +138,8 @@ function show() {
 
 /** leave goes back to signing in. */
 function leave() {
+  // a dialog that is open would keep the user from signing in
+  for (const open of document.querySelectorAll("dialog[open]")) open.close("");
   find.shut();
   $("found").replaceChildren();
   $("search-said").textContent = "";
@@ -208,6 +212,8 @@ function start(given) {
     served: own.heard,
     ponged: own.ponged,
     operated: (text) => moderator.heard(text),
+    operating: (is) => moderator.operating(is),
+    ruled: (room) => rules(room),
     pushed: (verb, endpoint, why) => device.answered(verb, endpoint, why),
     renamed: (name) => {
       device.renamed(name);

@@ -2,6 +2,7 @@
 // screen and the words.
 
 import { cap as editCap, editable } from "./edit.js";
+import { operatorCommands, usage } from "./opcommands.js";
 import { cap as previewCap } from "./preview.js";
 import { allowed, react } from "./react.js";
 import { askToDelete, deletable } from "./redact.js";
@@ -211,6 +212,7 @@ export const commands = {
     (s, room, [nick, ...why]) =>
       nick ? (s.send("KICK", room.name, nick, why.join(" ")) ?? "") : usage,
   ],
+  ...operatorCommands,
   search: [
     "words",
     "find what was said in the room, or in all of them",
@@ -252,8 +254,6 @@ export const commands = {
     },
   ],
 };
-
-const usage = Symbol("usage");
 
 const nothing = "There is no message here that can be answered.";
 

@@ -2,6 +2,7 @@
 // list of reports in the settings.
 
 import { parseNotice, report, reportable, title } from "./reports.js";
+import { serverBans } from "./serverbans.js";
 import { messageOf } from "./timeline.js";
 import { clean } from "./text.js";
 import { $ } from "./view.js";
@@ -51,13 +52,18 @@ function button(what, id, act) {
   return made;
 }
 
+/** targetOf is what a ban of somebody who was reported is for. */
+const targetOf = ({ of, account }) => account || `${of}!*@*`;
+
 /**
  * moderation connects the page with the current session. It returns begin(), for another session,
- * and heard(text), which takes a notice of OperServ.
+ * heard(text), which takes a notice of OperServ, and operating(is): we are an operator, or not any
+ * more.
  */
 export function moderation(current) {
   reporting(current);
-  let operates = false; // OperServ has told us something, so we are an operator
+  const bans = serverBans(current);
+  let operates = false; // we are an operator of the server: OperServ has told us something, say
   let waiting = 0; // open reports
 
   const send = (...params) => current()?.send("REPORTS", ...params);
@@ -122,7 +128,11 @@ export function moderation(current) {
       const close = button("Close", r.id, () =>
         send("CLOSE", r.id, ...(remark.value ? [remark.value] : [])),
       );
-      all.append(remark, close);
+      const ban = button("Ban …", r.id, () =>
+        bans.begin(targetOf(r), li.report.why),
+      );
+      ban.setAttribute("aria-label", `Ban ${clean(r.of)}, of report ${r.id}`);
+      all.append(remark, close, ban);
     }
     li.append(all);
   }
@@ -155,10 +165,16 @@ export function moderation(current) {
     (all ?? li).append(note);
   }
 
-  $("settings-button").addEventListener("click", () => {
-    $("reports").hidden = !operates;
-    if (operates) list();
-  });
+  /** operating shows operators what is theirs. */
+  function operating(is) {
+    operates = is;
+    if (!$("settings").open) return;
+    $("reports").hidden = $("server-bans").hidden = !operates;
+    if (!operates) return;
+    list();
+    bans.list();
+  }
+  $("settings-button").addEventListener("click", () => operating(operates));
   $("reports-all").addEventListener("change", list);
 
   /** heard takes a notice of OperServ; false if it is nothing that the page shows. */
@@ -196,5 +212,5 @@ export function moderation(current) {
     else if (li && said.kind === "closed") closed(li, said);
     return true;
   }
-  return { begin, heard };
+  return { begin, heard, operating };
 }

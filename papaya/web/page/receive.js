@@ -102,14 +102,15 @@ export const handlers = {
   MARKREAD: marker,
   WEBPUSH: (s, { params }) => s.hooks.pushed?.(params[0], params[1], ""),
 
-  JOIN(s, { source, params, time }) {
+  JOIN(s, line) {
+    const { source, params, time } = line;
     const nick = nickOf(source);
     const [name] = params;
     if (!name) return;
     const me = s.isMe(nick);
     const room = me ? s.open(name) : s.find(name);
     if (!room) return;
-    room.members.set(s.fold(nick), { nick, prefix: "", away: false });
+    room.members.set(s.fold(nick), memberOf(line));
     if (!me) {
       s.note(room, `${nick} joined`, "event", time);
       return;
@@ -120,8 +121,7 @@ export const handlers = {
     if (![...s.wants.keys()].some((w) => s.fold(w) === s.fold(name)))
       s.wants.set(name, "");
     s.catchUp(room);
-    s.asking.add(s.fold(name));
-    s.send("WHO", name);
+    askWho(s, name);
     s.hooks.joined?.(room);
   },
   PART(s, { source, params, time }) {
@@ -165,19 +165,29 @@ export const handlers = {
   },
   CHGHOST(s, { source, params }) {
     // our own host counts for the length of our lines
-    if (s.isMe(nickOf(source)) && params.length === 2)
-      s.source = `${s.nick}!${params[0]}@${params[1]}`;
+    const nick = nickOf(source);
+    if (params.length !== 2) return;
+    if (s.isMe(nick)) s.source = `${s.nick}!${params[0]}@${params[1]}`;
+    for (const room of s.rooms.values()) {
+      const member = room.members.get(s.fold(nick));
+      if (member) member.host = params[1];
+    }
   },
   TOPIC(s, { source, params, time }) {
     const room = s.find(params[0] ?? "");
     if (!room) return;
     room.topic = params[1] ?? "";
+    s.hooks.ruled?.(room);
     s.note(
       room,
       `${nickOf(source)} ${room.topic ? `set the topic: ${room.topic}` : "cleared the topic"}`,
       "event",
       time,
     );
+  },
+  381(s, line) {
+    s.hooks.operating?.(true);
+    numeric(s, line);
   },
   331: (s, { params }) => topic(s, params[1], ""),
   332: (s, { params }) => topic(s, params[1], params[2]),
@@ -192,12 +202,9 @@ export const handlers = {
       let at = 0;
       while (s.support.prefixes.includes(word[at] ?? " ")) at++;
       const nick = nickOf(word.slice(at));
-      const away = room.members.get(s.fold(nick))?.away ?? false;
-      room.naming.set(s.fold(nick), {
-        nick,
-        prefix: word.slice(0, Math.min(at, 1)),
-        away,
-      });
+      const prefix = word.slice(0, Math.min(at, 1));
+      const was = room.members.get(s.fold(nick)) ?? { away: false };
+      room.naming.set(s.fold(nick), { ...was, nick, prefix });
     }
   },
   366(s, { params }) {
@@ -207,6 +214,8 @@ export const handlers = {
   },
   MODE(s, { source, params, time }) {
     const room = s.find(params[0] ?? "");
+    if (s.isMe(params[0] ?? "") && /o/.test(params[1] ?? ""))
+      s.hooks.operating?.(/\+[^-]*o/.test(params[1]));
     if (!room) return;
     s.note(
       room,
@@ -216,6 +225,7 @@ export const handlers = {
     );
     if ([...(params[1] ?? "")].some((c) => s.support.prefixModes.includes(c)))
       s.send("NAMES", room.name);
+    s.hooks.ruled?.(room);
   },
   AWAY: (s, { source, params }) => away(s, nickOf(source), Boolean(params[0])),
   301: (s, { params }) =>
@@ -226,10 +236,21 @@ export const handlers = {
   305: (s) => away(s, s.nick, false),
   306: (s) => away(s, s.nick, true),
   352(s, line) {
-    const [, name, , , , nick, flags] = line.params;
-    const member = s.find(name ?? "")?.members.get(s.fold(nick ?? ""));
-    if (member) member.away = (flags ?? "").startsWith("G");
+    const [, name, , host, , nick, flags] = line.params;
+    seen(s, name, nick, flags, { host });
     if (!s.asking.has(s.fold(name ?? ""))) numeric(s, line);
+  },
+  354(s, line) {
+    const [, token, name, host, nick, flags, account] = line.params;
+    if (token !== whoToken) numeric(s, line);
+    else seen(s, name, nick, flags, { host, account: accountOf(account) });
+  },
+  ACCOUNT(s, { source, params }) {
+    const account = accountOf(params[0]);
+    for (const room of s.rooms.values()) {
+      const member = room.members.get(s.fold(nickOf(source)));
+      if (member) member.account = account;
+    }
   },
   315(s, { params }) {
     s.asking.delete(s.fold(params[1] ?? ""));
@@ -334,6 +355,39 @@ export function numeric(s, { command, params, tags }) {
   else s.note(s.active, params.slice(1).join(" "), "info");
 }
 
+/** whoToken marks the answers to the session's own WHO. */
+const whoToken = "71";
+
+/** askWho asks who is in a room, once we are there. Their accounts are known to some servers. */
+function askWho(s, name) {
+  s.asking.add(s.fold(name));
+  if (s.support.whox) s.send("WHO", name, `%tchnfa,${whoToken}`);
+  else s.send("WHO", name);
+}
+
+/** seen notes what a WHO has told of a member. */
+function seen(s, name, nick, flags, more) {
+  const member = s.find(name ?? "")?.members.get(s.fold(nick ?? ""));
+  if (!member) return;
+  Object.assign(member, more);
+  member.away = (flags ?? "").startsWith("G");
+}
+
+/** accountOf is an account, or "" for what stands for none. */
+const accountOf = (word) => (/^[*0]?$/.test(word ?? "") ? "" : word);
+
+/** memberOf is a member who has just joined. */
+function memberOf({ source, params }) {
+  const at = source.indexOf("@");
+  return {
+    nick: nickOf(source),
+    prefix: "",
+    away: false,
+    host: at < 0 ? "" : source.slice(at + 1),
+    account: accountOf(params[1]), // extended-join
+  };
+}
+
 function away(s, nick, is) {
   if (s.isMe(nick)) s.away = is;
   for (const room of s.rooms.values()) {
@@ -374,6 +428,18 @@ function support(into, word) {
       break;
     case "papaya/REPORT":
       into.report = true;
+      break;
+    case "CHANMODES":
+      into.modes = [0, 1, 2, 3].map((kind) => value.split(",")[kind] ?? "");
+      break;
+    case "WHOX":
+      into.whox = true;
+      break;
+    case "EXTBAN":
+      [into.extban] = value.split(",");
+      break;
+    case "ACCOUNTEXTBAN":
+      [into.accountBan] = value.split(",");
       break;
     case "VAPID":
       into.vapid = value;

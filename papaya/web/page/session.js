@@ -2,6 +2,7 @@
 // receive.js handles lines of the server. It lasts longer than its connections: messages that were
 // missed during one are requested on the next.
 
+import { answered, unanswered } from "./ask.js";
 import { cap as editCap, doubtful, shorter, tag as editTag } from "./edit.js";
 import { bytes, fold, format, pieces, plain64 } from "./irc.js";
 import { askMarker } from "./marker.js";
@@ -37,6 +38,8 @@ const wanted = [
   multiline,
   "draft/read-marker",
   "away-notify",
+  "extended-join",
+  "account-notify",
   "multi-prefix",
   "cap-notify",
   "standard-replies",
@@ -76,6 +79,7 @@ export class Session {
     this.nick = settings.nick;
     this.rooms = new Map(); // folded name -> Room
     this.previews = new Map(); // msgid -> the previews of the message
+    this.asked = new Map(); // label -> a command whose answer is waited for: see ask.js
     this.status = new Room("*", false);
     this.active = this.status;
     this.registered = false; // at least once
@@ -90,6 +94,7 @@ export class Session {
   /** reset forgets what belongs to one connection. */
   reset() {
     this.state = "offline";
+    unanswered(this);
     this.caps = new Set();
     this.offered = new Map();
     this.support = {
@@ -97,6 +102,7 @@ export class Session {
       chantypes: "#",
       prefixModes: "ov",
       prefixes: "@+",
+      modes: ["b", "k", "l", "imnst"], // by kind, as in CHANMODES of numeric 005
       history: pageLength,
       network: "",
     };
@@ -155,7 +161,9 @@ export class Session {
     }
     if (line.timed) this.since = Math.max(this.since, line.time);
     const handler = handlers[line.command];
-    if (handler) handler(this, line);
+    if (answered(this, line)) {
+      // it is shown where the user has asked
+    } else if (handler) handler(this, line);
     else if (/^\d{3}$/.test(line.command)) numeric(this, line);
     this.hooks.changed();
   }

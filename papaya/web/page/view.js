@@ -260,6 +260,7 @@ export class View {
       (a, b) => rank(a) - rank(b) || a.nick.localeCompare(b.nick),
     );
     $("show-members").hidden = !room.isChannel;
+    $("show-room").hidden = !room.isChannel;
     $("chat").classList.toggle("without-members", !room.isChannel);
     set($("member-count"), room.isChannel ? String(all.length) : "");
     $("show-members").setAttribute("aria-label", `People: ${all.length}`);
