@@ -95,8 +95,13 @@ func init() {
 		irc.RPL_NAMREPLY:     (*Session).onNames,
 		irc.RPL_ENDOFNAMES:   (*Session).onNamesEnd,
 		"MODE":               (*Session).onMode,
+		irc.RPL_MONONLINE:    (*Session).onOnline,
+		irc.RPL_MONOFFLINE:   (*Session).onOffline,
+		irc.ERR_MONLISTFULL:  ignore, // the others are not watched
+		irc.RPL_USERHOST:     (*Session).onHosts,
 		"AWAY":               func(s *Session, l line) { s.onAway(l.nick(), l.Param(0) != "") },
 		irc.RPL_AWAY: func(s *Session, l line) {
+			s.notePresence(l.Param(1), Away)
 			s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2))
 		},
 		irc.RPL_BANLIST:    (*Session).onMask,
@@ -196,6 +201,8 @@ func (s *Session) onSupport(l line) {
 			s.support.network = value
 		case "SEARCH":
 			s.support.search = true
+		case "MONITOR":
+			s.support.monitor = parseMonitor(value)
 		case "draft/FILEHOST", "soju.im/FILEHOST":
 			s.support.filehost = value
 		case "CHATHISTORY", "draft/CHATHISTORY":
@@ -307,6 +314,8 @@ func (s *Session) onNick(l line) {
 		delete(s.rooms, s.Fold(from))
 		talk.Name = to
 		s.rooms[s.Fold(to)] = talk
+		s.unwatch(from)
+		s.watch(to)
 		s.askMarker(talk)
 	}
 }
@@ -375,6 +384,7 @@ func (s *Session) onAway(nick string, away bool) {
 	if s.IsMe(nick) {
 		s.Away = away
 	}
+	s.notePresence(nick, map[bool]Presence{true: Away, false: Here}[away])
 	for _, r := range s.rooms {
 		if m, here := r.Members[s.Fold(nick)]; here {
 			m.Away = away

@@ -20,8 +20,8 @@ var wanted = []string{
 	"chathistory", "papaya/missed", "draft/message-redaction", editCap, multilineCap,
 	"draft/event-playback",
 	markerCap, "draft/channel-rename",
-	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
-	"chghost",
+	"away-notify", "extended-monitor", "multi-prefix", "cap-notify", "standard-replies",
+	"invite-notify", "setname", "chghost",
 }
 
 // pageLength is how many messages are requested at once. A server may lower it by CHATHISTORY=n.
@@ -103,6 +103,7 @@ const maxBatch = 4096
 type support struct {
 	casemapping, chantypes, prefixModes, prefixes, network string
 	history                                                int
+	monitor                                                int // nicks; 0: any number
 	search                                                 bool
 	filehost                                               string
 }
@@ -130,8 +131,10 @@ type Session struct {
 	offered       map[string]string // and their values
 	support       support
 	batches       map[string]*batch
-	asking        map[string]bool // rooms for which the session, not the user, has sent WHO
-	heard         time.Time       // when the last connection last received something
+	asking        map[string]bool     // rooms for which the session, not the user, has sent WHO
+	watched       map[string]Presence // of folded nicks that the server watches
+	hosts         int                 // USERHOSTs of the session that are not answered yet
+	heard         time.Time           // when the last connection last received something
 	authenticated bool
 	nickAgain     bool      // the nick was refused before we had logged in
 	tokenAsked    bool      // a token was asked for
@@ -163,7 +166,8 @@ func New(settings Settings) *Session {
 func (s *Session) reset() {
 	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]string{}
 	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+",
-		history: pageLength}
+		history: pageLength, monitor: noMonitor}
+	s.watched, s.hosts = map[string]Presence{}, 0
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
 	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
 	s.source, s.server, s.Why, s.markersFrom = "", "", "", time.Time{}
@@ -296,6 +300,9 @@ func (s *Session) Open(name string) *Room {
 		r = newRoom(name, s.IsChannel(name))
 		s.rooms[s.Fold(name)] = r
 		s.askMarker(r)
+		if !r.Channel {
+			s.watch(name)
+		}
 	}
 	return r
 }
@@ -307,6 +314,9 @@ func (s *Session) Close(r *Room, why string) {
 	}
 	if r.Channel && r.Joined {
 		s.send("PART", append([]string{r.Name}, words(why)...)...)
+	}
+	if !r.Channel {
+		s.unwatch(r.Name)
 	}
 	delete(s.wants, r.Name)
 	delete(s.rooms, s.Fold(r.Name))
@@ -412,6 +422,7 @@ func (s *Session) enter() {
 	for _, r := range s.Rooms() {
 		s.askMarker(r)
 	}
+	s.watchAll()
 	s.askTargets()
 	s.askToken()
 	s.tell(Event{Kind: Ready})

@@ -112,6 +112,9 @@ func (m *Model) title() string {
 	if r.Topic != "" {
 		title += "  " + clean(r.Topic)
 	}
+	if p := m.session.Presence(r); p != client.Unknown {
+		title += "  " + string(p)
+	}
 	return title
 }
 
@@ -169,11 +172,14 @@ func (m *Model) roomList(height int) []string {
 			break
 		}
 		r := all[from+i]
-		text := fit(" "+m.name(r), roomsWidth)
-		if r.Unread > 0 {
-			count := badge(r)
-			text = fit(" "+m.name(r), roomsWidth-len(count)-2) + " " + count + " "
+		after := ""
+		if p := m.session.Presence(r); p == client.Away || p == client.Offline {
+			after = " " + string(p)
 		}
+		if r.Unread > 0 {
+			after += " " + badge(r) + " "
+		}
+		text := fit(" "+m.name(r), roomsWidth-len(after)) + after
 		switch {
 		case r == m.session.Active():
 			text = chosen.Render(text)

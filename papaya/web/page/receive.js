@@ -6,6 +6,7 @@ import { nickOf } from "./irc.js";
 import { askMarker, marker, markerRefused } from "./marker.js";
 import { message } from "./message.js";
 import { assemble, multiline } from "./multiline.js";
+import { isAway, offline, online, unwatch, watch } from "./presence.js";
 import { previewed } from "./preview.js";
 import { reacted } from "./react.js";
 import { redacted } from "./redact.js";
@@ -160,6 +161,8 @@ export const handlers = {
       s.rooms.delete(s.fold(from));
       talk.name = to;
       s.rooms.set(s.fold(to), talk);
+      unwatch(s, from);
+      watch(s, [to]);
       askMarker(s, talk);
     }
   },
@@ -228,11 +231,16 @@ export const handlers = {
     s.hooks.ruled?.(room);
   },
   AWAY: (s, { source, params }) => away(s, nickOf(source), Boolean(params[0])),
-  301: (s, { params }) =>
+  301: (s, { params }) => {
+    isAway(s, params[1] ?? "", true);
     s.note(
       s.find(params[1] ?? "") ?? s.active,
       `${params[1]} is away: ${params[2] ?? ""}`,
-    ),
+    );
+  },
+  730: online,
+  731: offline,
+  734() {}, // there are more conversations than the server watches
   305: (s) => away(s, s.nick, false),
   306: (s) => away(s, s.nick, true),
   352(s, line) {
@@ -390,6 +398,7 @@ function memberOf({ source, params }) {
 
 function away(s, nick, is) {
   if (s.isMe(nick)) s.away = is;
+  isAway(s, nick, is);
   for (const room of s.rooms.values()) {
     const member = room.members.get(s.fold(nick));
     if (member) member.away = is;
@@ -431,6 +440,9 @@ function support(into, word) {
       break;
     case "CHANMODES":
       into.modes = [0, 1, 2, 3].map((kind) => value.split(",")[kind] ?? "");
+      break;
+    case "MONITOR":
+      into.monitor = Number(value) || 0; // 0: as many as one likes
       break;
     case "WHOX":
       into.whox = true;

@@ -15,6 +15,7 @@ import {
   parseLimits,
   wireOf,
 } from "./multiline.js";
+import { unwatch, watch, watchAll } from "./presence.js";
 import { cap as previewCap } from "./preview.js";
 import { handlers, numeric } from "./receive.js";
 import { tag as replyTag, take } from "./reply.js";
@@ -38,6 +39,7 @@ const wanted = [
   multiline,
   "draft/read-marker",
   "away-notify",
+  "extended-monitor",
   "extended-join",
   "account-notify",
   "multi-prefix",
@@ -109,6 +111,8 @@ export class Session {
     this.batches = new Map();
     this.asking = new Set(); // rooms for which the session, not the user, has sent WHO
     this.heard = this.since;
+    this.watched = new Set(); // folded nicks of which the server tells whether they are here
+    this.presence = new Map(); // folded nick -> "here", "away" or "offline"
     this.away = false;
     this.authenticated = false;
     this.nickAgain = false;
@@ -208,12 +212,14 @@ export class Session {
       room.read = this.settings.read?.[name] ?? 0;
       this.rooms.set(this.fold(name), room);
       askMarker(this, room);
+      if (!room.isChannel) watch(this, [name]);
     }
     return room;
   }
 
   close(room) {
     if (room.isChannel && room.joined) this.send("PART", room.name);
+    if (!room.isChannel) unwatch(this, room.name);
     this.wants.delete(room.name);
     this.rooms.delete(this.fold(room.name));
     if (this.active === room)
@@ -280,6 +286,7 @@ export class Session {
     const names = [...this.wants].filter(([name]) => this.isChannel(name));
     for (const [name, key] of names) this.join(name, key);
     for (const room of this.rooms.values()) askMarker(this, room);
+    watchAll(this);
     // a device that the account has not used before learns its conversations
     const from =
       this.heard > 0 ? this.heard - 1 : this.now() - recent * 86_400_000;

@@ -3,6 +3,7 @@
 
 import { editable, end } from "./edit.js";
 import { newer } from "./past.js";
+import { presenceOf } from "./presence.js";
 import { deletable } from "./redact.js";
 import { answerable, quote } from "./reply.js";
 import { reportable } from "./reports.js";
@@ -140,8 +141,10 @@ export class View {
     const title =
       room === session.status ? session.support.network || "Server" : room.name;
     set($("room-name"), title);
-    set($("topic"), clean(room.topic));
-    $("topic").title = clean(room.topic);
+    const talk = !room.isChannel && room !== session.status;
+    const topic = talk ? presenceOf(session, room.name) : clean(room.topic);
+    set($("topic"), topic);
+    $("topic").title = topic;
     set(
       $("beginning"),
       /before$/.test(room.asked)
@@ -220,8 +223,11 @@ export class View {
           open.className = "room";
           const words = document.createElement("span");
           words.className = "unseen";
+          const presence = document.createElement("span");
+          presence.className = "presence";
           open.append(
             document.createElement("span"),
+            presence,
             document.createElement("span"),
             words,
           );
@@ -239,11 +245,14 @@ export class View {
         if (room === session.active) open.setAttribute("aria-current", "page");
         else open.removeAttribute("aria-current");
         set(open.children[0], name);
-        open.children[1].className =
+        const talk = !room.isChannel && room !== session.status;
+        const presence = talk ? presenceOf(session, room.name) : "";
+        set(open.children[1], presence && ` ${presence}`);
+        open.children[2].className =
           room.mentions > 0 && unread > 0 ? "badge hot" : "badge";
-        set(open.children[1], unread > 0 ? count(unread) : "");
+        set(open.children[2], unread > 0 ? count(unread) : "");
         const hot = room.mentions ? ", for you" : "";
-        set(open.children[2], unread > 0 ? ` unread${hot}` : "");
+        set(open.children[3], unread > 0 ? ` unread${hot}` : "");
         shut.hidden = room === session.status;
         shut.setAttribute(
           "aria-label",
