@@ -30,15 +30,30 @@ func (p *person) accessible(engine, what string) {
 	}
 }
 
-// TestAccessibility has axe look at each part of the page, in both themes, on a wide screen and on
-// a phone.
-func TestAccessibility(t *testing.T) {
+// readAxe returns the script of axe, or skips the test.
+func readAxe(t *testing.T) string {
+	t.Helper()
 	script, err := os.ReadFile(axe)
 	if err != nil {
 		t.Skip("SKIP: install axe-core for the test of the page's accessibility (make toolchains " +
 			"puts it into out/tools/axe)")
 	}
-	engine := string(script)
+	return string(script)
+}
+
+// inBothThemes calls do with the page in each of its themes.
+func (p *person) inBothThemes(do func(theme string)) {
+	p.t.Helper()
+	for _, theme := range []string{"light", "dark"} {
+		p.click("input[value=" + theme + "]")
+		do(theme)
+	}
+}
+
+// TestAccessibility has axe look at each part of the page, in both themes, on a wide screen and on
+// a phone.
+func TestAccessibility(t *testing.T) {
+	engine := readAxe(t)
 	p := newPapaya(t, false)
 	p.addAccount("ann")
 	ann, bob := newPerson(t, 1280, 800), newPerson(t, 390, 800)
@@ -82,5 +97,130 @@ func TestAccessibility(t *testing.T) {
 		ann.Until("the dialog is open", fmt.Sprintf(`document.querySelector("#%s").open`, dialog))
 		ann.accessible(engine, "the dialog "+dialog)
 		ann.click("#" + dialog + "-not")
+	}
+}
+
+// TestAccessibilityOfOperators has axe look at what operators of rooms and of the server have: the
+// panel of a room, with and without rights, reports and bans.
+func TestAccessibilityOfOperators(t *testing.T) {
+	engine := readAxe(t)
+	p := newPapaya(t, false)
+	p.addAccount("eve")
+	p.adminWith(secretOf, "account", "add", "olga", "--role", "operator")
+	p.ban("add", "2001:db8::/48", "--for", "1h", "a flood")
+	olga, bob, eve := newPerson(t, 1280, 800), newPerson(t, 390, 800), newPerson(t, 1280, 800)
+	olga.signInTo(p, "olga")
+	bob.signIn(p.url(), "bob", "#tea")
+	eve.signInTo(p, "eve")
+	eve.write("buy my kettles")
+	bob.sees("buy my kettles")
+	bob.write("/report eve sells kettles")
+	bob.notes("Your report 1 is sent")
+	olga.write("/ban nobody")
+	bob.notes("olga set +b nobody!*@*")
+	for name, who := range map[string]*person{"operator": olga, "member": bob} {
+		who.inBothThemes(func(theme string) {
+			who.click("#show-room")
+			who.Until("the panel is filled",
+				`document.querySelector("#list-rows .mask") !== null`)
+			who.accessible(engine, theme+", "+name+": the panel of a room")
+			who.click("#room .primary")
+		})
+	}
+	olga.click("#settings-button")
+	olga.Until("there is a report",
+		`document.querySelectorAll("#report-list li").length === 1`)
+	olga.click("#report-list li > button")
+	olga.Until("it is shown", `document.querySelector("#report-list .details input") !== null`)
+	olga.Until("there is a ban", `document.querySelector("#uban-list button") !== null`)
+	olga.Do(setValue("#uban-target", "nobody"))
+	olga.click("#uban")
+	olga.Until("a refusal is shown", `document.querySelector("#uban-said").textContent !== ""`)
+	olga.inBothThemes(func(theme string) {
+		olga.accessible(engine, theme+": reports and bans")
+	})
+}
+
+// TestAccessibilityOfWhatIsShown has axe look at files, previews, the bars for answering and
+// changing, conversations, and the page without a connection.
+func TestAccessibilityOfWhatIsShown(t *testing.T) {
+	engine := readAxe(t)
+	site := newStranger(t)
+	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
+	p := newPapaya(t, false, fmt.Sprintf("[preview]\nenabled = true\nnetworks = "+
+		"[\"127.0.0.1\"]\nports = [%q]\n", port))
+	p.addAccount("ann")
+	p.addAccount("bob")
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 390, 800)
+	ann.signInTo(p, "ann")
+	bob.stays(p, "bob")
+	both := map[string]*person{"wide": ann, "phone": bob}
+	ann.write("look: " + site.URL + "/brew")
+	ann.offer("drop", []string{"tea pot.png", "notes.txt"}, teapot(t), []byte("tea"))
+	ann.linked(2)
+	ann.Do(chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
+	for _, who := range both {
+		who.Until("the preview is shown", previewWhole)
+		who.Until("the files are shown", `
+			document.querySelector("#messages .picture img")?.naturalWidth > 0 &&
+			document.querySelector("#messages .file:not(.picture) .hint") !== null`)
+	}
+	bob.write("/query ann")
+	bob.partner("ann", "here")
+	bob.write("hello")
+	ann.Until("there is a conversation", badge("bob")+` === "1"`)
+	for name, who := range both {
+		who.click("[data-key='#tea'] .room")
+		who.Until("the room is on the screen", previewWhole)
+		who.inBothThemes(func(theme string) {
+			who.accessible(engine, theme+", "+name+": files and previews")
+		})
+	}
+	ann.click("#messages .edit")
+	ann.Until("it can be changed", `!document.querySelector("#replying").hidden`)
+	bob.click("#messages .reply")
+	bob.Until("it can be answered", `!document.querySelector("#replying").hidden`)
+	ann.accessible(engine, "changing a message")
+	bob.accessible(engine, "answering a message")
+	bob.click("#reply-not")
+	bob.click("[data-key='ann'] .room")
+	bob.partner("ann", "here")
+	bob.accessible(engine, "a conversation")
+	bob.Until("it is kept", kept+`.includes("hello")`)
+	p.kill()
+	for name, who := range both {
+		who.Until("the connection is lost",
+			`document.querySelector("#state").textContent.includes("Connection lost")`)
+		who.inBothThemes(func(theme string) {
+			who.accessible(engine, theme+", "+name+": without a connection")
+		})
+	}
+}
+
+// TestAccessibilityOfPublicRooms has axe look at the list of public rooms, at one of them, and at
+// one where nothing was said.
+func TestAccessibilityOfPublicRooms(t *testing.T) {
+	engine := readAxe(t)
+	p := newPapaya(t, false, "[public]\nrooms = [\"#tea\", \"#quiet\"]\n")
+	ann := newPerson(t, 1280, 800)
+	ann.signIn(p.url(), "ann", "#tea")
+	ann.write("/topic Leaves, water, patience")
+	ann.write("the kettle is on")
+	ann.write("/me waits")
+	ann.Until("it is echoed", `!document.querySelector(".pending")`)
+	ann.write("/edit waits for the kettle")
+	ann.has("it is changed", `texts.some((x) => x.includes("(edited)"))`)
+	ann.write("/join #quiet")
+	ann.Until("both rooms are there", `document.querySelector("#room-name").textContent ===
+		"#quiet"`)
+	reader := &person{browser.Open(t, 390, 800, "404 (Not Found)"), t}
+	for _, theme := range []string{"light", "dark"} {
+		reader.Scheme(theme)
+		for _, where := range []string{"", "tea", "quiet"} {
+			reader.Do(chromedp.Navigate(p.url() + "public/" + where))
+			reader.Until("it is there", `document.querySelector("h1") !== null`)
+			reader.accessible(engine, theme+": public/"+where)
+			reader.Picture("public-" + theme + "-" + where)
+		}
 	}
 }
