@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func Handler() http.Handler {
 		panic("web: reading the embedded page: " + err.Error())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f, ok := all[strings.TrimPrefix(r.URL.Path, "/")]
+		get, ok := all[strings.TrimPrefix(r.URL.Path, "/")]
 		switch {
 		case !ok:
 			http.NotFound(w, r)
@@ -52,7 +53,7 @@ func Handler() http.Handler {
 			http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 			return
 		}
-		serve(w, r, f)
+		serve(w, r, get())
 	})
 }
 
@@ -72,9 +73,10 @@ func serve(w http.ResponseWriter, r *http.Request, f file) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 
-// load reads the page's files, by their paths in the browser.
-func load() (map[string]file, error) {
-	all := map[string]file{}
+// load reads the page's files, by their paths in the browser. Icons are drawn when one is requested
+// for the first time.
+func load() (map[string]func() file, error) {
+	all := map[string]func() file{}
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -83,17 +85,34 @@ func load() (map[string]file, error) {
 		if err != nil {
 			return err
 		}
-		kind := kindOf(name)
-		if kind == "" {
-			return fmt.Errorf("%s: no content type for %s", name, path.Ext(name))
-		}
-		sum := sha256.Sum256(data)
-		all[strings.TrimPrefix(name, "page/")] = file{data, kind, `"` +
-			base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
-		return nil
+		f, err := newFile(name, data)
+		all[strings.TrimPrefix(name, "page/")] = func() file { return f }
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	all[""] = all["index.html"]
-	return all, err
+	picture, err := parseSVG(all["icon.svg"]().data)
+	if err != nil {
+		return nil, fmt.Errorf("icon.svg: %w", err)
+	}
+	for name, i := range icons {
+		all[name] = sync.OnceValue(func() file {
+			f, _ := newFile(name, picture.png(i)) // its kind is known
+			return f
+		})
+	}
+	return all, nil
+}
+
+func newFile(name string, data []byte) (file, error) {
+	kind := kindOf(name)
+	if kind == "" {
+		return file{}, fmt.Errorf("%s: no content type for %s", name, path.Ext(name))
+	}
+	sum := sha256.Sum256(data)
+	return file{data, kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, nil
 }
 
 // kindOf returns the content type of a file. Package mime would use files of the machine.
@@ -107,6 +126,8 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".png":
+		return "image/png"
 	case ".webmanifest":
 		return "application/manifest+json"
 	}
