@@ -14,6 +14,7 @@ func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(),
 		reply: l.about(), label: l.Tags["label"]}
 	m.Edited, _ = time.Parse(time.RFC3339, l.Tags[editedTag]) // zero without the tag
+	_, m.Bot = l.Tags[botTag]
 	if l.Command == "NOTICE" {
 		m.Kind = Notice
 	}

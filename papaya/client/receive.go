@@ -201,6 +201,8 @@ func (s *Session) onSupport(l line) {
 			s.support.network = value
 		case "SEARCH":
 			s.support.search = true
+		case "BOT":
+			s.support.bot = value
 		case "MONITOR":
 			s.support.monitor = parseMonitor(value)
 		case "draft/FILEHOST", "soju.im/FILEHOST":
@@ -398,6 +400,7 @@ func (s *Session) onWho(l line) {
 		if m, here := r.Members[s.Fold(l.Param(5))]; here {
 			m.Away = strings.HasPrefix(l.Param(6), "G") // gone; H is here
 			m.Host = l.Param(3)
+			m.Bot = s.support.bot != "" && strings.Contains(l.Param(6), s.support.bot)
 			r.Members[s.Fold(l.Param(5))] = m
 		}
 	}

@@ -43,6 +43,7 @@ type Message struct {
 	Text     string
 	Own      bool
 	Mention  bool
+	Bot      bool      // its author is a bot, as the server says
 	Pending  bool      // its echo has not come yet
 	Failed   bool      // it may not have arrived
 	Edited   time.Time // when its author changed it last; zero: never
@@ -70,6 +71,7 @@ type Member struct {
 	Prefix string // "@" for an operator; empty for most
 	Away   bool
 	Host   string // as others see it; empty while it is not known
+	Bot    bool
 }
 
 // asking is the request for history that is not answered yet.

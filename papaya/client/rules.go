@@ -8,6 +8,9 @@ import (
 	"interleave/papaya/irc"
 )
 
+// botTag marks what bots send (bot mode of IRCv3).
+const botTag = "bot"
+
 // Operators of a room keep people out of it by masks in lists.
 
 // lists are the lists of a room by the numeric of their masks.
@@ -52,5 +55,6 @@ func (s *Session) BanMasks(r *Room, who string) []string {
 // member is a member who has just joined.
 func (l line) member() Member {
 	nick, _, host := irc.SplitMask(l.Source)
-	return Member{Nick: nick, Host: host}
+	_, bot := l.Tags[botTag]
+	return Member{Nick: nick, Host: host, Bot: bot}
 }

@@ -105,7 +105,7 @@ type support struct {
 	history                                                int
 	monitor                                                int // nicks; 0: any number
 	search                                                 bool
-	filehost                                               string
+	filehost, bot                                          string
 }
 
 // A Session lasts longer than its connections. One goroutine owns it.

@@ -208,6 +208,9 @@ func (m *Model) peopleList(height int) []string {
 				peopleWidth))
 		default:
 			out[i] = " " + people[i].Prefix + hue(people[i].Nick).Render(clean(people[i].Nick))
+			if people[i].Bot {
+				out[i] += faint.Render(" (bot)")
+			}
 		}
 	}
 	return out
@@ -327,10 +330,16 @@ func quote(x *client.Message) string {
 	return clean(x.Nick) + ": " + clean(x.Text)
 }
 
+// botMark stands before what a bot says.
+const botMark = "[bot] "
+
 // lines draws a message: the time, the nick, and the text beside them.
 func (m *Model) lines(x *client.Message, width int) []string {
 	head, style := m.head(x)
 	text := cleanLines(x.Text)
+	if x.Bot {
+		text = botMark + text
+	}
 	if x.Kind == client.Deleted {
 		text = "message deleted by " + clean(x.Nick) + clean(x.Why())
 	}

@@ -298,7 +298,9 @@ const hostileServer = `Promise.all([import("./session.js"), import("./irc.js")])
 	for (let i = 0; i < 5000; i++) hear(":b!b@h REDACT #tea never-shown-" + i, ":x BATCH +open" + i + " draft/multiline #tea");
 	hear("REDACT", ":b REDACT #tea", ":b!b@h REDACT nobody 2", ":b!b@h REDACT #tea 2 :gone", ":b!b@h REDACT #tea 2");
 	out.gone = room.messages.find((m) => m.id === "2").text;
-	out.bounded = room.messages.length + room.gone.size <= 30000 && s.batches.size <= 4096;
+	for (let i = 0; i < 6000; i++) hear(":x 761 ann n" + i + " color * :#ffffff", ":x 730 ann :n" + i);
+	hear("761", "766", "774", "730", "731", "302", "354 ann 71", "354", "MODE", "MODE ann", "ACCOUNT", ":b ACCOUNT", "367", ":x 005 ann CHANMODES MONITOR=x BOT EXTBAN ACCOUNTEXTBAN :ok", "@label=a1 FAIL", ":x BATCH -none");
+	out.bounded = s.people.size <= 5000 && s.presence.size <= 1 && room.messages.length + room.gone.size <= 30000 && s.batches.size <= 4096;
 	out.unreadAfter = room.unread;
 	hear("@batch=b :x BATCH +a draft/multiline #tea", "@batch=a :x BATCH +b draft/multiline #tea", ":x BATCH -a", ":x BATCH -b", ":x BATCH -", "BATCH", ":x FAIL SEARCH", ":x FAIL REDACT x #tea 1 :no", "421 ann SEARCH", ":x FAIL CHATHISTORY x AROUND #tea :no");
 	hear("RENAME", ":b!b@h RENAME #tea", ":b!b@h RENAME #tea x", ":b!b@h RENAME #no #tea", ":x FAIL JOIN CHANNEL_RENAMED", ":x FAIL JOIN CHANNEL_RENAMED #tea", ":x FAIL JOIN CHANNEL_RENAMED #tea #TEA :no");

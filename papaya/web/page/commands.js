@@ -3,6 +3,7 @@
 
 import { cap as editCap, editable } from "./edit.js";
 import { operatorCommands, usage } from "./opcommands.js";
+import { describe, described } from "./person.js";
 import { cap as previewCap } from "./preview.js";
 import { allowed, react } from "./react.js";
 import { askToDelete, deletable } from "./redact.js";
@@ -108,6 +109,15 @@ export const commands = {
     "name",
     "change your nick",
     (s, room, [name]) => (name ? (s.send("NICK", name) ?? "") : usage),
+  ],
+  profile: [
+    "name|avatar|color [value]",
+    "say what others see beside your nick, or nothing any more",
+    (s, room, [what, ...value]) => {
+      if (!described(what)) return usage;
+      if (s.state !== "ready") return "Not connected.";
+      return describe(s, what, value.join(" "));
+    },
   ],
   away: [
     "[why]",

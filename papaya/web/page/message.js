@@ -31,6 +31,7 @@ export function message(s, { tags, source, command, params, time, timed }) {
       kind,
       text,
       own,
+      bot: tags.has("bot"),
       reply: about(tags),
       edited: Date.parse(tags.get("papaya/edited") ?? "") || 0,
       label: tags.get("label") ?? "",

@@ -4,6 +4,7 @@
 
 import { ask } from "./ask.js";
 import { nickOf } from "./irc.js";
+import { unseen } from "./person.js";
 
 const mostBytes = 400; // of the nicks in one line
 const atOnce = 5; // nicks in one USERHOST (RFC 2812 section 4.8)
@@ -43,6 +44,7 @@ export function unwatch(s, nick) {
   const name = s.fold(nick);
   s.presence.delete(name);
   if (s.watched.delete(name)) s.send("MONITOR", "-", nick);
+  unseen(s, nick);
 }
 
 /** online is called with those who are here, or have come: who of them is away is asked for. */
@@ -59,8 +61,10 @@ export function online(s, { params }) {
 
 /** offline is called with those who are not here, or have gone. */
 export function offline(s, { params }) {
-  for (const nick of (params.at(-1) ?? "").split(","))
+  for (const nick of (params.at(-1) ?? "").split(",")) {
     note(s, nickOf(nick), "offline");
+    unseen(s, nickOf(nick));
+  }
 }
 
 /** hosts reads the answer to USERHOST: nick=+user@host, or - in the place of + for one away. */

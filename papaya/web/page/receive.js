@@ -6,6 +6,13 @@ import { nickOf } from "./irc.js";
 import { askMarker, marker, markerRefused } from "./marker.js";
 import { message } from "./message.js";
 import { assemble, multiline } from "./multiline.js";
+import {
+  later,
+  renamed as personRenamed,
+  told,
+  unseen,
+  unset,
+} from "./person.js";
 import { isAway, offline, online, unwatch, watch } from "./presence.js";
 import { previewed } from "./preview.js";
 import { reacted } from "./react.js";
@@ -14,6 +21,7 @@ import { follow, renamed, unwant } from "./rename.js";
 import { maxBatch } from "./room.js";
 import { found, remarked } from "./search.js";
 import { spoke, typing } from "./typing.js";
+import { account, askWho, memberOf, who, whoEnds } from "./who.js";
 
 export const handlers = {
   PING: (s, { params }) => s.send("PONG", ...params.slice(-1)),
@@ -144,11 +152,13 @@ export const handlers = {
       if (room.members.delete(s.fold(nick)))
         s.note(room, `${nick} left${reason(params[0])}`, "event", time);
     }
+    unseen(s, nick);
   },
   NICK(s, { source, params, time }) {
     const from = nickOf(source);
     const to = params[0] ?? from;
     if (s.isMe(from)) s.nick = s.settings.nick = to;
+    personRenamed(s, from, to);
     for (const room of s.rooms.values()) {
       const member = room.members.get(s.fold(from));
       if (!member) continue;
@@ -231,6 +241,14 @@ export const handlers = {
     s.hooks.ruled?.(room);
   },
   AWAY: (s, { source, params }) => away(s, nickOf(source), Boolean(params[0])),
+  761(s, line) {
+    if (!told(s, line)) numeric(s, line);
+  },
+  766(s, line) {
+    if (!unset(s, line)) numeric(s, line);
+  },
+  770() {},
+  774: later,
   301: (s, { params }) => {
     isAway(s, params[1] ?? "", true);
     s.note(
@@ -244,25 +262,13 @@ export const handlers = {
   305: (s) => away(s, s.nick, false),
   306: (s) => away(s, s.nick, true),
   352(s, line) {
-    const [, name, , host, , nick, flags] = line.params;
-    seen(s, name, nick, flags, { host });
-    if (!s.asking.has(s.fold(name ?? ""))) numeric(s, line);
+    if (!who(s, line)) numeric(s, line);
   },
   354(s, line) {
-    const [, token, name, host, nick, flags, account] = line.params;
-    if (token !== whoToken) numeric(s, line);
-    else seen(s, name, nick, flags, { host, account: accountOf(account) });
+    if (!who(s, line)) numeric(s, line);
   },
-  ACCOUNT(s, { source, params }) {
-    const account = accountOf(params[0]);
-    for (const room of s.rooms.values()) {
-      const member = room.members.get(s.fold(nickOf(source)));
-      if (member) member.account = account;
-    }
-  },
-  315(s, { params }) {
-    s.asking.delete(s.fold(params[1] ?? ""));
-  },
+  315: whoEnds,
+  ACCOUNT: account,
   INVITE(s, { source, params }) {
     if (s.isMe(params[0] ?? ""))
       s.note(
@@ -363,39 +369,6 @@ export function numeric(s, { command, params, tags }) {
   else s.note(s.active, params.slice(1).join(" "), "info");
 }
 
-/** whoToken marks the answers to the session's own WHO. */
-const whoToken = "71";
-
-/** askWho asks who is in a room, once we are there. Their accounts are known to some servers. */
-function askWho(s, name) {
-  s.asking.add(s.fold(name));
-  if (s.support.whox) s.send("WHO", name, `%tchnfa,${whoToken}`);
-  else s.send("WHO", name);
-}
-
-/** seen notes what a WHO has told of a member. */
-function seen(s, name, nick, flags, more) {
-  const member = s.find(name ?? "")?.members.get(s.fold(nick ?? ""));
-  if (!member) return;
-  Object.assign(member, more);
-  member.away = (flags ?? "").startsWith("G");
-}
-
-/** accountOf is an account, or "" for what stands for none. */
-const accountOf = (word) => (/^[*0]?$/.test(word ?? "") ? "" : word);
-
-/** memberOf is a member who has just joined. */
-function memberOf({ source, params }) {
-  const at = source.indexOf("@");
-  return {
-    nick: nickOf(source),
-    prefix: "",
-    away: false,
-    host: at < 0 ? "" : source.slice(at + 1),
-    account: accountOf(params[1]), // extended-join
-  };
-}
-
 function away(s, nick, is) {
   if (s.isMe(nick)) s.away = is;
   isAway(s, nick, is);
@@ -443,6 +416,9 @@ function support(into, word) {
       break;
     case "MONITOR":
       into.monitor = Number(value) || 0; // 0: as many as one likes
+      break;
+    case "BOT":
+      into.bot = value;
       break;
     case "WHOX":
       into.whox = true;
@@ -503,6 +479,8 @@ function spoken(s, line) {
     ? s.find(target)
     : s.open(m.own ? target : m.nick);
   if (!room) return;
+  const member = room.members.get(s.fold(m.nick));
+  if (member && m.bot) member.bot = true;
   spoke(s, room, m.nick);
   const waited = m.own && room.settle(m);
   if (!room.add(m)) return;
@@ -537,11 +515,15 @@ function leave(s, name, nick, what, time) {
   room.members.delete(s.fold(nick));
   if (s.isMe(nick)) {
     room.joined = false;
+    const all = [...room.members.values()];
     room.members.clear();
+    for (const member of all) unseen(s, member.nick);
     unwant(s, room.name);
+    s.hooks.ruled?.(room);
     s.note(room, `You ${what.replace(/^was/, "were")}`, "event", time);
     return;
   }
+  unseen(s, nick);
   s.note(room, `${nick} ${what}`, "event", time);
 }
 

@@ -10,7 +10,9 @@ const most = 100; // messages of a room that are kept
 const largest = 2_000_000; // characters in all: browsers give a page 5 MB or more
 
 /** what of a message is kept. */
-const fields = "id time nick kind text own mention reply of edited".split(" ");
+const fields = "id time nick kind text own bot mention reply of edited".split(
+  " ",
+);
 
 const kinds = /^(message|action|notice|deleted|unseen)$/;
 

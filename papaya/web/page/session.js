@@ -15,6 +15,7 @@ import {
   parseLimits,
   wireOf,
 } from "./multiline.js";
+import { cap as personCap, subscribe } from "./person.js";
 import { unwatch, watch, watchAll } from "./presence.js";
 import { cap as previewCap } from "./preview.js";
 import { handlers, numeric } from "./receive.js";
@@ -53,6 +54,7 @@ const wanted = [
   "draft/search",
   "soju.im/search",
   previewCap,
+  personCap,
 ];
 
 /**
@@ -113,6 +115,8 @@ export class Session {
     this.heard = this.since;
     this.watched = new Set(); // folded nicks of which the server tells whether they are here
     this.presence = new Map(); // folded nick -> "here", "away" or "offline"
+    this.people = new Map(); // folded nick -> what somebody says of itself: see person.js
+    this.peopleTold = (this.peopleTold ?? 0) + 1; // how often something of that has changed
     this.away = false;
     this.authenticated = false;
     this.nickAgain = false;
@@ -283,6 +287,7 @@ export class Session {
     if (this.state === "ready") return;
     this.state = "ready";
     this.registered = true;
+    subscribe(this);
     const names = [...this.wants].filter(([name]) => this.isChannel(name));
     for (const [name, key] of names) this.join(name, key);
     for (const room of this.rooms.values()) askMarker(this, room);

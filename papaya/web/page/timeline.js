@@ -2,6 +2,7 @@
 // change moves only nodes that are out of place, so a room may have thousands.
 
 import { attach } from "./files.js";
+import { dress } from "./person.js";
 import { showPreviews } from "./preview.js";
 import { showReactions } from "./react.js";
 import { spoken } from "./redact.js";
@@ -251,6 +252,7 @@ function make(m, filehost) {
   li.append(
     ...(m.kind === "action" ? [face, time, text] : [face, nick, time, text]),
   );
+  dress(li);
   return li;
 }
 

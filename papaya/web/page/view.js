@@ -3,6 +3,7 @@
 
 import { editable, end } from "./edit.js";
 import { newer } from "./past.js";
+import { dressAll, paintAside, paintFace } from "./person.js";
 import { presenceOf } from "./presence.js";
 import { deletable } from "./redact.js";
 import { answerable, quote } from "./reply.js";
@@ -77,6 +78,7 @@ export class View {
       filehost: session.support.filehost,
       previews: this.previews ? session.previews : undefined,
     });
+    dressAll($("messages"), session);
     this.head(session, room);
     this.about(room);
     this.typing(session, room);
@@ -282,21 +284,20 @@ export class View {
         if (!li.firstChild) {
           const button = document.createElement("button");
           button.type = "button";
-          button.append(
-            document.createElement("span"),
-            document.createElement("span"),
-            document.createElement("span"),
-          );
+          for (const part of ["face", "name", "aside", "mark"]) {
+            const span = document.createElement("span");
+            span.className = part;
+            button.append(span);
+          }
           li.append(button);
         }
-        const [face, nick, mark] = li.firstChild.children;
+        const [face, nick, aside, mark] = li.firstChild.children;
         li.classList.toggle("away", m.away);
-        face.className = `face ${hue(m.nick)}`;
+        face.classList.add(hue(m.nick)); // the element is that of the nick
         face.setAttribute("aria-hidden", "true");
-        set(face, [...clean(m.nick)][0]?.toUpperCase() ?? "?");
-        nick.className = "name";
+        paintFace(face, m.nick);
         set(nick, clean(m.nick));
-        mark.className = "mark";
+        paintAside(aside, m.nick, m.bot);
         set(
           mark,
           m.away
