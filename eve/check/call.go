@@ -213,6 +213,9 @@ func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
 		if got := l.derivedFrom(t, fun, x); got != nil {
 			return got
 		}
+		if got := l.derivedParse(t, fun, x); got != nil {
+			return got
+		}
 		d := l.errorf("E0331", fun.Name.Span, "%s has no function '%s'", t, fun.Name.Text)
 		l.suggest(d, fun.Name, append(staticNames(t), l.memberNames(t)...))
 		return l.giveUp(x)

@@ -124,8 +124,8 @@ func (d *deriver) lack(t *types.Type, name string) string {
 		}
 		return d.lackWithin(t.Elem, name)
 	case types.Map:
-		if t.Key != types.StringT {
-			return "has keys that are not strings"
+		if !d.isKey(t.Key) {
+			return "has keys that are neither strings nor integers, nor have parse and text"
 		}
 		return d.lackWithin(t.Elem, name)
 	case types.Option:
@@ -154,6 +154,12 @@ func (d *deriver) lack(t *types.Type, name string) string {
 		return ""
 	}
 	return "is " + article(t)
+}
+
+// isKey says whether the values of t have texts that are names of the fields of an object.
+func (d *deriver) isKey(t *types.Type) bool {
+	return t == types.StringT || t.IsInteger() && t != types.CharT && t != types.DurationT ||
+		t.Kind == types.Named && d.method(t, parseText) != nil && d.ownText(t) != nil
 }
 
 // lackWithin is lack for a part of a type.
@@ -270,6 +276,9 @@ func (d *deriver) reader(t *types.Type) (*ir.Func, []ir.Expr) {
 	case types.Vector:
 		return d.helper("read_list", t.Elem), whole
 	case types.Map:
+		if t.Key != types.StringT {
+			return d.helper("from_keyed", t.Key, t.Elem), nil
+		}
 		return d.helper("read_map", t.Elem), whole
 	case types.Set:
 		return d.helper("from_set", t.Elem), nil
@@ -299,6 +308,9 @@ func (d *deriver) writer(t *types.Type) *ir.Func {
 	case types.Vector, types.Array, types.Set:
 		return d.helper("of_each", t, t.Elem)
 	case types.Map:
+		if t.Key != types.StringT {
+			return d.helper("of_keyed", t.Key, t.Elem)
+		}
 		return d.helper("of_map", t.Elem)
 	case types.Option:
 		return d.helper("of_option", t.Elem)

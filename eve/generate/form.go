@@ -114,7 +114,7 @@ func (f *form) inJSON() bool {
 	case letter, span, raw, result:
 		return false
 	case dict:
-		if f.of[0].class != words {
+		if f.of[0].class != words && f.of[0].class != number {
 			return false
 		}
 	case option:
