@@ -87,6 +87,7 @@ func (l *lowerer) invoked(t target, x *callExpr, want *types.Type) *ir.Call {
 		}
 		n.Args = append(n.Args, l.paramValue(f, sig, i, p, given))
 	}
+	l.checkRoute(f, given)
 	for _, a := range n.Args {
 		if broken(a) && sig.result.Kind != types.Void {
 			return l.unrunnable(n)
