@@ -9,8 +9,9 @@ import (
 )
 
 // util.regex finds, replaces and splits as package regexp does, with the patterns that both accept.
-// It refuses no pattern that package regexp accepts, but for the classes that it does not have and
-// patterns that are too large.
+// It refuses no pattern that package regexp accepts, but for what it does not have and patterns
+// that are too large. It accepts none that package regexp refuses, but for scripts of two words,
+// such as Old_Italic: package regexp of Go 1.26 does not find them.
 func FuzzRegex(f *testing.F) {
 	for _, s := range [][2]string{{"a*", "baaac"}, {"(a|ab)(c|bcd)(d*)", "abcd"}, {"(a*)*", "b"},
 		{"(a*)+", "b"}, {"(a|b)*?c", "abc"}, {"x{2,3}?", "xxxx"}, {"^a$|b", "a\nb"},
@@ -21,8 +22,12 @@ func FuzzRegex(f *testing.F) {
 		{"(|a)*", "aa"}, {"(?:a?)*?b", "aab"}, {"((a)|(b))*", "ab"}, {"\\x41\\x{1F600}", "A"},
 		{"[]a]+", "]a"}, {"[a\\]-]+", "a]-"}, {"(", ""}, {")", ""}, {"a**", ""}, {"[b-a]", ""},
 		{"\\", ""}, {"(?i", ""}, {"x{1001}", ""}, {"[a", ""}, {"(?-s:.)", "\n"}, {"\\Qa", ""},
-		{"a(?i)b|c", "aBC"}, {"(a+)(b+)?", "aac"}, {"", "ab"}, {"\\pL", ""}, {"a{00}", "a"},
-		{"(?:(?:^).)*", "ab"}, {"a{0}b", "ab"}} {
+		{"a(?i)b|c", "aBC"}, {"(a+)(b+)?", "aac"}, {"", "ab"}, {"\\pL+", "aé漢1"},
+		{"\\p{Greek}|\\PL", "aΩ1"}, {"[^\\p{Lu}\\d]+", "ABcÉ9d"}, {"(?i)\\p{Lu}+", "aB1"},
+		{"(?i)[\\P{ Upper-case letter }x]", "xaB"},
+		{"\\p{^han}", "漢a"}, {"\\P{^Nd}", "a1"}, {"\\p{Any}", "a"}, {"\\p{L", ""}, {"\\p", ""},
+		{"\\p{}", ""}, {"\\p{Grek}", ""}, {"\\pé", ""}, {"a{00}", "a"}, {"(?:(?:^).)*", "ab"},
+		{"a{0}b", "ab"}} {
 		f.Add(s[0], s[1])
 	}
 	p := newTool(f, "regex", searches)
@@ -33,7 +38,7 @@ func FuzzRegex(f *testing.F) {
 		got, wrong := p.call(t, pattern, text)
 		r, err := regexp.Compile(pattern)
 		if err != nil || wrong != "" {
-			if err != nil && wrong == "" {
+			if err != nil && wrong == "" && !namedClass.MatchString(pattern) {
 				t.Fatalf("%q was accepted: %v", pattern, err)
 			}
 			if err == nil && !missing(pattern) && !strings.Contains(wrong, "too large") {
@@ -51,6 +56,9 @@ func FuzzRegex(f *testing.F) {
 		}
 	})
 }
+
+// namedClass is a class with a name in braces, which may be that of a script.
+var namedClass = regexp.MustCompile(`\\[pP]\{`)
 
 const searches = `
     match regex.compile(args[0]):
@@ -91,6 +99,28 @@ func TestRegex(t *testing.T) {
 	}
 }
 
+// Classes of all kinds, with characters of many scripts.
+func TestRegexClasses(t *testing.T) {
+	p := newTool(t, "regex", searches)
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, class := range []string{"L", "{Lu}", "{Ll}", "{^Lt}", "{M}", "{Nd}", "{Punctuation}",
+		"S", "Z", "{Cn}", "{C}", "{Assigned}", "{Greek}", "{han}", "{Latin}", "{Common}", "{LC}"} {
+		var text strings.Builder
+		for range 60 {
+			r := rune(random.IntN(0x3100))
+			if random.IntN(4) == 0 {
+				r = rune(random.IntN(0x20000))
+			}
+			text.WriteRune(r)
+		}
+		pattern := fmt.Sprintf("\\p%s+|([\\P%s\\d]\\d*)", class, class)
+		want := searched(regexp.MustCompile(pattern), text.String())
+		if got, wrong := p.call(t, pattern, text.String()); got != want {
+			t.Errorf("%q in %q: got\n%s%s\nwant\n%s", pattern, text.String(), got, wrong, want)
+		}
+	}
+}
+
 // somePattern returns a pattern whose parts are nested at most depth deep.
 func somePattern(random *rand.Rand, depth int) string {
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
@@ -115,13 +145,13 @@ func somePattern(random *rand.Rand, depth int) string {
 // repeatedFlags is a repetition of what stands before flags, which package regexp accepts.
 var repeatedFlags = regexp.MustCompile(`\(\?[imsU-]*\)[*+?{]`)
 
-// missing says whether a pattern may have what util.regex does not: named classes and classes of
-// Unicode, octal escapes, quoting, the flag U, and repeated flags.
+// missing says whether a pattern may have what util.regex does not: named classes, octal escapes,
+// quoting, the flag U, and repeated flags.
 func missing(pattern string) bool {
 	if repeatedFlags.MatchString(pattern) {
 		return true
 	}
-	for _, s := range []string{"[:", "\\p", "\\P", "\\Q", "\\C", "\\0", "\\1", "\\2", "\\3", "\\4",
+	for _, s := range []string{"[:", "\\Q", "\\C", "\\0", "\\1", "\\2", "\\3", "\\4",
 		"\\5", "\\6", "\\7", "U", "\\x"} {
 		if strings.Contains(pattern, s) {
 			return true
