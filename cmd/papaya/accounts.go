@@ -10,7 +10,6 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/config"
-	"interleave/papaya/hall"
 	"interleave/papaya/log"
 	"interleave/papaya/server"
 )
@@ -100,12 +99,8 @@ func (d authenticator) answer(a account.Account, err error) (server.Person, erro
 	if limited, ok := errors.AsType[*account.LimitError](err); ok {
 		err = clientError{limited}
 	}
-	return server.Person{Account: a.Name, Role: roles[a.Role]}, err
+	return server.Person{Account: a.Name, Role: a.Role}, err
 }
-
-// roles are the hall's roles for those of accounts.
-var roles = map[account.Role]hall.Role{account.Admin: hall.Admin, account.Operator: hall.Operator,
-	account.Member: hall.Member, account.Guest: hall.Guest}
 
 // clientError is an error whose text the client may see.
 type clientError struct{ error }

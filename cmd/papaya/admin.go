@@ -20,6 +20,7 @@ import (
 	"interleave/papaya/account"
 	"interleave/papaya/config"
 	"interleave/papaya/control"
+	"interleave/papaya/hall"
 	"interleave/papaya/log"
 )
 
@@ -209,7 +210,7 @@ func accountCommand(p *target) *cobra.Command {
 	var role string
 	add := &cobra.Command{Use: "add NAME", Short: "Make an account", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := account.ParseRole(role)
+			r, err := hall.ParseRole(role)
 			if err != nil {
 				return command.Usagef("%w", err)
 			}

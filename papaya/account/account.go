@@ -9,39 +9,23 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 )
 
-// A Role is what an account may do.
-type Role string
+// A Role is what an account may do, as the chat has it.
+type Role = hall.Role
 
-// The roles. Each may also do what the next may.
+// The roles.
 const (
-	Admin    Role = "admin"    // may end sessions
-	Operator Role = "operator" // may join every room, as an operator
-	Member   Role = "member"   // may make rooms
-	Guest    Role = "guest"    // may talk in rooms that exist
+	Admin    = hall.Admin
+	Operator = hall.Operator
+	Member   = hall.Member
+	Guest    = hall.Guest
 )
-
-var roles = []Role{Admin, Operator, Member, Guest}
-
-// ParseRole parses a role as people type it.
-func ParseRole(s string) (Role, error) {
-	if r := Role(s); slices.Contains(roles, r) {
-		return r, nil
-	}
-	return "", fmt.Errorf("role %q: expected admin, operator, member or guest", s)
-}
-
-// Letter returns the role as the chat's log has it: empty for a member.
-func (r Role) Letter() string {
-	if r == Member || r == "" {
-		return ""
-	}
-	return string(r[:1])
-}
 
 // An Account is the part of an account that may be shown.
 type Account struct {
@@ -79,32 +63,14 @@ func (e *LimitError) Error() string {
 		max(e.Wait.Round(time.Second), time.Second))
 }
 
-// maxName is in bytes, as NICKLEN.
-const maxName = 30
-
-// fold returns the form in which names are compared.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
-}
-
-// CheckName applies the rule for nicks (services/chat/README.md), because an account owns the nick
-// of its name.
+// CheckName applies the rule for nicks, because an account owns the nick of its name.
 func CheckName(name string) error {
-	if name == "" || len(name) > maxName {
-		return mistakef("a name has 1 to %d bytes, %.40q has %d", maxName, name, len(name))
+	if name == "" || len(name) > irc.MaxNick {
+		return mistakef("a name has 1 to %d bytes, %.40q has %d", irc.MaxNick, name, len(name))
 	}
 	for i := range len(name) {
-		c := name[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', strings.IndexByte("[]\\^_{|}`", c) >= 0:
-		case i > 0 && (c == '-' || '0' <= c && c <= '9'):
-		default:
-			return mistakef("name %q: %q is not allowed there", name, c)
+		if !irc.IsNick(name[:i+1]) {
+			return mistakef("name %q: %q is not allowed there", name, name[i])
 		}
 	}
 	return nil
@@ -114,7 +80,7 @@ func CheckName(name string) error {
 func key(kind, name string) string {
 	var b strings.Builder
 	b.WriteString(kind + ".")
-	for _, c := range []byte(fold(name)) {
+	for _, c := range []byte(irc.Lower(name)) {
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' {
 			b.WriteByte(c)
 		} else {

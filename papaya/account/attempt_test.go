@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+
+	"interleave/papaya/irc"
 )
 
 // occupy takes all turns to compute hashes, so that logins stay under way until free is called.
@@ -194,7 +196,7 @@ func TestOneHashForOneAccount(t *testing.T) {
 				_, password := test.login(0)
 				for range 4 {
 					want := error(nil)
-					if name, _ := test.login(0); password != right || fold(name) != "ann" {
+					if name, _ := test.login(0); password != right || irc.Lower(name) != "ann" {
 						want = ErrWrong
 					}
 					if err := <-ended; !errors.Is(err, want) {

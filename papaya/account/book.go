@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 	"interleave/papaya/limit"
 )
 
@@ -152,7 +154,8 @@ func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (
 	if err != nil {
 		return Account{}, err
 	}
-	if !slices.Contains(r.Certificates, fingerprint) || name != "" && fold(name) != fold(r.Name) {
+	if !slices.Contains(r.Certificates, fingerprint) ||
+		name != "" && irc.Lower(name) != irc.Lower(r.Name) {
 		return Account{}, ErrWrong
 	}
 	return r.Account, nil
@@ -178,7 +181,7 @@ func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
 // client. Its further calls have no effect.
 func (b *Book) try(ctx context.Context, from netip.Addr, name string) (done func(error),
 	err error) {
-	address, who := limit.Key(from), fold(name[:min(len(name), maxName+1)])
+	address, who := limit.Key(from), irc.Lower(name[:min(len(name), irc.MaxNick+1)])
 	if err := b.addresses.enter(ctx, b.address, address); err != nil {
 		return nil, err
 	}
@@ -235,7 +238,7 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	if err := CheckName(r.Name); err != nil {
 		return err
 	}
-	if _, err := ParseRole(string(r.Role)); err != nil {
+	if _, err := hall.ParseRole(string(r.Role)); err != nil {
 		return err
 	}
 	if err := b.notBarred(r.Name); err != nil {
@@ -359,7 +362,7 @@ func (b *Book) setPassword(ctx context.Context, r record, password Secret) error
 
 // SetRole changes the role of an account.
 func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
-	if _, err := ParseRole(string(role)); err != nil {
+	if _, err := hall.ParseRole(string(role)); err != nil {
 		return err
 	}
 	r, err := b.get(ctx, name)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"interleave/papaya/irc"
 )
 
 // maxCertificates is for one account: a phone, a laptop, a few bots.
@@ -35,7 +37,7 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 	if err != nil && !errors.Is(err, ErrAbsent) {
 		return fmt.Errorf("certificate %s: %w", fingerprint, err)
 	}
-	if err == nil && fold(string(owner)) != fold(r.Name) {
+	if err == nil && irc.Lower(string(owner)) != irc.Lower(r.Name) {
 		other, err := b.get(ctx, string(owner))
 		if err != nil && !errors.Is(err, ErrNone) {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"interleave/papaya/irc"
 )
 
 // The devices of an account log in at the same moment when the server has been restarted. Their
@@ -32,7 +34,7 @@ type check struct {
 // computed says whether this login has computed it.
 func (b *Book) verify(ctx context.Context, name string, password Secret, kept hash,
 	fresh bool) (same, computed bool, err error) {
-	key := checkKey{fold(name), password.text, kept.String()}
+	key := checkKey{irc.Lower(name), password.text, kept.String()}
 	for {
 		if !fresh && b.right.has(key) {
 			return true, false, nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"interleave/papaya/hall"
 )
 
 // An Invitation lets one person make an account. Its token is shown once.
@@ -35,7 +37,7 @@ func typed(token Secret) Secret { return Secret{strings.ToUpper(strings.TrimSpac
 // Invite makes an invitation that expires after life.
 func (b *Book) Invite(ctx context.Context, by string, role Role,
 	life time.Duration) (Secret, Invitation, error) {
-	if _, err := ParseRole(string(role)); err != nil {
+	if _, err := hall.ParseRole(string(role)); err != nil {
 		return Secret{}, Invitation{}, err
 	}
 	if life <= 0 || life > maxLife {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"interleave/papaya/irc"
 )
 
 // A rename takes several steps in the store, and one in the chat, where rooms know the account by
@@ -53,7 +55,7 @@ func (b *Book) Rename(ctx context.Context, old, name string) error {
 	if r.Name == name {
 		return nil
 	}
-	if fold(old) != fold(name) {
+	if irc.Lower(old) != irc.Lower(name) {
 		if err := b.notBarred(name); err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func (b *Book) Rename(ctx context.Context, old, name string) error {
 	if err := b.plan(ctx, r.Name, name); err != nil {
 		return err
 	}
-	if fold(old) == fold(name) {
+	if irc.Lower(old) == irc.Lower(name) {
 		r.Name = name
 		if err := b.put(ctx, r); err != nil {
 			return errors.Join(err, b.forgetPlan(ctx, old))
@@ -206,8 +208,8 @@ func (b *Book) resume(ctx context.Context, n Renaming) (bool, error) {
 	if err != nil && !errors.Is(err, ErrNone) {
 		return false, err
 	}
-	same := fold(n.Old) == fold(n.New)
-	if err != nil || same && r.Name != n.New || !same && fold(r.Former) != fold(n.Old) {
+	same := irc.Lower(n.Old) == irc.Lower(n.New)
+	if err != nil || same && r.Name != n.New || !same && irc.Lower(r.Former) != irc.Lower(n.Old) {
 		if !old {
 			return false, nil
 		}

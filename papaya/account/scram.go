@@ -13,6 +13,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"interleave/papaya/irc"
 )
 
 // A login by SCRAM-SHA-256 (RFC 5802, RFC 7677) proves that the client knows the password, and does
@@ -162,7 +164,7 @@ func (b *Book) falseKeys(ctx context.Context, name string) (scramKeys, error) {
 		return scramKeys{}, err
 	}
 	none := make([]byte, sha256.Size)
-	return scramKeys{b.scramPasses, mac(secret, fold(name))[:saltLen], none, none}, nil
+	return scramKeys{b.scramPasses, mac(secret, irc.Lower(name))[:saltLen], none, none}, nil
 }
 
 // Finish takes the last message of the client, and returns the account, and the proof of the server
@@ -210,7 +212,7 @@ func parseScramFirst(message string) (f scramFirst, err error) {
 		return f, ErrWrong
 	}
 	if f.name, err = scramText(name); err == nil && acts {
-		if other, err = scramText(other); fold(other) != fold(f.name) {
+		if other, err = scramText(other); irc.Lower(other) != irc.Lower(f.name) {
 			err = ErrWrong
 		}
 	}

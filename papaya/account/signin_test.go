@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"interleave/papaya/irc"
 )
 
 // token makes a token of an account.
@@ -366,7 +368,9 @@ func TestBannedNames(t *testing.T) {
 	b, _, _ := newBook(t)
 	b.address = unlimited()
 	ctx := t.Context()
-	b.Barred = func(name string) bool { return fold(name) == "eve" || fold(name) == "ann" }
+	b.Barred = func(name string) bool {
+		return irc.Lower(name) == "eve" || irc.Lower(name) == "ann"
+	}
 	invitation, _, err := b.Invite(ctx, "Ann", Member, time.Hour)
 	if err != nil {
 		t.Fatal(err)

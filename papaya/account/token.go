@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"interleave/papaya/irc"
 )
 
 // A Token logs in to one account in the place of the password: a browser that stays signed in, or a
@@ -150,7 +152,7 @@ func (b *Book) useToken(ctx context.Context, hash, name string) (Account, error)
 		return Account{}, err
 	}
 	limits := b.TokenLimits()
-	if b.ended(r.Tokens[i].Token, limits) || name != "" && fold(name) != fold(r.Name) {
+	if b.ended(r.Tokens[i].Token, limits) || name != "" && irc.Lower(name) != irc.Lower(r.Name) {
 		return Account{}, ErrWrong
 	}
 	every := useEvery

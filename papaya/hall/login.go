@@ -12,7 +12,7 @@ import (
 // for that of the account.
 func (h *Hall) login(s *session, words string) {
 	said := append(strings.Split(words, "\n"), "", "")
-	u, account, role, stays := s.user, said[0], parseRole(said[1]), strings.Contains(said[2], "+")
+	u, account, role, stays := s.user, said[0], roleOf(said[1]), strings.Contains(said[2], "+")
 	if h.old {
 		h.loginApart(u, account, role)
 		h.tellAccount(u)
@@ -142,6 +142,6 @@ func (h *Hall) giveRole(u *user, words string) {
 		h.cast(u, b)
 		return
 	}
-	u.role, u.oper = parseRole(role), irc.Lower(account)
+	u.role, u.oper = roleOf(role), irc.Lower(account)
 	u.eachClient(h.greetOperator)
 }

@@ -30,7 +30,7 @@ func (h *Hall) opered(c *Client, account string, role Role, why string) (Entry, 
 	default:
 		h.num(c, irc.RPL_YOUREOPER, ":You are now an IRC operator")
 		h.say(c, "MODE "+c.user.nick+" +o")
-		return Entry{Client: c.ID, Kind: Oper, Data: []byte(account + "\n" + role.String())},
+		return Entry{Client: c.ID, Kind: Oper, Data: []byte(account + "\n" + role.Letter())},
 			true
 	}
 	return Entry{}, false

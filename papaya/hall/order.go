@@ -89,7 +89,7 @@ func (h *Hall) order(e Entry) {
 	case GiveRole:
 		for _, u := range h.nicks {
 			if name != "" && u.uses(name) {
-				u.role = parseRole(words[2])
+				u.role = roleOf(words[2])
 			}
 		}
 	case KickMember:
@@ -205,7 +205,7 @@ func (h *Hall) Sessions() []Session {
 			rooms = append(rooms, m.room.name)
 		}
 		for _, s := range u.sessions {
-			out = append(out, Session{Nick: u.nick, Account: u.account, Role: u.role.String(),
+			out = append(out, Session{Nick: u.nick, Account: u.account, Role: u.role.Letter(),
 				Host: s.from(), Secure: s.secure, Server: s.origin.server,
 				Since: time.UnixMilli(s.since).UTC(), Rooms: rooms})
 		}

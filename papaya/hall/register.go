@@ -301,7 +301,7 @@ func (h *Hall) register(c *Client) Entry {
 // rights are the last words of an entry that logs in: the role, and + if the account stays in
 // sight, with i if the user is invisible. Words at the end that are empty are left out.
 func (h *Hall) rights(account string, role Role) string {
-	words := "\n" + role.String() + "\n"
+	words := "\n" + role.Letter() + "\n"
 	if on := h.config.AlwaysOn; account != "" && on != nil && on() {
 		words += "+"
 	}
@@ -353,7 +353,7 @@ func (h *Hall) enter(e Entry) {
 	if fresh {
 		u.invisible = u.invisible || strings.Contains(words[7], "i")
 	}
-	u.role, u.oper, u.stays = parseRole(words[6]), "", strings.Contains(words[7], "+")
+	u.role, u.oper, u.stays = roleOf(words[6]), "", strings.Contains(words[7], "+")
 	h.takeFacts(u, words[8:])
 	h.attach(u, s)
 	if fresh {

@@ -2,40 +2,55 @@ package hall
 
 import (
 	"fmt"
+	"slices"
 
 	"interleave/papaya/irc"
 )
 
-// A Role is what an account may do in the chat beside talking. It is in the entry that registers a
-// user, so all servers agree.
-type Role byte
+// A Role is what an account may do in the chat beside talking. Its letter is in the entry that
+// registers a user, so all servers agree. A user without an account has none, and may do what a
+// Member may.
+type Role string
 
-// The roles. A user without an account is a Member.
+// The roles. Each may also do what the next may.
 const (
-	Member   Role = 0
-	Guest    Role = 'g' // may talk in rooms that exist, but not make any
-	Operator Role = 'o' // may join every room, as an operator
-	Admin    Role = 'a' // may also end sessions
+	Admin    Role = "admin"    // may end sessions
+	Operator Role = "operator" // may join every room, as an operator
+	Member   Role = "member"   // may make rooms
+	Guest    Role = "guest"    // may talk in rooms that exist
 )
+
+var roles = []Role{Admin, Operator, Member, Guest}
+
+// ParseRole parses a role as people type it, and as an account is stored.
+func ParseRole(s string) (Role, error) {
+	if r := Role(s); slices.Contains(roles, r) {
+		return r, nil
+	}
+	return "", fmt.Errorf("role %q: expected admin, operator, member or guest", s)
+}
 
 // runs says whether the role makes its user operator of every room.
 func (r Role) runs() bool { return r == Operator || r == Admin }
 
-// String returns the role's letter, or nothing for a member.
-func (r Role) String() string {
-	if r == Member {
+// Letter returns the role as the log and the state have it: empty for a member.
+func (r Role) Letter() string {
+	if r == Member || r == "" {
 		return ""
 	}
-	return string(rune(r))
+	return string(r[:1])
 }
 
-// parseRole parses a letter. An unknown one, perhaps of a later version, gives a guest's rights.
-func parseRole(s string) Role {
-	if s == "" {
+// roleOf returns the role of a letter. An unknown one, perhaps of a later version, gives a guest's
+// rights.
+func roleOf(letter string) Role {
+	if letter == "" {
 		return Member
 	}
-	if r := Role(s[0]); r.runs() {
-		return r
+	for _, r := range roles {
+		if r.runs() && r.Letter() == letter[:1] {
+			return r
+		}
 	}
 	return Guest
 }

@@ -232,7 +232,7 @@ func (h *Hall) Snapshot() Snapshot {
 
 func (u *user) save(here bool) savedUser {
 	out := savedUser{Nick: raw(u.nick), Name: raw(u.name), Host: raw(u.host), Real: raw(u.real),
-		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.String()), Oper: raw(u.oper),
+		Account: raw(u.account), Away: raw(u.away), Role: raw(u.role.Letter()), Oper: raw(u.oper),
 		Here: here, Stays: u.stays, Apart: u.apart, Invisible: u.invisible, Inbox: u.inbox,
 		Left: u.left}
 	if !u.lasting() {
@@ -419,7 +419,7 @@ func (h *Hall) loadBans(saved []savedServerBan) error {
 
 func (h *Hall) loadUser(v savedUser) {
 	u := &user{name: string(v.Name), host: string(v.Host), real: string(v.Real),
-		account: string(v.Account), away: string(v.Away), role: parseRole(string(v.Role)),
+		account: string(v.Account), away: string(v.Away), role: roleOf(string(v.Role)),
 		oper: string(v.Oper), stays: v.Stays, apart: v.Apart, invisible: v.Invisible,
 		inbox: v.Inbox, nickAt: v.NickAt, left: v.Left}
 	u.rename(string(v.Nick))

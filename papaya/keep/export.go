@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 )
 
 // A Filter selects lines. An empty field selects all.
@@ -24,19 +25,10 @@ type Filter struct {
 	Until  time.Time // before this time
 }
 
-// fold returns the form in which the server compares names: ASCII in lower case.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
-}
-
 func (f Filter) match(l Line, others renames) bool {
 	has := func(list []string, name string) bool {
-		return slices.ContainsFunc(list, func(s string) bool { return fold(s) == fold(name) })
+		return slices.ContainsFunc(list,
+			func(s string) bool { return irc.Lower(s) == irc.Lower(name) })
 	}
 	switch {
 	case !f.Since.IsZero() && l.Time.Before(f.Since), !f.Until.IsZero() && !l.Time.Before(f.Until):

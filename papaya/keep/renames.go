@@ -22,7 +22,7 @@ func readRenames(ctx context.Context, t Text) (renames, error) {
 	want := func(raw []byte) bool { return bytes.Contains(raw, []byte(" RENAME #")) }
 	err := read(ctx, t, t.Begin(), t.End(), want, func(l Line) error {
 		if l.Command == "RENAME" && irc.IsRoom(l.To) && irc.IsRoom(l.Of) {
-			all[fold(l.To)] = append(all[fold(l.To)], renamed{l.At, fold(l.Of)})
+			all[irc.Lower(l.To)] = append(all[irc.Lower(l.To)], renamed{l.At, irc.Lower(l.Of)})
 		}
 		return nil
 	}, func(uint64, error) {}) // other lines rename nothing
@@ -32,7 +32,7 @@ func readRenames(ctx context.Context, t Text) (renames, error) {
 // names calls each with the folded names of the room that a line was said in, from the one at that
 // time to the present one, until each returns true. It returns false if each never has.
 func (r renames) names(l Line, each func(name string) bool) bool {
-	name, at := fold(irc.RoomOf(l.To)), l.At
+	name, at := irc.Lower(irc.RoomOf(l.To)), l.At
 	for {
 		if each(name) {
 			return true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"interleave/papaya/irc"
 )
 
 // A Blanker is a Text in which single lines can be removed.
@@ -23,7 +25,7 @@ func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, 
 	}
 	limits := map[string]time.Time{}
 	for room, age := range ages {
-		limits[fold(room)] = now.Add(-age)
+		limits[irc.Lower(room)] = now.Add(-age)
 	}
 	removed, err = removeLines(ctx, t, func(others renames, l Line) bool {
 		return others.names(l, func(name string) bool { return l.Time.Before(limits[name]) })
@@ -40,7 +42,7 @@ func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, 
 func RemoveRoom(ctx context.Context, t Blanker, room string,
 	before func(Line) error) (removed int, err error) {
 	removed, err = removeLines(ctx, t, func(others renames, l Line) bool {
-		return others.last(l) == fold(room)
+		return others.last(l) == irc.Lower(room)
 	}, before)
 	if err != nil {
 		return removed, fmt.Errorf("removing the messages of %s: %w", room, err)
