@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func (c *chatter) batch() {
 	u := &user{nick: nick, source: nick + "!" + nick + "@host"}
 	target := c.some([]string{"#tea", "#Cup", "@#tea", "ann", "bob", "eve"})
 	at := c.hall.at
-	switch c.random.IntN(12) {
+	switch c.random.IntN(16) {
 	case 0:
 		c.hall.recordOf(u, irc.Lower(irc.RoomOf(target)), "+draft/react=x",
 			appendBody(nil, u.source, "TAGMSG", target, ""))
@@ -73,6 +74,8 @@ func (c *chatter) batch() {
 		}
 		c.hall.tell(u, target, it)
 		c.said = append(c.said, at)
+	case 4, 5, 6:
+		c.edit()
 	default:
 		text := c.words(1+c.random.IntN(9)) + strings.Repeat(" filling", c.random.IntN(50))
 		c.hall.tell(u, target, speech{"PRIVMSG", text, "", nil})
@@ -92,9 +95,30 @@ func (c *chatter) redact(u *user) {
 	if !ok {
 		return // it was removed before
 	}
-	c.text.erase(Span{at, size})
-	c.hall.recordOf(u, s.target, "", fmt.Appendf(nil, ":%s REDACT %s %s", u.source, s.target,
-		appendPlace(nil, at)))
+	later := c.hall.removeVersions(at)
+	for _, p := range append(later, Span{at, size}) {
+		c.text.erase(p)
+	}
+	c.hall.recordOf(u, s.target, formatVersions(later), fmt.Appendf(nil, ":%s REDACT %s %s",
+		u.source, s.target, appendPlace(nil, at)))
+}
+
+// edit gives a message another text.
+func (c *chatter) edit() {
+	if len(c.said) == 0 {
+		return
+	}
+	s, _, ok := c.hall.messageAt(c.said[c.random.IntN(len(c.said))])
+	if !ok {
+		return // it was removed
+	}
+	nick, _, _ := irc.SplitMask(s.source)
+	c.change(&user{nick: nick, source: s.source}, s,
+		c.words(1+c.random.IntN(5))+strings.Repeat(" changed", c.random.IntN(30)))
+}
+
+func (c *chatter) change(u *user, s said, text string) {
+	c.hall.tellEdit(u, s.target, s.at, speech{s.command, text, "", nil})
 }
 
 // indexed returns an index that has all full chunks of the text.
@@ -122,7 +146,8 @@ func (c *chatter) indexed(t *testing.T) *search.Index {
 func (c *chatter) question(target string, x *search.Index, has caps) question {
 	ann := &user{nick: "ann"}
 	q := question{target: target, names: c.hall.indexNames(ann, target, has),
-		pages: &pages{text: c.hall.whole(), index: x}}
+		edits: has&knowsEdits == knowsEdits,
+		pages: &pages{text: c.hall.whole(), index: x, versions: c.hall.versions}}
 	q.chunks = c.hall.chunksOf([]string{target})
 	if !irc.IsRoom(target) {
 		q.chunks = c.hall.chunksOf([]string{conversation("ann", target)})
@@ -148,8 +173,8 @@ func (c *chatter) bound() bound {
 func (c *chatter) compare(t *testing.T, x *search.Index) {
 	t.Helper()
 	target := c.some([]string{"#tea", "#cup", "bob", "eve"})
-	has := []caps{0, redaction, eventPlayback,
-		redaction | eventPlayback | messageTags}[c.random.IntN(4)]
+	has := []caps{0, redaction, eventPlayback, redaction | eventPlayback | messageTags,
+		knowsEdits, knowsEdits | redaction | eventPlayback}[c.random.IntN(6)]
 	from, to := c.bound(), c.bound()
 	if from.byTime != to.byTime {
 		to = last
@@ -171,7 +196,7 @@ func (c *chatter) compare(t *testing.T, x *search.Index) {
 			limit: limit}
 		h.Run(t.Context())
 		lines[i] = h.lines
-		s := &Search{question: c.question(target, index, has), words: words}
+		s := &Search{question: c.question(target, index, has|knowsEdits), words: words}
 		s.Run(t.Context())
 		hits[i], more[i] = s.hits, s.more
 	}
@@ -218,7 +243,102 @@ func TestIndexAnswersAsTheText(t *testing.T) {
 	}
 }
 
-// FuzzIndexAnswersAsTheText is the same with other texts.
+// TestChangesWithTheIndex: programs that follow what is changed and removed are told the same with
+// an index and without one.
+func TestChangesWithTheIndex(t *testing.T) {
+	c := newChatter(6)
+	for len(c.text.lines) < 4*chunkSize {
+		c.batch()
+	}
+	c.hall.rooms["#tea"] = newRoom("#tea", 0, 0)
+	x, kinds := c.indexed(t), map[string]int{}
+	for at := Beginning; ; {
+		var both [2][]Message
+		for i, index := range []*search.Index{nil, x} {
+			c.hall.config.Index = index
+			read, err := c.hall.Messages("#tea", Page{After: at, Limit: 50, Changes: true})
+			if err == nil {
+				both[i], err = read(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(both[0], both[1]) {
+			t.Fatalf("after %s are %v with the index, and %v without", at, both[1], both[0])
+		}
+		if len(both[0]) == 0 {
+			break
+		}
+		for _, m := range both[0] {
+			if at = m.ID; m.Of != "" && m.Kind != "removal" {
+				m.Kind = "change"
+			}
+			kinds[m.Kind]++
+		}
+	}
+	if kinds["message"] == 0 || kinds["change"] == 0 || kinds["removal"] == 0 {
+		t.Errorf("there are %v", kinds)
+	}
+}
+
+// A counted text counts the bytes that are read of it.
+type counted struct {
+	*memory
+	bytes int
+}
+
+func (c *counted) ReadAt(p []byte, at uint64) (int, error) {
+	n, err := c.memory.ReadAt(p, at)
+	c.bytes += n
+	return n, err
+}
+
+// TestPageBehindEdits: a reader who does not want later texts gets a whole page of messages with
+// their newest texts, and the later ones that stand behind it are not read.
+func TestPageBehindEdits(t *testing.T) {
+	c, ann := newChatter(5), &user{nick: "ann", source: "ann!ann@host"}
+	batch := func(do func()) {
+		c.number++
+		c.hall.Begin(Batch{Server: "a", Run: 1, Number: c.number, Time: c.now})
+		do()
+		_, lines := c.hall.Lines()
+		c.text.lines = append(c.text.lines, lines...)
+	}
+	var all []said
+	batch(func() {
+		for range 20 {
+			at := c.hall.at
+			c.hall.tell(ann, "#tea", speech{"PRIVMSG", "first wording", "", nil})
+			all = append(all, said{at: at, command: "PRIVMSG", target: "#tea"})
+		}
+	})
+	for i := range maxVersions {
+		batch(func() {
+			for _, s := range all {
+				c.change(ann, s, fmt.Sprint("wording ", i, strings.Repeat(" of tea", 50)))
+			}
+		})
+	}
+	text := &counted{memory: c.text}
+	q := c.question("#tea", c.indexed(t), 0)
+	q.pages.text.Text = text
+	h := &history{question: q, verb: "LATEST", from: first, to: last, limit: 50}
+	h.Run(t.Context())
+	if got, want := offsetsOf(h.lines), offsetsOf(all); !slices.Equal(got, want) {
+		t.Errorf("the page has the messages at %v, want %v", got, want)
+	}
+	for _, s := range h.lines {
+		if want := fmt.Sprint("wording ", maxVersions-1, " "); !strings.HasPrefix(s.text(), want) {
+			t.Errorf("a text is %q, want %q", s.text(), want)
+		}
+	}
+	if whole := len(c.text.lines); whole < 10*chunkSize || text.bytes > 3*chunkSize {
+		t.Errorf("%d bytes of %d are read, want %d at most", text.bytes, whole, 3*chunkSize)
+	}
+}
+
+// FuzzIndexAnswersAsTheText compares other texts than TestIndexAnswersAsTheText.
 func FuzzIndexAnswersAsTheText(f *testing.F) {
 	f.Add(uint64(2), uint(3*chunkSize))
 	f.Add(uint64(3), uint(1))

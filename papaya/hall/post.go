@@ -99,7 +99,7 @@ func (h *Hall) Messages(room string, p Page) (func(ctx context.Context) ([]Messa
 		return hadNick(tenures, s.target, s.at) && (s.spoken() && !change ||
 			p.Changes && change && (s.command == "REDACT" || text.isNewest(s.at, of)))
 	})
-	q.names = r.everyName()
+	q.names, q.edits = withMore(r.everyName(), p.Changes, p.Changes), p.Changes
 	read := q.backward
 	if p.After != "" {
 		read = q.forward

@@ -47,6 +47,7 @@ type question struct {
 	pages  *pages   // which the questions of one reading share
 	chunks []uint32 // those of the text that may have such messages
 	names  []string // those that such messages may have in the index
+	edits  bool     // later texts of messages are wanted
 	want   func(said) bool
 	since  uint64 // see Hall.since
 	short  bool   // ctx ended before everything was read
@@ -65,7 +66,7 @@ func (h *Hall) question(c *Client, p *pages, target string) (question, bool) {
 	folded := irc.Lower(target)
 	q := h.about(p, target, h.chunksFor(c.user, folded), want)
 	q.room, q.since = h.rooms[folded], h.since(c, target)
-	q.names = h.indexNames(c.user, folded, c.caps)
+	q.names, q.edits = h.indexNames(c.user, folded, c.caps), c.knowsEdits()
 	return q, true
 }
 
@@ -210,7 +211,7 @@ func (q *question) forward(ctx context.Context, from, to bound, limit int) (out 
 				continue
 			}
 		}
-		q.pages.each(q.chunks[i], 0, func(s said) {
+		q.each(q.chunks[i], func(s said) {
 			if len(out) < limit && q.want(s) && from.before(s) && to.after(s) {
 				out = append(out, s.own())
 			}
@@ -233,7 +234,7 @@ func (q *question) backward(ctx context.Context, from, to bound, limit int) (out
 			}
 		}
 		var here []said
-		q.pages.each(q.chunks[i], 0, func(s said) {
+		q.each(q.chunks[i], func(s said) {
 			if q.want(s) && from.before(s) && to.after(s) {
 				here = append(here, s.own())
 			}
@@ -242,6 +243,28 @@ func (q *question) backward(ctx context.Context, from, to bound, limit int) (out
 		i--
 	}
 	return out[max(0, len(out)-limit):]
+}
+
+// each calls do with every message of a chunk, but not with later texts if these are not wanted.
+func (q *question) each(n uint32, do func(said)) {
+	q.pages.eachRaw(n, 0, func(raw []byte, at uint64) {
+		if !q.edits && isLater(raw) {
+			return
+		}
+		if s, ok := parseSaid(raw, at); ok {
+			do(s)
+		}
+	})
+}
+
+// laterMark begins the tags of a later text.
+var laterMark = []byte("@" + storedEdit + "=")
+
+// isLater says whether a message of the text is a later text of another, without parsing it, which
+// takes most of the time. Some that are are not recognized. A line REDACT may have the same tag.
+func isLater(raw []byte) bool {
+	return len(raw) > stampLen && bytes.HasPrefix(raw[stampLen:], laterMark) &&
+		!bytes.Contains(raw, []byte(" REDACT "))
 }
 
 // before returns the last of the chunks before a part of the index.

@@ -41,8 +41,8 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", middle(target), "One search at a time")
 	default:
 		c.searching = true
-		q.names = h.indexNames(c.user, irc.Lower(target), 0) // without events
-		// what is searched for is in later texts, too
+		// What is searched for is in later texts, too, and in no event.
+		q.names = h.indexNames(c.user, irc.Lower(target), knowsEdits)
 		q.want = h.readable(c, target, c.caps|knowsEdits)
 		h.read(c, &Search{question: q, label: m.Tags["label"], words: words})
 	}

@@ -3,6 +3,7 @@ package hall
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"interleave/papaya/irc"
 	"interleave/papaya/search"
@@ -46,6 +47,7 @@ func (s said) indexed() search.Message {
 	if m.Said {
 		m.Text = s.text()
 	}
+	_, m.Edit = s.edits()
 	m.Removed, m.Removes = s.removes()
 	return m
 }
@@ -63,10 +65,21 @@ func (h *Hall) indexNames(u *user, target string, has caps) []string {
 			names = append(names, conversation(nick, target))
 		}
 	}
-	if has&(redaction|eventPlayback|previews) != 0 {
-		for _, name := range names {
-			names = append(names, search.Events(name))
+	return withMore(names, has&(redaction|eventPlayback|previews) != 0,
+		has&knowsEdits == knowsEdits)
+}
+
+// withMore adds the names of what happens under names of the index without being said, and of the
+// later texts of what was said.
+func withMore(names []string, events, edits bool) []string {
+	out := slices.Clone(names)
+	for _, name := range names {
+		if events {
+			out = append(out, search.Events(name))
+		}
+		if edits {
+			out = append(out, search.Edits(name))
 		}
 	}
-	return names
+	return out
 }

@@ -67,6 +67,7 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 	pages := h.frozen()
 	for _, in := range c.user.rooms {
 		if q, ok := h.question(c, pages, in.room.name); ok {
+			q.names, q.edits = h.indexNames(c.user, irc.Lower(q.target), 0), false
 			want := q.want
 			q.want = func(s said) bool {
 				_, edit := s.edits()

@@ -17,6 +17,10 @@ const everything = ""
 // the topic, removals, tags. No room and no nick ends with a blank.
 func Events(name string) string { return name + " " }
 
+// Edits returns the name in the index of later texts of messages that were said under a name. A
+// room may have thousands of them, and a reader who does not want them passes over all at once.
+func Edits(name string) string { return name + "  " }
+
 // A Message is one of the text, as the index reads it.
 type Message struct {
 	At   uint64 // the offset of its beginning
@@ -24,6 +28,7 @@ type Message struct {
 	// Name is the room of the message, or the conversation.
 	Name string
 	Said bool   // a user has said it; else it is an event
+	Edit bool   // of what was said: it is a later text of another message
 	Text string // of what was said
 	// Removes says that the message removes another, which begins at Removed.
 	Removes bool
@@ -58,10 +63,15 @@ func build(source Source, chunk uint32) (s *segment, removed []uint64, err error
 		place := uint32(m.At - base)
 		newest = max(newest, m.Time)
 		add(ofNames, everything, place)
-		if !m.Said {
+		switch {
+		case !m.Said:
 			add(ofNames, Events(m.Name), place)
-		} else {
+		case m.Edit:
+			add(ofNames, Edits(m.Name), place)
+		default:
 			add(ofNames, m.Name, place)
+		}
+		if m.Said {
 			terms(m.Text, func(term string) { add(ofWords, term, place) })
 		}
 		if m.Removes {

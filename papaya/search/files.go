@@ -64,6 +64,7 @@ func (x *Index) load() error {
 		chunks, _ := strconv.ParseUint(m[2], 16, 32)
 		places = append(places, place{uint32(from), uint32(chunks)})
 	}
+	others := 0 // of another format
 	// The larger ones come first: a crash may have left the segments that one was made from.
 	slices.SortFunc(places, func(a, b place) int { return int(b.chunks) - int(a.chunks) })
 	for _, p := range places {
@@ -74,7 +75,10 @@ func (x *Index) load() error {
 		}
 		s, err := x.loadSegment(p.from, p.chunks)
 		if err != nil {
-			if !errors.Is(err, errCovered) {
+			switch {
+			case errors.Is(err, errFormat):
+				others++
+			case !errors.Is(err, errCovered):
 				x.logger.Warn("a part of the index of the messages is made again", "reason", err)
 			}
 			if err := os.Remove(x.path(p.from, p.chunks)); err != nil {
@@ -83,6 +87,11 @@ func (x *Index) load() error {
 			continue
 		}
 		x.replace(s, nil)
+	}
+	if others > 0 {
+		x.logger.Info("the index of the messages is made again, since this version has another "+
+			"form of it: until then searches and histories read the text, which takes longer",
+			"files", others)
 	}
 	x.loaded = true
 	return nil

@@ -72,7 +72,7 @@ func (p *paper) say(size uint64) Message {
 	text = append(text, fmt.Sprint("number", len(p.messages)))
 	m := Message{At: p.end, Time: 1000 + int64(len(p.messages)), Said: p.random.IntN(9) > 0,
 		Name: fmt.Sprint("#", p.random.IntN(5)), Text: strings.Join(text, " ")}
-	if !m.Said {
+	if m.Edit = m.Said && p.random.IntN(4) == 0; !m.Said {
 		m.Text = ""
 	}
 	p.add(m, size)
@@ -163,10 +163,11 @@ func checkPart(t *testing.T, part Part, p *paper) {
 	start, end := uint64(part.From)<<ChunkBits, uint64(part.To)<<ChunkBits
 	from := start + p.random.Uint64N(end-start)
 	to := from + p.random.Uint64N(end-from+1)
-	names := []string{"#1", Events("#2"), "#none"}
+	names := []string{"#1", Events("#2"), Edits("#3"), "#none"}
 	for _, b := range [][2]uint64{{start, end}, {from, to}, {0, 1 << 60}} {
 		want := p.which(max(b[0], start), min(b[1], end), func(m Message) bool {
-			return m.Name == "#1" && m.Said || m.Name == "#2" && !m.Said
+			return m.Name == "#1" && m.Said && !m.Edit || m.Name == "#2" && !m.Said ||
+				m.Name == "#3" && m.Edit
 		})
 		for _, limit := range []int{1, 10, 1 << 20} {
 			got, err := part.Offsets(names, b[0], b[1], limit, false)
@@ -207,7 +208,7 @@ func checkQuery(t *testing.T, part Part, p *paper, from, to uint64) {
 	if p.random.IntN(2) == 0 {
 		words = append(words, fmt.Sprint("er", p.random.IntN(len(p.messages))))
 	}
-	q, err := part.Query([]string{"#1", "#3"}, words, from, to)
+	q, err := part.Query([]string{"#1", Edits("#1"), "#3"}, words, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func checkQuery(t *testing.T, part Part, p *paper, from, to uint64) {
 		}
 	}
 	for _, at := range p.which(from, to, func(m Message) bool {
-		return m.Said && (m.Name == "#1" || m.Name == "#3") &&
+		return m.Said && (m.Name == "#1" || m.Name == "#3" && !m.Edit) &&
 			!slices.ContainsFunc(words, func(w string) bool {
 				return !strings.Contains(strings.ToLower(m.Text), w)
 			})

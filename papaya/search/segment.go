@@ -51,11 +51,18 @@ type dictionary struct {
 // dictionary, and the number of its places.
 const recordSize = 8
 
-// magic names the format. Files of another one are removed, and made again.
-const magic = "papaya search 1\n"
+// magic names the format. Files of another one are removed, and made again. In format 1 later texts
+// of messages had no name of their own.
+const (
+	magic      = magicBegin + "2\n"
+	magicBegin = "papaya search "
+)
 
 // footerSize is in bytes: the magic, the segment's place, two dictionaries, and two sums.
 const footerSize = len(magic) + 3*8 + 2*5*8 + 2*4
+
+// errFormat is of a file that is whole, but has another format.
+var errFormat = errors.New("it has the format of another version of Papaya")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -163,9 +170,12 @@ func readSegment(from io.ReaderAt, size int64) (*segment, error) {
 // within these bytes, in their order.
 func (s *segment) parseFooter(footer []byte, body int64) (sum uint32, err error) {
 	own := len(footer) - 4
-	if !bytes.HasPrefix(footer, []byte(magic)) ||
+	if !bytes.HasPrefix(footer, []byte(magicBegin)) ||
 		binary.LittleEndian.Uint32(footer[own:]) != crc32.Checksum(footer[:own], castagnoli) {
 		return 0, errDamaged
+	}
+	if !bytes.HasPrefix(footer, []byte(magic)) {
+		return 0, errFormat
 	}
 	rest := footer[len(magic):]
 	word := func() int64 {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"log/slog"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -45,6 +48,46 @@ func FuzzSegment(f *testing.F) {
 		}
 		exercise(t, s)
 	})
+}
+
+// TestOtherFormat: files with the format of another version are made again. That is said once, and
+// is no warning.
+func TestOtherFormat(t *testing.T) {
+	p := newPaper()
+	p.fill(33)
+	folder := t.TempDir()
+	x := opened(t, folder, p)
+	x.close()
+	paths, whole := []string{x.path(0, 16), x.path(16, 16)}, [][]byte(nil)
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, raw)
+		raw = slices.Clone(raw)
+		footer := raw[len(raw)-footerSize:]
+		copy(footer, magicBegin+"1\n")
+		binary.LittleEndian.PutUint32(footer[footerSize-4:],
+			crc32.Checksum(footer[:footerSize-4], castagnoli))
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said strings.Builder
+	x = New(folder, p, slog.New(slog.NewTextHandler(&said, nil)))
+	t.Cleanup(x.close)
+	settle(t, x)
+	check(t, x, p)
+	for i, path := range paths {
+		if raw, err := os.ReadFile(path); err != nil || !bytes.Equal(raw, whole[i]) {
+			t.Errorf("%s is not made again, %v", path, err)
+		}
+	}
+	log := said.String()
+	if strings.Count(log, "made again") != 1 || strings.Contains(log, "WARN") {
+		t.Errorf("the log has %q", log)
+	}
 }
 
 // exercise asks a segment all that there is to ask.

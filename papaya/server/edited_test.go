@@ -14,6 +14,7 @@ import (
 
 	"interleave/internal/irctest"
 	"interleave/papaya/hall"
+	"interleave/papaya/search"
 )
 
 var msgidTag = regexp.MustCompile(`msgid=(\w+)`)
@@ -245,7 +246,17 @@ func TestChangesInTheAPI(t *testing.T) {
 // BenchmarkPageAfterEdits reads the last page of a room before and after 10,000 edits: of 100
 // messages, 100 times each, which is the limit.
 func BenchmarkPageAfterEdits(b *testing.B) {
-	srv := open(b, b.TempDir(), func(c *Config) { c.Accounts = everybody{} })
+	b.Run("index", func(b *testing.B) {
+		srv, x := openIndexed(b, b.TempDir())
+		pageAfterEdits(b, srv, x)
+	})
+	b.Run("text", func(b *testing.B) {
+		pageAfterEdits(b, open(b, b.TempDir(), func(c *Config) { c.Accounts = everybody{} }), nil)
+	})
+}
+
+// pageAfterEdits is the benchmark with an index, or without one.
+func pageAfterEdits(b *testing.B, srv *instance, x *search.Index) {
 	ann := editor(srv, "ann", "#tea")
 	old := srv.connect().Register("old", "#tea") // it does not know edits
 	old.Send("CAP REQ :batch draft/chathistory message-tags")
@@ -276,6 +287,7 @@ func BenchmarkPageAfterEdits(b *testing.B) {
 		synced(ann)
 	}
 	b.Logf("10,000 edits took %v", time.Since(start))
+	waitForIndex(x)
 	for _, c := range []*irctest.Client{ann, old} {
 		took, lines := page(c)
 		b.Logf("after the edits: %v for %d lines", took, lines)

@@ -17,7 +17,7 @@ import (
 )
 
 // openIndexed starts a server with an index, and returns when the index has all full chunks.
-func openIndexed(t *testing.T, folder string) (*instance, *search.Index) {
+func openIndexed(t testing.TB, folder string) (*instance, *search.Index) {
 	t.Helper()
 	var x *search.Index
 	srv := open(t, folder, func(c *Config) {
