@@ -52,6 +52,7 @@ type backlog struct {
 	keys   []string // the names in the index
 	from   uint64   // up to there the user has received them
 	cursor uint64
+	began  uint64  // the end of the text when it began
 	join   *member // the client does not know yet that it is in the room; nil: it does
 	// own are the offsets of messages that other sessions of the user have said meanwhile.
 	own map[uint64]bool
@@ -117,6 +118,7 @@ func (h *Hall) begin(c *Client, k *backlog) {
 	if !c.sendsMissed(k.room) {
 		k.from, k.cursor = h.at, h.at
 	}
+	k.began = h.at
 	if c.asked != 0 {
 		c.askedLag = append(c.askedLag, lag{k.name, k.cursor})
 	}
@@ -207,7 +209,9 @@ func (h *Hall) sendMissed(c *Client, k *backlog, text *pages, s said) {
 func (k *backlog) wants(c *Client, s said) bool {
 	u := c.user
 	of, edit := s.edits()
-	edit = edit && of < k.from
+	// The client has received the message with an older text: before the backlog, or in an earlier
+	// step of it.
+	edit = edit && (of < k.from || of < k.cursor && s.at >= k.began)
 	// Events are played back in answers only: by themselves they would be taken for new ones.
 	if !edit && !s.shown(c.caps&^eventPlayback) || u.isOwn(s.nick(), s.at) && !k.own[s.at] {
 		return false
