@@ -120,7 +120,7 @@ func readSettings(file string) (*config.Config, error) {
 }
 
 // serveDaemon is `papaya serve` without --plain.
-func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
+func serveDaemon(cmd *cobra.Command, o serveOptions) error {
 	c, err := readSettings(o.config)
 	if err != nil {
 		return err
@@ -128,6 +128,12 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := merge(cmd, o, c); err != nil {
 		return err
 	}
+	tell := newNotices(cmd.ErrOrStderr(), c.Format)
+	return tell.end(runDaemon(cmd, o, c, tell))
+}
+
+// runDaemon serves with settings until the command's context ends.
+func runDaemon(cmd *cobra.Command, o serveOptions, c *config.Config, tell notices) (err error) {
 	d := &daemon{ready: make(chan struct{}), reloaded: make(chan struct{}, 1),
 		open:     limit.NewConnections(c.Connections, c.PerAddress),
 		browsers: limit.NewConnections(0, maxBrowsers),
@@ -156,7 +162,8 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		member = c.Name
 	}
 	store, err := log.Open(ctx, log.Options{Folder: streamFolder(c.Data),
-		URL: strings.Join(c.NATS, ","), Replicas: o.replicas, Name: "papaya " + member})
+		URL: strings.Join(c.NATS, ","), Replicas: o.replicas, Name: "papaya " + member,
+		Trouble: func(err error) { d.logger.Warn("NATS", "reason", err) }})
 	if err != nil {
 		return err
 	}
@@ -199,9 +206,9 @@ func serveDaemon(cmd *cobra.Command, o serveOptions) (err error) {
 		return err
 	}
 	err = server.Run(ctx, d.server(c, member, func() {
-		d.welcome(stderr, c)
+		d.welcome(tell, c)
 		close(d.ready)
-		fmt.Fprintln(stderr, "ready")
+		tell.ready()
 	}))
 	stop()
 	side.Wait()
@@ -463,15 +470,13 @@ func (d *daemon) backup(ctx context.Context, w io.Writer) error {
 		Folder: d.settings.Load().Data, Files: dataFiles, Now: time.Now()}, w)
 }
 
-// welcome prints what an administrator must know at the start.
-func (d *daemon) welcome(w io.Writer, c *config.Config) {
+// welcome tells what an administrator must know at the start.
+func (d *daemon) welcome(tell notices, c *config.Config) {
 	if d.source.Own() && len(c.TLS)+len(c.Web)+len(c.Proxied) > 0 {
-		fmt.Fprintf(w, "certificate of its own, for %s, until %s; clients pin its SHA-256:\n%s\n",
-			strings.Join(c.Domains, ", "), d.source.Ends().Format(time.DateOnly),
-			d.source.Fingerprint())
+		tell.certificate(d.source, c.Domains)
 	}
 	if list, err := d.book.List(context.Background()); err == nil && len(list) == 0 && c.Required {
-		fmt.Fprintln(w, "nobody has an account yet: papaya admin account add NAME --role admin")
+		tell.nobody()
 	}
 }
 

@@ -43,6 +43,8 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.As(err, &u):
 		fmt.Fprintln(stderr, "papaya:", err)
 		return exitUsage
+	case errors.As(err, &toldError{}):
+		return exitFailed
 	}
 	fmt.Fprintln(stderr, "papaya:", err)
 	return exitFailed

@@ -312,7 +312,8 @@ var settings = []setting{
 		"The lowest level that is logged: \"debug\", \"info\", \"warn\", \"error\". Passwords " +
 			"and messages are never logged."},
 	{"log", "format", "text", func(c *Config) any { return &c.Format }, plain,
-		oneOf("text", "json"), false, "\"text\" or \"json\"."},
+		oneOf("text", "json"), false, "\"text\", or \"json\": then each line is an object, also " +
+			"the last one, which says why the server has ended."},
 }
 
 const day = 24 * time.Hour

@@ -40,6 +40,7 @@ type Options struct {
 	Age     time.Duration // the age limit of batches; 0: none
 	Name    string        // the name of this connection in NATS
 	Connect []nats.Option // for a cluster: certificates and the like
+	Trouble func(error)   // is told what NATS says beside the answers to requests; nil: nobody
 }
 
 // JetStream is a Log on NATS JetStream.
@@ -98,7 +99,13 @@ func (j *JetStream) dial(ctx context.Context, first uint64) (*connection, error)
 	var err error
 	options := append([]nats.Option{nats.Name(j.options.Name), nats.MaxReconnects(-1),
 		nats.ReconnectWait(retryEvery),
-		nats.RetryOnFailedConnect(j.options.URL != "")}, j.options.Connect...)
+		nats.RetryOnFailedConnect(j.options.URL != ""),
+		// Without this, NATS writes to standard error.
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if tell := j.options.Trouble; tell != nil {
+				tell(err)
+			}
+		})}, j.options.Connect...)
 	if j.options.URL == "" {
 		if l.embedded, err = startEmbedded(j.options.Folder); err != nil {
 			return nil, err

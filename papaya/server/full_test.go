@@ -19,11 +19,13 @@ import (
 // A fullDisk is a log that can be full.
 type fullDisk struct {
 	log.Log
-	full atomic.Bool
+	full    atomic.Bool
+	refused atomic.Int32 // batches
 }
 
 func (d *fullDisk) Append(ctx context.Context, batch []byte) (uint64, error) {
 	if d.full.Load() {
+		d.refused.Add(1)
 		return 0, fmt.Errorf("%w: %w", log.ErrRefused,
 			&os.PathError{Op: "write", Path: "/secret/place", Err: syscall.ENOSPC})
 	}
@@ -136,6 +138,10 @@ func TestFullDisk(t *testing.T) {
 	bob.Expect("PRIVMSG #tea :room again")
 	ann.Expect("MARKREAD #tea timestamp=" + after)
 	phone.Expect("MARKREAD #tea timestamp=" + after)
+	told := strings.Count(srv.said.String(), "the log refuses a batch")
+	if n := int(disk.refused.Load()); told != n || n == 0 {
+		t.Errorf("%d batches were refused, and the log of the server has %d of them", n, told)
+	}
 	is := asks(ann)
 	for _, restart := range []struct{ folder, want string }{{left, was}, {killed(t, folder), is}} {
 		again := open(t, restart.folder, func(c *Config) { c.Accounts = everybody{} })
