@@ -110,7 +110,7 @@ func TestTortureFindsWhatIsLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers, again and again")
 	}
-	out, err := runTorture(t, "forgetful", "--kills=5", "--for=3s", "--seed=2")
+	out, err := runTorture(t, "forgetful", "--kills=9", "--for=5s", "--seed=2")
 	if err == nil {
 		t.Error("the campaign has found nothing")
 	}

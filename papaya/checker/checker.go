@@ -23,6 +23,7 @@ type checker struct {
 	operations    map[int64]*operation
 	readings      []*operation // of Read and Search that were answered, and disks
 	removing      []*operation // of Redact
+	edits         []*version   // of Edit, in the order of their Invoke
 	files         map[string]*file
 	markers       map[string]*markers // by account, a slash and conversation
 	// floors has, for each server, the line of the newest Invoke that the server has acknowledged
@@ -50,6 +51,8 @@ type message struct {
 	shown          int          // the first line in which it was shown
 	received       []string     // the accounts whose sessions were sent it
 	place          int          // in the order of the conversation; -1 if it is not there
+	versions       []*version   // its texts, in the order of their Invoke
+	rows           []*row       // the orders in which texts of it were shown
 }
 
 // A connection is a session from a Dial to a Lost.
@@ -60,6 +63,9 @@ type connection struct {
 	over                     bool
 	seen                     map[*conversation][]*message
 	has                      map[*message]bool
+	texts                    map[*message]*row
+	shown                    []*message // the keys of texts
+	changes                  map[*version]bool
 	// settled is the line of its first own change that was acknowledged, and fence that of the
 	// Invoke of the last one.
 	settled, fence int
@@ -77,8 +83,10 @@ type operation struct {
 	server       string
 	floor        int // of the server, at the Invoke
 	conversation *conversation
-	message      *message // of a Say or Redact, and what a Search is for
+	message      *message // of a Say, Redact or Edit, and what a Search is for
 	answer       []*message
+	texts        []*version        // of the answer
+	stored       map[*message]*row // only of a disk
 	whole        bool
 	file         *file // of a Fetch
 }
@@ -184,7 +192,8 @@ func (c *checker) dial(e *Event) error {
 	}
 	c.dialled[e.Session] = &connection{session: e.Session, account: e.Account, server: e.Server,
 		dialled: c.line, floor: c.floors[e.Server], seen: map[*conversation][]*message{},
-		has: map[*message]bool{}, markers: map[*conversation]int64{}}
+		has: map[*message]bool{}, texts: map[*message]*row{},
+		changes: map[*version]bool{}, markers: map[*conversation]int64{}}
 	return nil
 }
 
@@ -245,6 +254,8 @@ func (c *checker) invoke(e *Event) error {
 	case Redact:
 		o.message = c.ids[e.In+"/"+e.ID]
 		c.removing = append(c.removing, o)
+	case Edit:
+		return c.edit(o)
 	case Mark:
 		c.marker(o.account, o.conversation).asked(e.Time)
 	case Fetch:
@@ -265,6 +276,7 @@ func (c *checker) say(o *operation) error {
 		return fmt.Errorf("the first word of %q is in an earlier message, or empty", o.Text)
 	}
 	m := &message{text: o.Text, in: o.conversation, from: o.account, said: o, place: -1}
+	m.versions = []*version{newVersion(m, o)}
 	o.message, c.texts[key] = m, m
 	c.messages = append(c.messages, m)
 	m.in.messages = append(m.in.messages, m)
@@ -304,10 +316,17 @@ func (c *checker) complete(e *Event) error {
 	switch o.Do {
 	case Say:
 		c.changed(o)
-		c.show(o.account, o.conversation, &Message{ID: e.ID, From: o.account, Text: o.Text})
+		c.show(o, o.conversation, &Message{ID: e.ID, From: o.account, Text: o.Text})
 	case Redact:
 		c.changed(o)
 		c.mayRedact(o)
+	case Edit:
+		c.changed(o)
+		c.mayEdit(o)
+		if o.message != nil {
+			c.show(o, o.conversation, &Message{ID: o.ID, From: o.message.from, Text: o.Text,
+				Later: true})
+		}
 	case Mark:
 		c.changed(o)
 		c.marker(o.account, o.conversation).set(c, o, e.Time)

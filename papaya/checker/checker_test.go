@@ -165,11 +165,14 @@ func written(t testing.TB, events []Event) []byte {
 	return b.Bytes()
 }
 
-var histories = []struct {
+// A history breaks each of some promises; none: all is well.
+type history struct {
 	name   string
-	want   []Promise // each of which is broken; none: all is well
+	want   []Promise
 	events []Event
-}{
+}
+
+var histories = []history{
 	{"nothing", nil, nil},
 	{"a talk", nil, all(done(1, "ann/0", "#tea", "w1"), see("bob/0", "#tea", "w1"),
 		done(2, "bob/0", "#tea", "w2"), see("ann/0", "#tea", "b:w2"),
@@ -359,27 +362,31 @@ var histories = []struct {
 func TestHistories(t *testing.T) {
 	broken := map[Promise]bool{}
 	for _, h := range histories {
-		t.Run(h.name, func(t *testing.T) {
-			v, err := Check(bytes.NewReader(written(t, h.events)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := promises(v)
-			want := slices.Clone(h.want)
-			slices.Sort(want)
-			if !slices.Equal(got, want) {
-				t.Errorf("broken are %q, want %q\n%s", got, want, v)
-			}
-		})
+		t.Run(h.name, h.judge)
+	}
+	for _, h := range slices.Concat(histories, changes) {
 		for _, p := range h.want {
 			broken[p] = true
 		}
 	}
-	for _, p := range []Promise{Durable, Once, Ordered, True, Private, Refused, Redacted, Received,
-		Stored, Removed, Forward, Alive} {
+	for _, p := range []Promise{Durable, Once, Ordered, True, Private, Refused, Edited, Redacted,
+		Received, Stored, Removed, Forward, Alive} {
 		if !broken[p] {
 			t.Errorf("no history breaks the promise %q", p)
 		}
+	}
+}
+
+func (h history) judge(t *testing.T) {
+	v, err := Check(bytes.NewReader(written(t, h.events)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := promises(v)
+	want := slices.Clone(h.want)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("broken are %q, want %q\n%s", got, want, v)
 	}
 }
 
@@ -434,6 +441,11 @@ func TestMalformed(t *testing.T) {
 		first + `{"type":"lost","session":"dan/0"}` + "\n": `session "dan/0" is not open`,
 		first + `{"type":"invoke","op":1,"do":"say","session":"ann/0","in":"#x"}` +
 			"\n": `no conversation "#x"`,
+		first + `{"type":"invoke","op":1,"do":"edit","session":"ann/0","in":"#tea","text":"w1"}` +
+			"\n": `the first word of "w1" is not that of the message`,
+		first + `{"type":"invoke","op":1,"do":"say","session":"ann/0","in":"#tea","text":"w1"}` +
+			"\n" + `{"type":"invoke","op":2,"do":"edit","session":"ann/0","in":"#tea","text":"w1"}` +
+			"\n": `"w1" is a text of the message already`,
 		first + `{"type":"invoke","op":1,"do":"fetch","session":"ann/0","link":"x"}` +
 			"\n": `no upload was answered with the link "x"`,
 		first + `{"type":"see","session":"ann/0","in":"#tea"}` + "\n": "expected one message",
@@ -462,7 +474,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // FuzzCheck: no history makes the checker fail otherwise than by an error.
 func FuzzCheck(f *testing.F) {
-	for _, h := range histories {
+	for _, h := range slices.Concat(histories, changes) {
 		f.Add(written(f, h.events))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

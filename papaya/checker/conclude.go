@@ -48,6 +48,7 @@ func (c *checker) conclude() {
 	for _, o := range c.readings {
 		c.checkReading(o)
 	}
+	c.concludeTexts()
 	for _, k := range c.connections {
 		c.checkFence(k)
 		for _, in := range all {

@@ -48,6 +48,7 @@ type Do string
 const (
 	Say    Do = "say"    // In, Text, perhaps Link: OK has ID
 	Redact Do = "redact" // In, ID: remove a message
+	Edit   Do = "edit"   // In, ID, Text: change a message, whose first word stays
 	Read   Do = "read"   // In, Latest: OK has Messages in order, and Whole
 	Search Do = "search" // In, Text, the first word of one message: OK has Messages
 	Mark   Do = "mark"   // In, Time: set the read marker
@@ -57,12 +58,15 @@ const (
 	Fetch  Do = "fetch"  // Link: OK has Sum and Size, or Gone
 )
 
-// A Message is one as a session was shown it. Text is unique in a history, and its first word is.
+// A Message is one as a session was shown it. Text is unique in a history, and its first word is
+// that of no other message.
 type Message struct {
 	In   string `json:"in,omitempty"` // only on a disk: the conversation
 	ID   string `json:"id,omitempty"`
 	From string `json:"from"` // an account
 	Text string `json:"text"`
+	// Later says that it is a later text of the message with the ID, and comes as such.
+	Later bool `json:"later,omitempty"`
 }
 
 // An Event is a line of a history. Which fields it has depends on Type and Do.

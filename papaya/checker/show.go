@@ -5,11 +5,21 @@ import (
 	"slices"
 )
 
-// show takes a message that was shown to an account, or found on a disk by nobody (""). It returns
-// nil if nobody has said it there.
-func (c *checker) show(account string, in *conversation, w *Message) *message {
+// A viewer is who is shown a message: a session, one that has asked, or nobody ("") by a disk.
+type viewer interface {
+	who() (account, server string)
+}
+
+func (k *connection) who() (account, server string) { return k.account, k.server }
+func (o *operation) who() (account, server string)  { return o.account, o.server }
+
+// show takes a message that was shown, and returns its text. It returns nil if nobody has said it
+// there.
+func (c *checker) show(to viewer, in *conversation, w *Message) *version {
+	account, server := to.who()
 	m := c.texts[word(w.Text)]
-	if m == nil || m.text != w.Text {
+	v := m.version(w.Text)
+	if v == nil {
 		c.breach(True, "%q is in %s, and nobody has said it", w.Text, in.name)
 		return nil
 	}
@@ -22,12 +32,20 @@ func (c *checker) show(account string, in *conversation, w *Message) *message {
 		return nil
 	case m.from != w.From:
 		c.breach(True, "%q has the source %s, and %s has said it", word(m.text), w.From, m.from)
+	case w.Later && v.first():
+		c.breach(Edited, "%q is a later text of a message, and was its first one", w.Text)
 	}
 	if m.shown == 0 {
 		m.shown = c.line
 	}
+	if v.shown == 0 {
+		v.shown = c.line
+	}
+	if v.by[server] == 0 {
+		v.by[server] = c.line
+	}
 	if w.ID == "" {
-		return m
+		return v
 	}
 	key := in.name + "/" + w.ID
 	switch other := c.ids[key]; {
@@ -39,7 +57,7 @@ func (c *checker) show(account string, in *conversation, w *Message) *message {
 		c.breach(Once, "%q and %q of %s have the ID %q", word(other.text), word(m.text), in.name,
 			w.ID)
 	}
-	return m
+	return v
 }
 
 // see takes a message that a session was sent, not as part of an answer.
@@ -55,20 +73,17 @@ func (c *checker) see(e *Event) error {
 	if len(e.Messages) != 1 {
 		return fmt.Errorf("expected one message")
 	}
-	m := c.show(k.account, in, &e.Messages[0])
-	if m == nil {
+	v := c.show(k, in, &e.Messages[0])
+	if v == nil {
 		return nil
 	}
 	c.verdict.Seen++
-	if k.has[m] {
-		c.breach(Once, "session %s was sent %q twice by one connection", k.session, word(m.text))
+	m, later := v.of, e.Messages[0].Later
+	if later && k.changes[v] || !later && k.has[m] {
+		c.breach(Once, "session %s was sent %q twice by one connection", k.session, v.text)
 		return nil
 	}
-	k.has[m] = true
-	k.seen[in] = append(k.seen[in], m)
-	if !slices.Contains(m.received, k.account) {
-		m.received = append(m.received, k.account)
-	}
+	k.keep(v, later)
 	for _, r := range m.removals {
 		if known(k.server, k.dialled, k.floor, r) {
 			c.breach(Redacted, "session %s was sent %q, which had been removed before it came",
@@ -76,6 +91,24 @@ func (c *checker) see(e *Event) error {
 		}
 	}
 	return nil
+}
+
+// keep notes what a connection was sent.
+func (k *connection) keep(v *version, later bool) {
+	m := v.of
+	if k.texts[m] == nil {
+		k.shown = append(k.shown, m)
+	}
+	addTo(k.texts, v)
+	if later {
+		k.changes[v] = true
+		return
+	}
+	k.has[m] = true
+	k.seen[m.in] = append(k.seen[m.in], m)
+	if !slices.Contains(m.received, k.account) {
+		m.received = append(m.received, k.account)
+	}
 }
 
 // read takes the answer to a Read or a Search.
@@ -97,15 +130,23 @@ func (c *checker) read(o *operation, e *Event) {
 
 // include takes a message of the answer.
 func (c *checker) include(o *operation, w *Message) {
-	m := c.show(o.account, o.conversation, w)
-	if m == nil {
+	v := c.show(o, o.conversation, w)
+	if v == nil {
 		return
 	}
-	if slices.Contains(o.answer[max(0, len(o.answer)-recent):], m) {
+	m := v.of
+	if !w.Later && slices.Contains(o.answer[max(0, len(o.answer)-recent):], m) {
 		c.breach(Once, "%s has %q twice", o.source(), word(m.text))
 		return
 	}
-	o.answer = append(o.answer, m)
+	if !w.Later {
+		o.answer = append(o.answer, m)
+	}
+	if o.stored != nil {
+		addTo(o.stored, v)
+	} else {
+		o.texts = append(o.texts, v)
+	}
 	for _, r := range m.removals {
 		if o.knows(r) {
 			c.breach(Redacted, "%s has %q, which operation %d had removed", o.source(),
@@ -133,7 +174,7 @@ func (c *checker) disk(e *Event) error {
 	for name, in := range c.conversations {
 		all[name] = &operation{Event: Event{Do: Read, In: name}, server: e.Server,
 			invoked: c.line, done: c.line, outcome: OK, floor: c.floors[e.Server],
-			conversation: in, whole: true}
+			conversation: in, whole: true, stored: map[*message]*row{}}
 	}
 	for i := range e.Messages {
 		o := all[e.Messages[i].In]

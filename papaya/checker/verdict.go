@@ -18,6 +18,7 @@ const (
 	True     Promise = "what is shown was said, by that account and there"
 	Private  Promise = "nobody reads what she may not"
 	Refused  Promise = "what was refused was not done"
+	Edited   Promise = "a changed message has its newest text, and only its author changes it"
 	Redacted Promise = "a removed message is gone, and only those who may remove it"
 	Received Promise = "each session sees its account's messages, and no member misses one"
 	Stored   Promise = "a file that was acknowledged is there with its bytes"

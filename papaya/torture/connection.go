@@ -20,6 +20,10 @@ import (
 const capabilities = "message-tags server-time batch echo-message labeled-response sasl " +
 	"draft/chathistory papaya/missed draft/message-redaction draft/read-marker"
 
+// knowsEdits is requested by every second session of an account. The others are told of changes by
+// messages.
+const knowsEdits = " draft/message-edit"
+
 // A session is one device of an account, which keeps a connection to one server. The goroutine of
 // its client.Conn receives, and another one asks.
 type session struct {
@@ -28,6 +32,7 @@ type session struct {
 	account  *user
 	server   *server
 	conn     *client.Conn
+	caps     string // that it requests
 
 	mu      sync.Mutex
 	open    bool             // it is registered
@@ -76,7 +81,10 @@ const pause = 50 * time.Millisecond
 
 func newSession(c *campaign, a *user, s *server, number int) *session {
 	n := &session{campaign: c, account: a, server: s, name: fmt.Sprintf("%s/%d", a.name, number),
-		changed: make(chan struct{})}
+		changed: make(chan struct{}), caps: capabilities}
+	if number%2 == 0 {
+		n.caps += knowsEdits
+	}
 	n.conn = &client.Conn{Dial: n.dial, Tell: n.tell, Pause: pause}
 	return n
 }
@@ -112,7 +120,7 @@ func (s *session) register() {
 	s.batches = map[string]*batch{}
 	s.mu.Unlock()
 	nick := s.account.name
-	for _, m := range []irc.Message{{Command: "CAP", Params: []string{"REQ", capabilities}},
+	for _, m := range []irc.Message{{Command: "CAP", Params: []string{"REQ", s.caps}},
 		{Command: "NICK", Params: []string{nick}},
 		{Command: "USER", Params: []string{nick, "0", "*", nick}},
 		{Command: "AUTHENTICATE", Params: []string{"EXTERNAL"}},
@@ -230,7 +238,9 @@ func (s *session) shown(m irc.Message, in *batch) {
 		conversation, it := message(m)
 		s.campaign.record.tell(checker.Event{Type: checker.See, Session: s.name,
 			In: conversation, Messages: []checker.Message{it}})
-		s.remember(conversation, m, it)
+		if !it.Later {
+			s.remember(conversation, m, it)
+		}
 	case "MARKREAD":
 		ms, ok := markerTime(m.Param(1))
 		if ok {
@@ -249,7 +259,9 @@ func markerTime(word string) (ms int64, ok bool) {
 	return at.UnixMilli(), err == nil
 }
 
-// message returns a message as the history has it, with its conversation.
+// message returns a message as the history has it, with its conversation. Clients that do not know
+// edits get a later text as an answer to the message that begins with "* ", and no other message of
+// a campaign is one.
 func message(m irc.Message) (conversation string, it checker.Message) {
 	nick, _, _ := irc.SplitMask(m.Source)
 	target := m.Param(0)
@@ -258,7 +270,13 @@ func message(m irc.Message) (conversation string, it checker.Message) {
 	} else {
 		conversation = pair(nick, target)
 	}
-	return conversation, checker.Message{ID: m.Tags["msgid"], From: nick, Text: m.Param(1)}
+	it = checker.Message{ID: m.Tags["msgid"], From: nick, Text: m.Param(1)}
+	if of := m.Tags["+draft/edit"]; of != "" {
+		it.ID, it.Later = of, true
+	} else if of := m.Tags["+draft/reply"]; of != "" {
+		it.ID, it.Later, it.Text = of, true, strings.TrimPrefix(it.Text, "* ")
+	}
+	return conversation, it
 }
 
 // conversation returns the conversation that a session addresses by a room or a nick.
@@ -319,7 +337,10 @@ func (s *session) begin(e *checker.Event, m irc.Message) (*call, error) {
 	s.labels++
 	label := fmt.Sprintf("l%d", s.labels)
 	s.calls[label] = c
-	m.Tags = map[string]string{"label": label}
+	if m.Tags == nil {
+		m.Tags = map[string]string{}
+	}
+	m.Tags["label"] = label
 	s.conn.Send(m)
 	return c, nil
 }

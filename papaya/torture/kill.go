@@ -64,7 +64,8 @@ func (c *campaign) strike(ctx context.Context, dice *rand.Rand, p *process) erro
 	if dice.IntN(8) == 0 {
 		signal = syscall.SIGTERM
 	}
-	do := one(dice, []checker.Do{checker.Say, checker.Redact, checker.Mark, checker.Upload})
+	do := one(dice, []checker.Do{checker.Say, checker.Edit, checker.Redact, checker.Mark,
+		checker.Upload})
 	if dice.IntN(2) == 0 {
 		c.await(ctx, do)
 	}

@@ -23,10 +23,11 @@ var deeds = []struct {
 	often int
 	do    func(w *worker, ctx context.Context) error
 }{
-	{45, (*worker).talk},
+	{38, (*worker).talk},
 	{14, (*worker).readSome},
 	{4, (*worker).search},
 	{9, (*worker).redact},
+	{7, (*worker).change},
 	{8, (*worker).mark},
 	{6, (*worker).marked},
 	{2, (*worker).send},
@@ -111,7 +112,7 @@ func (w *worker) talk(context.Context) error {
 	return offline
 }
 
-// echoed finds the echo of a text, which acknowledges it.
+// echoed finds the echo of a text, which acknowledges it as a message or as a change of one.
 func echoed(text string) func([]reply, *checker.Event) {
 	return func(lines []reply, e *checker.Event) {
 		for _, l := range lines {
@@ -244,6 +245,25 @@ func (w *worker) remove(in, id string) error {
 		}
 		refused(lines, e)
 	})
+	return err
+}
+
+// change gives a message another text: mostly an own one. Nobody may change those of others. The
+// file of a message with a link goes with the message, whatever its text is, so these stay.
+func (w *worker) change(context.Context) error {
+	m, ok := w.some(w.dice.IntN(5) > 0)
+	if !ok || strings.Contains(m.text, "://") {
+		return nil
+	}
+	first, _, _ := strings.Cut(m.text, " ")
+	text := first + " " + w.campaign.word() + strings.Repeat(" papaya", w.dice.IntN(30))
+	c, err := w.begin(&checker.Event{Do: checker.Edit, In: m.in, ID: m.id, Text: text},
+		irc.Message{Tags: map[string]string{"+draft/edit": m.id}, Command: "PRIVMSG",
+			Params: []string{w.target(m.in), text}})
+	if err != nil {
+		return err
+	}
+	_, err = w.end(c, echoed(text))
 	return err
 }
 

@@ -251,7 +251,8 @@ func messagesIn(path string) (all []checker.Message, err error) {
 			continue
 		}
 		conversation, it := message(m)
-		it.In, it.ID = conversation, ""
+		_, later := m.Tags["draft/edit"]
+		it.In, it.ID, it.Later = conversation, "", later
 		all = append(all, it)
 	}
 	return all, lines.Err()
