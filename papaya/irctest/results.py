@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def name(nodeid: str) -> str:
-    return nodeid.removeprefix("irctest/server_tests/")
+    """Returns the test's name from its file on, for tests of the suite and for ours."""
+    return nodeid.rpartition("server_tests/")[2]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
