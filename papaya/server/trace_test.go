@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,7 +19,8 @@ import (
 // TestTraces replays testdata/traces/*.txt: what clients of others send. A line begins with
 //
 //	#                   a comment. Those at the head name the client and how its trace was made
-//	[connect]           a new connection of the client; [connect web] is a WebSocket
+//	[connect]           a new connection of the client; [connect web] is a WebSocket. Each trace is
+//	                    replayed without TLS and with it
 //	> LINE              the client sends a line
 //	< PATTERN           the client waits for a line, and passes over others
 //	bob > LINE          another user sends a line. It is in the log before the next step
@@ -41,17 +43,18 @@ func TestTraces(t *testing.T) {
 		t.Fatalf("no trace: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps, err := parseTrace(string(text))
-			if err != nil {
-				t.Fatalf("%s:%v", file, err)
-			}
-			newTracePlayer(t).play(file, steps)
-		})
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := parseTrace(string(text))
+		if err != nil {
+			t.Fatalf("%s:%v", file, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		for what, overTLS := range map[string]bool{name: false, name + " over TLS": true} {
+			t.Run(what, func(t *testing.T) { newTracePlayer(t, overTLS).play(file, steps) })
+		}
 	}
 }
 
@@ -198,6 +201,7 @@ func matchWords(want *regexp.Regexp, text string, words map[string]string) bool 
 type tracePlayer struct {
 	t        *testing.T
 	srv      *instance
+	secure   bool // the client comes over TLS
 	client   *irctest.Client
 	others   map[string]*irctest.Client
 	received []string          // by the client on this connection
@@ -205,14 +209,30 @@ type tracePlayer struct {
 	known    map[string]string // words
 }
 
-func newTracePlayer(t *testing.T) *tracePlayer {
-	p := &tracePlayer{t: t, others: map[string]*irctest.Client{},
+func newTracePlayer(t *testing.T, overTLS bool) *tracePlayer {
+	p := &tracePlayer{t: t, secure: overTLS, others: map[string]*irctest.Client{},
 		known: map[string]string{"plain": plainWord("ann", "the kettle is on")}}
-	p.srv = open(t, t.TempDir(), func(c *Config) {
+	change := func(c *Config) {
 		c.Accounts, c.Web = everybody{}, []string{"127.0.0.1:0"}
 		c.AlwaysOn = func() bool { return true }
+	}
+	if !overTLS {
+		p.srv = open(t, t.TempDir(), change)
+		return p
+	}
+	p.srv, _ = secure(t, func(c *Config) {
+		c.Plain = []string{"127.0.0.1:0"} // of the others
+		change(c)
 	})
 	return p
+}
+
+// dial connects the client.
+func (p *tracePlayer) dial() *irctest.Client {
+	if p.secure {
+		return irctest.DialTLS(p.t, p.srv.at[1], &tls.Config{InsecureSkipVerify: true})
+	}
+	return p.srv.connect()
 }
 
 func (p *tracePlayer) play(file string, steps []traceStep) {
@@ -235,10 +255,10 @@ func (p *tracePlayer) step(s traceStep) {
 		p.other(s)
 	case s.verb == "connect":
 		p.hangUp()
-		p.begin(p.srv.connect())
+		p.begin(p.dial())
 	case s.verb == "connect web":
 		p.hangUp()
-		p.begin(p.srv.connectWeb())
+		p.begin(p.srv.connectWeb(p.secure))
 	case p.client == nil:
 		p.t.Fatal("the client is not connected")
 	case s.verb == ">":
