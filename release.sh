@@ -45,13 +45,19 @@ compile() { # PROGRAM OS ARCH FILE
 		-ldflags "-s -w -X $own/internal/version.Release=$version" "./$main")
 }
 
-pages() { # PROGRAM FOLDER: copies the files that belong beside a program
+pages() { # PROGRAM FOLDER: copies the files that belong beside a program (a test runs it, too)
 	mkdir -p "$2"
 	cp LICENSE CHANGES.md "$2/"
 	case $1 in
 	eve) cp -r docs/eve/*.md docs/eve/examples "$2/" ;;
 	gonet) cp docs/gonet/command.md docs/gonet/wireguard.md "$2/" ;;
-	papaya) cp -r docs/papaya/*.md docs/papaya/man papaya/papaya.service "$2/" ;;
+	papaya)
+		cp -r docs/papaya/*.md docs/papaya/man papaya/papaya.service "$2/"
+		# Only its own changes, with links to the pages beside them.
+		awk '/^# /; /^##? / { on = 0 } /^## / { print "\n" $0 }
+			/^### / { on = $2 == "Papaya" && NF == 2; next } on' CHANGES.md |
+			sed 's#](docs/papaya/#](#g' >"$2/CHANGES.md"
+		;;
 	esac
 }
 

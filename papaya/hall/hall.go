@@ -148,7 +148,8 @@ type Hall struct {
 	aliases map[string][]*user
 	aparts  int // users apart among those that are here
 	// known are the nicks of guests that were used: the offset up to which messages to a nick were
-	// received, by folded nick.
+	// received, by folded nick. It is the only mark that is of a nick and not of a user: a guest
+	// ends with its connection, and whoever comes back has nothing but the nick.
 	known map[string]uint64
 	// index maps a folded room or nick to the chunks of the text that have messages to it, and a
 	// conversation to those that have messages of it.
