@@ -21,16 +21,7 @@ import (
 // patience bounds every wait for a server; nothing is expected to be fast.
 const patience = 5 * time.Minute
 
-// atEnd has functions that are called after all tests of the package.
-var atEnd []func()
-
-func TestMain(m *testing.M) {
-	code := browser.Main(m)
-	for _, do := range atEnd {
-		do()
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
 
 // A person is a user in front of a page.
 type person struct {

@@ -19,15 +19,26 @@ import (
 	"interleave/internal/irctest"
 )
 
-// build builds the program once for all tests.
+// build links the program where go finds it again: another ring, or the next run, has it at once. Of
+// two test programs one waits, so that neither starts half a program.
 var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "papaya-web-")
+	dir, err := filepath.Abs("../../out/build/papaya-web")
 	if err != nil {
 		return "", err
 	}
-	atEnd = append(atEnd, func() { _ = os.RemoveAll(dir) })
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("waiting for another build of papaya: %w", err)
+	}
 	program := filepath.Join(dir, "papaya")
-	if out, err := exec.Command("go", "build", "-o", program,
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program,
 		"interleave/cmd/papaya").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building papaya: %w\n%s", err, out)
 	}
