@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,11 +38,10 @@ func TestVersions(t *testing.T) {
 		} else {
 			v := version{of: of, at: uint64(10_000 + i), size: i}
 			now = now.with(v)
-			at := 0
-			for at < len(list) && list[at].of <= of {
-				at++
-			}
-			list = slices.Insert(list, at, v)
+			behind, _ := slices.BinarySearchFunc(list, of+1, func(v version, of uint64) int {
+				return cmp.Compare(v.of, of)
+			})
+			list = slices.Insert(list, behind, v)
 		}
 		if i%1000 == 0 {
 			readings = append(readings, reading{now, slices.Clone(list)})
@@ -52,15 +52,13 @@ func TestVersions(t *testing.T) {
 		if got := slices.Collect(r.all()); !slices.Equal(got, r.list) {
 			t.Fatalf("reading %d has %d versions, want %d", i, len(got), len(r.list))
 		}
+		want := map[uint64][]version{}
+		for _, v := range r.list {
+			want[v.of] = append(want[v.of], v)
+		}
 		for of := range uint64(3000) {
-			var want []version
-			for _, v := range r.list {
-				if v.of == of {
-					want = append(want, v)
-				}
-			}
-			if got := r.of(of); !slices.Equal(got, want) {
-				t.Fatalf("reading %d, message %d: %v, want %v", i, of, got, want)
+			if got := r.of(of); !slices.Equal(got, want[of]) {
+				t.Fatalf("reading %d, message %d: %v, want %v", i, of, got, want[of])
 			}
 		}
 		for _, b := range r.blocks {
