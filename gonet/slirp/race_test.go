@@ -1,0 +1,6 @@
+//go:build race
+
+package slirp
+
+// underRace tells whether the race detector runs.
+const underRace = true
