@@ -11,6 +11,13 @@ import (
 	"syscall"
 )
 
+// filler is a connection that is written to without a copy, as one of a stack: see its methods in
+// package gonet.
+type filler interface {
+	Fill(size int, f func(a, b []byte) int) (int, error)
+	WaitWritable(size int) error
+}
+
 // copySocket copies until the end of from, if that is a socket of the kernel, and else returns
 // false.
 func copySocket(to io.Writer, from net.Conn) (done bool, err error) {
@@ -25,6 +32,9 @@ func copySocket(to io.Writer, from net.Conn) (done bool, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return true, err
+	}
+	if f, ok := to.(filler); ok {
+		return true, fillFrom(f, raw, read)
 	}
 	r := socketReader{}
 	receive := r.receive // made once
@@ -55,12 +65,7 @@ type socketReader struct {
 // call.
 func (r *socketReader) receive(fd uintptr) bool {
 	r.buffer = buffers.take()
-	for {
-		r.n, r.err = syscall.Read(int(fd), *r.buffer)
-		if !errors.Is(r.err, syscall.EINTR) {
-			break
-		}
-	}
+	r.n, r.err = readSocket(int(fd), *r.buffer)
 	if errors.Is(r.err, syscall.EAGAIN) {
 		r.release()
 		return false
@@ -73,5 +78,15 @@ func (r *socketReader) release() {
 	if r.buffer != nil {
 		buffers.give(r.buffer)
 		r.buffer = nil
+	}
+}
+
+// readSocket reads what waits at a socket, also if a signal comes.
+func readSocket(fd int, b []byte) (n int, err error) {
+	for {
+		n, err = syscall.Read(fd, b)
+		if !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
 	}
 }

@@ -257,7 +257,9 @@ func (c *Conn) advance(ack Seq, n ackInfo, now Time) {
 	s := &c.send
 	s.una = ack
 	bytes := min(n.acked, s.out.n)
-	s.out.drop(bytes)
+	if s.out.skip(bytes); s.out.n == 0 && !c.reserved {
+		s.out.free()
+	}
 	if s.recovering && !ack.Before(s.recover) {
 		s.recovering, s.expired, s.dups = false, false, 0
 	}

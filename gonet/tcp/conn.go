@@ -113,6 +113,7 @@ type Conn struct {
 	passive     bool // opened by the peer's SYN
 	closed      bool // the user has closed: nothing will be read any more
 	readClosed  bool // the user reads no more, but may write: what arrives is discarded
+	reserved    bool // a user fills the room behind the send buffer: see Reserve
 }
 
 // Dial makes a connection in SYN-SENT. Its first Output is the SYN.
@@ -150,7 +151,7 @@ func newConn(cfg *Config, iss Seq, now Time) *Conn {
 // be used afterwards.
 func (c *Conn) Free() {
 	c.receive.in.free()
-	c.send.out.free()
+	c.freeOut()
 	c.send.scoreboard.free()
 	*c = Conn{}
 	machines.Put(c)
@@ -383,7 +384,7 @@ func (c *Conn) end(err error) {
 		return
 	}
 	c.state, c.err = Closed, err
-	c.send.out.free()
+	c.freeOut()
 	c.send.scoreboard.free()
 	c.receive.queue = nil
 	c.timers = timers{}

@@ -86,12 +86,17 @@ func (r *ring) pop(p []byte) int {
 
 // drop removes n bytes from the front of the queue.
 func (r *ring) drop(n int) {
-	r.n -= n
-	if r.n == 0 {
+	if r.skip(n); r.n == 0 {
 		r.free()
-		return
 	}
-	r.start = (r.start + n) & (len(*r.buffer) - 1)
+}
+
+// skip is drop for a queue that keeps its buffer when it is empty.
+func (r *ring) skip(n int) {
+	if n > 0 {
+		r.n -= n
+		r.start = (r.start + n) & (len(*r.buffer) - 1)
+	}
 }
 
 // free empties the queue and returns its buffer to the pool.
