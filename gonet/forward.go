@@ -56,7 +56,7 @@ type forwarder struct {
 	configs      sharedConfigs
 
 	// From here on: dealer only. A handler is nil if none was set.
-	handleTCP  func(*TCPRequest)
+	startTCP   func(*TCPRequest) (handle func())
 	handleUDP  func(*UDPFlow)
 	handleEcho func(*EchoRequest)
 	requests   map[demux.Flow]*TCPRequest // those that wait for a decision
@@ -152,7 +152,7 @@ func (s *Stack) stopForwarding() {
 	if f == nil {
 		return
 	}
-	f.handleTCP, f.handleUDP, f.handleEcho = nil, nil, nil
+	f.startTCP, f.handleUDP, f.handleEcho = nil, nil, nil
 	for _, r := range f.requests {
 		s.sendReset(&r.quote, &r.syn, 0)
 		s.abandonRequest(r, errClosed)

@@ -23,8 +23,10 @@ type TCPRequest struct {
 	quote    packet // the first SYN, as ICMP errors quote it
 	ctx      context.Context
 	cancel   context.CancelFunc
-	timer    *time.Timer // goes off when the client has waited for RequestTime
+	timer    *time.Timer // goes off when the client has waited for RequestTime; nil if it need not
 	released atomic.Bool // it does not count in the forwarder's pending any more
+	// answered is the connection that Answer has made, until Accept takes it.
+	answered atomic.Pointer[Conn]
 	// readBuffer is the bound of SetReadBuffer, 0 if it was not called. The dealer reads it for
 	// Accept.
 	readBuffer int
@@ -48,7 +50,19 @@ type TCPRequest struct {
 //	}
 //	near, err := r.Accept()
 func (s *Stack) ForwardTCP(handle func(*TCPRequest)) error {
-	return s.setForwarder(func(f *forwarder) { f.handleTCP = handle })
+	if handle == nil {
+		return s.ForwardTCPStart(nil)
+	}
+	return s.ForwardTCPStart(func(r *TCPRequest) func() { return func() { handle(r) } })
+}
+
+// ForwardTCPStart is ForwardTCP for a program that can begin without waiting, as by a socket that
+// does not block: it saves a switch of goroutines before that, and another one before the answer.
+// The stack's own goroutine calls start for each request. So start must not block, and of the
+// methods that decide it may call Answer only. It returns the handler, which is called in a
+// goroutine of its own; nil drops the request.
+func (s *Stack) ForwardTCPStart(start func(*TCPRequest) (handle func())) error {
+	return s.setForwarder(func(f *forwarder) { f.startTCP = start })
 }
 
 // Source returns the client's address.
@@ -67,13 +81,31 @@ func (r *TCPRequest) Context() context.Context { return r.ctx }
 // before Accept.
 func (r *TCPRequest) SetReadBuffer(bytes int) { r.readBuffer = max(bytes, 1) }
 
+// Answer answers the SYN. Only a function of ForwardTCPStart may call it, before it returns. Accept
+// then waits for the end of the handshake only. If the handler does not call Accept, the connection
+// is reset. An error is one that Accept would have.
+func (r *TCPRequest) Answer() error {
+	if err := r.stack.endRequest(r, errClosed); err != nil {
+		return err
+	}
+	c, err := r.stack.acceptRequest(r)
+	if err != nil {
+		r.cancel()
+		return translate(err)
+	}
+	r.answered.Store(c)
+	return nil
+}
+
 // Accept answers the SYN, and waits for the end of the handshake. The local address of the
 // connection is the foreign address. It fails if the request was decided or has ended, or if the
 // client has gone.
 func (r *TCPRequest) Accept() (*Conn, error) {
-	var c *Conn
-	var failed error
-	err := r.decide(func() { c, failed = r.stack.acceptRequest(r) })
+	var failed, err error
+	c := r.answered.Swap(nil)
+	if c == nil {
+		err = r.decide(func() { c, failed = r.stack.acceptRequest(r) })
+	}
 	if err == nil {
 		if err = failed; err == nil {
 			err = c.established(context.Background()) // the handshake has a time-out
@@ -134,9 +166,14 @@ func (r *TCPRequest) release() {
 }
 
 // run is the goroutine of a handler.
-func (r *TCPRequest) run(handle func(*TCPRequest)) {
+func (r *TCPRequest) run(handle func()) {
 	defer r.cancel()
-	handle(r)
+	if handle != nil {
+		handle()
+	}
+	if c := r.answered.Swap(nil); c != nil {
+		_ = c.Abort() // it may have ended
+	}
 	r.Drop()
 }
 
@@ -154,7 +191,7 @@ func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key demux.Flow, n int) {
 		if h.Flags&wire.RST != 0 && h.Seq == r.syn.Seq+1 { // the only one of RFC 5961 section 3.2
 			s.abandonRequest(r, errReset)
 		}
-	case f.handleTCP == nil:
+	case f.startTCP == nil:
 		s.stats.foreign.Add(1)
 	case syn:
 		s.requestTCP(p, h, key)
@@ -163,7 +200,7 @@ func (s *Stack) forwardSegment(p *packet, h *wire.TCP, key demux.Flow, n int) {
 	}
 }
 
-// requestTCP starts the handler for a SYN. Dealer only.
+// requestTCP begins a request for a SYN, and starts its handler. Dealer only.
 func (s *Stack) requestTCP(p *packet, h *wire.TCP, key demux.Flow) {
 	f := s.forward
 	if int(f.pending.Load()) >= f.limits.Requests {
@@ -174,11 +211,14 @@ func (s *Stack) requestTCP(p *packet, h *wire.TCP, key demux.Flow) {
 	r := &TCPRequest{stack: s, flow: key, syn: *h, quote: p.quotable(),
 		src: netip.AddrPortFrom(p.src, h.SrcPort), dst: netip.AddrPortFrom(p.dst, h.DstPort)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.timer = time.AfterFunc(f.limits.RequestTime, func() {
-		_ = s.post(func() { s.abandonRequest(r, errTimedOut) }) // a stack that has ended has none
-	})
 	f.requests[key] = r
-	go r.run(f.handleTCP)
+	handle := f.startTCP(r)
+	if r.over == nil {
+		r.timer = time.AfterFunc(f.limits.RequestTime, func() {
+			_ = s.post(func() { s.abandonRequest(r, errTimedOut) }) // a stack that has ended has none
+		})
+	}
+	go r.run(handle)
 }
 
 // endRequest ends the time in which a request can be decided. If it has ended before, endRequest
@@ -188,7 +228,9 @@ func (s *Stack) endRequest(r *TCPRequest, why error) error {
 		return r.over
 	}
 	r.over = why
-	r.timer.Stop()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
 	delete(s.forward.requests, r.flow)
 	return nil
 }

@@ -29,7 +29,7 @@ func Join(ctx context.Context, a, b net.Conn) error {
 		}
 	}
 	go one(a, b)
-	go one(b, a)
+	one(b, a)
 	first, second := <-copied, <-copied
 	if first == nil {
 		return second

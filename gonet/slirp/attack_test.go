@@ -312,7 +312,7 @@ func TestBufferShares(t *testing.T) {
 				t.Errorf("connection %d may begin with %d bytes", i+1, first)
 			}
 			b.add(conns[i], i+1)
-			if all := share(b.most) * (i + 1); all > sharedBuffer {
+			if all := share(int(b.most.Load())) * (i + 1); all > sharedBuffer {
 				t.Errorf("%d bytes for %d connections", all, i+1)
 			}
 		}
@@ -320,8 +320,8 @@ func TestBufferShares(t *testing.T) {
 			b.remove(conns[i], i)
 		}
 	})
-	if b.most != 1 || len(b.conns) != 0 {
-		t.Errorf("without connections: %d, %d", b.most, len(b.conns))
+	if b.most.Load() != 1 || len(b.conns) != 0 {
+		t.Errorf("without connections: %d, %d", b.most.Load(), len(b.conns))
 	}
 }
 

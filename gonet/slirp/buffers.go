@@ -3,6 +3,7 @@ package slirp
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"interleave/gonet"
 )
@@ -20,18 +21,18 @@ const (
 type buffers struct {
 	mu    sync.Mutex
 	conns map[*gonet.Conn]struct{}
-	// most is for how many connections the shares are made: a power of two, or 0 at first.
-	most int
+	// most is for how many connections the shares are made: a power of two, or 0 at first. It is
+	// changed under mu. The dealer reads it without: it must not wait for those who hold mu, since
+	// they may wait for the dealer.
+	most atomic.Int32
 }
 
 // share returns the bound for each of at most so many connections.
 func share(most int) int { return min(maxBuffer, sharedBuffer/max(most, 1)) }
 
-// first returns the bound for another connection before it is added.
+// first returns the bound for another connection before it is added. It does not block.
 func (b *buffers) first(connections int) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return share(max(b.most, connections))
+	return share(max(int(b.most.Load()), connections))
 }
 
 // add bounds what waits in a connection. connections is their number, with this one and those that
@@ -43,11 +44,12 @@ func (b *buffers) add(c *gonet.Conn, connections int) {
 		b.conns = map[*gonet.Conn]struct{}{}
 	}
 	b.conns[c] = struct{}{}
-	most := max(b.most, 1)
+	was := int(b.most.Load())
+	most := max(was, 1)
 	for most < connections {
 		most *= 2
 	}
-	if most != b.most {
+	if most != was {
 		b.change(most)
 		return
 	}
@@ -59,18 +61,19 @@ func (b *buffers) remove(c *gonet.Conn, connections int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.conns, c)
-	most := b.most
+	was := int(b.most.Load())
+	most := was
 	for most > 1 && 4*connections < most {
 		most /= 2
 	}
-	if most != b.most {
+	if most != was {
 		b.change(most)
 	}
 }
 
 // change bounds all connections anew. The caller holds mu.
 func (b *buffers) change(most int) {
-	b.most = most
+	b.most.Store(int32(most))
 	for c := range b.conns {
 		bound(c, share(most))
 	}

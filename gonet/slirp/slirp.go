@@ -32,6 +32,10 @@ type Config struct {
 	Link    link.Link // to the guest, with Ethernet
 	Network Network
 	Host    Host
+	// StartTCP begins to connect the host to an address by TCP, in place of Host.DialContext. It must
+	// not block. With a server that answers before it returns, as one on the same machine does, the
+	// guest has its answer a few switches of goroutines earlier. Nil: the host dials.
+	StartTCP func(to netip.AddrPort) (Starting, error)
 	// NoHostLoopback keeps the guest from the host's loopback, which is behind the gateway's
 	// address otherwise.
 	NoHostLoopback bool
@@ -84,6 +88,14 @@ type Host interface {
 	// Listen and ListenPacket open sockets for port forwards. network ends with "4" or "6".
 	Listen(network, address string) (net.Listener, error)
 	ListenPacket(network, address string) (net.PacketConn, error)
+}
+
+// Starting is a connection of the host that was begun.
+type Starting interface {
+	// Connected tells whether Wait need not wait for the other end.
+	Connected() bool
+	// Wait returns the connection when it is established. It must be called once.
+	Wait(ctx context.Context) (net.Conn, error)
 }
 
 // ErrNoPing is the error of Host.Ping if the host lets nobody ping.
@@ -163,7 +175,7 @@ func New(cfg Config) (*Slirp, error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if s.names, err = s.listenNames(); err == nil {
-		err = errors.Join(s.stack.ForwardTCP(s.connect), s.stack.ForwardUDP(s.flow),
+		err = errors.Join(s.stack.ForwardTCPStart(s.start), s.stack.ForwardUDP(s.flow),
 			s.stack.ForwardEcho(s.echo))
 	}
 	if err != nil {

@@ -309,3 +309,36 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// startedConn is a connection that was begun, and is there.
+type startedConn struct {
+	net.Conn
+	late bool // Connected returns false
+}
+
+func (c startedConn) Connected() bool                        { return !c.late }
+func (c startedConn) Wait(context.Context) (net.Conn, error) { return c.Conn, nil }
+
+// TestStart has a host that connects at once, or later, and refuses.
+func TestStart(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		inWorld(t, func(t *testing.T, w *world) {
+			serveEcho(t, w.server, ":80")
+			for range 3 {
+				c := dial(t, w.guest, "tcp", serverAddr+":80")
+				expectEcho(t, c, "a line")
+				_ = c.Close() // the far end has all
+			}
+			expectError(t, w.guest, serverAddr+":81", syscall.ECONNREFUSED)
+			if s := w.stats(); s.Connections != 3 || s.Failed != 1 {
+				t.Errorf("%+v", s)
+			}
+		}, func(c *Config) {
+			host := c.Host.(stackHost)
+			c.StartTCP = func(to netip.AddrPort) (Starting, error) {
+				conn, err := host.Dial("tcp", to.String())
+				return startedConn{conn, late}, err
+			}
+		})
+	}
+}

@@ -9,22 +9,54 @@ import (
 	"interleave/gonet/relay"
 )
 
-// connect handles a connection of the guest: it is accepted once the host has connected.
-func (s *Slirp) connect(r *gonet.TCPRequest) {
+// start begins a connection of the guest. It runs in the stack's dealer, and returns the handler.
+// The guest is answered once the host has connected, at once if the host is by then.
+func (s *Slirp) start(r *gonet.TCPRequest) (handle func()) {
 	if !s.connections.enter() {
-		s.fail("%v to %v: too many connections", r.Source(), r.Destination())
-		return // the guest sends its SYN again
+		return func() { // the guest sends its SYN again
+			s.fail("%v to %v: too many connections", r.Source(), r.Destination())
+		}
 	}
-	defer s.connections.leave()
 	to, ok := s.outside(r.Destination().Addr())
-	if !ok {
+	o := outward{to: netip.AddrPortFrom(to, r.Destination().Port()), prohibited: !ok}
+	if s.cfg.StartTCP != nil && ok {
+		o.started, o.err = s.cfg.StartTCP(o.to)
+		if o.err == nil && o.started.Connected() {
+			r.SetReadBuffer(s.buffers.first(len(s.connections)))
+			_ = r.Answer() // if it fails, so does Accept
+		}
+	}
+	return func() { s.connect(r, &o) }
+}
+
+// outward is the host's side of a connection that the guest wants.
+type outward struct {
+	to         netip.AddrPort
+	prohibited bool
+	started    Starting // nil if the host is yet to dial
+	err        error    // of StartTCP
+}
+
+// dial returns the host's connection when it is established.
+func (o *outward) dial(ctx context.Context, host Host) (net.Conn, error) {
+	switch {
+	case o.err != nil:
+		return nil, o.err
+	case o.started != nil:
+		return o.started.Wait(ctx)
+	}
+	return host.DialContext(ctx, "tcp", o.to.String())
+}
+
+// connect handles a connection of the guest: it is accepted once the host has connected. The
+// request ends after connectTime, and with the stack.
+func (s *Slirp) connect(r *gonet.TCPRequest, o *outward) {
+	defer s.connections.leave()
+	if o.prohibited {
 		r.Unreachable(gonet.UnreachableProhibited)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), connectTime)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	far, err := s.cfg.Host.DialContext(ctx, "tcp", hostPort(to, r.Destination().Port()))
+	far, err := o.dial(r.Context(), s.cfg.Host)
 	if err != nil {
 		if r.Context().Err() == nil { // else the guest has given up
 			s.fail("%v to %v: %v", r.Source(), r.Destination(), err)

@@ -248,7 +248,8 @@ func (w *slirpFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg := slirp.Config{Link: l, Network: w.network, Host: w.host, NoHostLoopback: w.noHostLoopback}
+	cfg := slirp.Config{Link: l, Network: w.network, Host: w.host, StartTCP: w.host.StartTCP,
+		NoHostLoopback: w.noHostLoopback}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return errors.Join(os.NewSyscallError("getrlimit", err), l.Close())
