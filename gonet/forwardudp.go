@@ -15,6 +15,10 @@ type UDPFlow struct {
 	*PacketConn
 	first packet // the first datagram, as ICMP errors quote it
 
+	// Dealer only:
+	take  func(datagrams [][]byte) // see Handle; nil: they wait for Receive
+	batch [][]byte                 // the datagrams of this batch of frames, for take
+
 	// Guarded by the mutex of flows:
 	element *list.Element // nil when the flow has ended
 	used    time.Time     // when the last datagram was sent or received
@@ -53,6 +57,46 @@ func (w *UDPFlow) ReceiveBatch(batch [][]byte) (int, error) {
 	}
 	batch[0] = d.body
 	return 1 + w.in.takeBodies(batch[1:]), nil
+}
+
+// Handle has the stack's own goroutine call take with the datagrams that come, all of a batch of
+// frames at once, and first with those that have come before. So nobody is woken for a datagram,
+// and none is copied. take must neither block nor keep the datagrams, and of the flow's methods may
+// call those that write or set a deadline. Receive and Read return errors only from now on, and end
+// with the flow.
+func (w *UDPFlow) Handle(take func(datagrams [][]byte)) error {
+	return w.stack.claim(func() {
+		w.take = take
+		batch := make([][]byte, socketLen)
+		for n := w.in.takeBodies(batch); n > 0; n = w.in.takeBodies(batch) {
+			take(batch[:n])
+		}
+	})
+}
+
+// queueForHandler has the end of this batch hand a datagram to its handler. Dealer only.
+func (s *Stack) queueForHandler(w *UDPFlow, body []byte) {
+	if len(w.batch) == 0 {
+		s.udp.toHand = append(s.udp.toHand, w)
+	}
+	w.batch = append(w.batch, body)
+}
+
+// keptBatch bounds the length of a list of datagrams whose memory an idle flow keeps.
+const keptBatch = 4
+
+// handDatagrams calls the handlers of flows with the datagrams of this batch. Dealer only.
+func (s *Stack) handDatagrams() {
+	for i, w := range s.udp.toHand {
+		w.touch()
+		w.take(w.batch)
+		clear(w.batch)
+		if w.batch = w.batch[:0]; cap(w.batch) > keptBatch {
+			w.batch = nil
+		}
+		s.udp.toHand[i] = nil
+	}
+	s.udp.toHand = s.udp.toHand[:0]
 }
 
 // Unreachable answers the first datagram with an ICMP error, and ends the flow.

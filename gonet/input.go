@@ -365,6 +365,10 @@ func (s *Stack) deliverUDP(p *packet, from, to netip.AddrPort, body []byte) {
 		s.sendICMPError(p, portUnreachable)
 		return
 	}
+	if w := u.flow; w != nil && w.take != nil {
+		s.queueForHandler(w, body)
+		return
+	}
 	u.deliver(datagram{from: from, info: p.info(),
 		body: append(make([]byte, 0, len(body)), body...)})
 }
@@ -382,6 +386,7 @@ func (p *PacketConn) deliver(d datagram) {
 // Those that user goroutines and callbacks have queued meanwhile are updated, too, but only once: a
 // callback that always queues another connection must not keep the dealer from the link.
 func (s *Stack) flush() {
+	s.handDatagrams()
 	s.updateAll()
 	if s.tcp.async.waits.Load() {
 		s.takeAsync()

@@ -17,6 +17,7 @@ import (
 type udpLayer struct {
 	sockets demux.Table[*PacketConn]
 	peers   map[peerKey]*PacketConn // the dialed ones
+	toHand  []*UDPFlow              // flows whose handlers get datagrams at the end of this batch
 }
 
 // PacketConn is a UDP socket: a net.PacketConn, and a net.Conn if it was dialed.

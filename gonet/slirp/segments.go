@@ -15,6 +15,14 @@ type SegmentConn interface {
 	ReadSegments(take func(b []byte, size int) error) error
 }
 
+// PromptConn is what a connection of Host.DialFlow may have beside net.Conn: it sends datagrams
+// without waiting. A Slirp then sends in the stack's goroutine, and wakes none.
+type PromptConn interface {
+	// SendSegments sends datagrams as WriteSegments of a SegmentConn does, but it does not block:
+	// those for which there is no room are lost.
+	SendSegments(datagrams [][]byte) error
+}
+
 // A call sends at most so many datagrams, with so many bytes: what Linux took when it began to take
 // several (UDP_MAX_SEGMENTS, linux/udp.h), and the payload of the longest datagram of IPv4.
 const (

@@ -88,6 +88,43 @@ func (c *segmentSocket) WriteSegments(datagrams [][]byte) error {
 	return nil
 }
 
+// SendSegments implements PromptConn.
+func (c *segmentSocket) SendSegments(datagrams [][]byte) error {
+	if len(datagrams) > 1 && !c.single {
+		b := superBuffers.Get().(*[maxDatagram]byte)
+		defer superBuffers.Put(b)
+		n := 0
+		for _, d := range datagrams {
+			n += copy(b[n:], d)
+		}
+		err := c.sendNow(b[:n], segmentControl(len(datagrams[0])))
+		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) { // see WriteSegments
+			return err
+		}
+		c.single = true
+	}
+	for _, d := range datagrams {
+		if err := c.sendNow(d, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendNow sends a datagram, or many that a control message divides, unless there is no room.
+func (c *segmentSocket) sendNow(b, control []byte) error {
+	var failed error
+	if err := c.raw.Control(func(fd uintptr) {
+		_, failed = syscall.SendmsgN(int(fd), b, control, nil, syscall.MSG_DONTWAIT)
+	}); err != nil {
+		return err
+	}
+	if errors.Is(failed, syscall.EAGAIN) || errors.Is(failed, syscall.ENOBUFS) {
+		return nil
+	}
+	return os.NewSyscallError("sendmsg", failed)
+}
+
 // segmentControl returns the control message that has the kernel cut what is sent into datagrams.
 func segmentControl(size int) []byte {
 	b := make([]byte, syscall.CmsgSpace(2))

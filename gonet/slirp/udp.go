@@ -45,7 +45,11 @@ func (s *Slirp) flow(w *gonet.UDPFlow) {
 		defer close(replied)
 		s.replies(w, far)
 	}()
-	s.send(w, far)
+	if prompt, ok := far.(PromptConn); ok && w.Destination().Port() != portDNS {
+		s.sendAtOnce(w, prompt)
+	} else {
+		s.send(w, far)
+	}
 	_ = far.Close() // ends replies
 	<-replied
 }
@@ -69,6 +73,42 @@ func (s *Slirp) send(w *gonet.UDPFlow, far net.Conn) {
 	}
 }
 
+// sendAtOnce has the stack's goroutine send the datagrams of a flow, and returns when the flow ends.
+func (s *Slirp) sendAtOnce(w *gonet.UDPFlow, far PromptConn) {
+	failed := make(chan error, 1)
+	err := w.Handle(func(datagrams [][]byte) {
+		for n := 0; len(datagrams) > 0; datagrams = datagrams[n:] {
+			n = runOf(datagrams)
+			if err := far.SendSegments(datagrams[:n]); err != nil {
+				select {
+				case failed <- err:
+				default: // the flow ends already
+				}
+				_ = w.SetReadDeadline(time.Unix(1, 0)) // ends Receive; never fails
+				return
+			}
+			s.countSent(datagrams[:n])
+		}
+	})
+	for err == nil {
+		_, err = w.Receive()
+	}
+	select {
+	case err := <-failed:
+		s.failFlow(w, err)
+	default:
+	}
+}
+
+// countSent counts the bytes of datagrams.
+func (s *Slirp) countSent(datagrams [][]byte) {
+	sum := 0
+	for _, d := range datagrams {
+		sum += len(d)
+	}
+	s.counters.sent.Add(uint64(sum))
+}
+
 // sendBatch sends datagrams, by as few calls as the host lets it.
 func (s *Slirp) sendBatch(far net.Conn, batch [][]byte) (err error) {
 	several, ok := far.(SegmentConn)
@@ -82,9 +122,7 @@ func (s *Slirp) sendBatch(far net.Conn, batch [][]byte) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, d := range batch[:n] {
-			s.counters.sent.Add(uint64(len(d)))
-		}
+		s.countSent(batch[:n])
 	}
 	return nil
 }
