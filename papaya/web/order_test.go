@@ -32,11 +32,11 @@ func TestOrderIsTheServers(t *testing.T) {
 	p := newPerson(t, 800, 600)
 	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))
 	type outcome struct {
-		Bad                        string
-		Whole                      bool
-		Missed, Pages, Joined, Own int
+		Bad                                string
+		Whole                              bool
+		Missed, Pages, Joined, Parted, Own int
 	}
-	joined := 0
+	joined, parted := 0, 0
 	for seed := 1; seed <= 25; seed++ {
 		got := play[outcome](p, orderScript, fmt.Sprint(seed), "1500")
 		if got.Bad != "" || !got.Whole {
@@ -46,6 +46,10 @@ func TestOrderIsTheServers(t *testing.T) {
 			t.Errorf("seed %d: something was not tried: %+v", seed, got)
 		}
 		joined += got.Joined
+		parted += got.Parted
+	}
+	if parted == 0 {
+		t.Error("no room had so many messages that its newest were kept apart")
 	}
 	if joined == 0 {
 		t.Error("no old part of the history was joined with the newest messages")

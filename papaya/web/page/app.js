@@ -9,6 +9,7 @@ import { deletion } from "./delete.js";
 import { finder } from "./find.js";
 import { clean } from "./text.js";
 import { parse } from "./irc.js";
+import { keys } from "./keys.js";
 import { markersWait, sendMarkers } from "./marker.js";
 import { moderation } from "./moderate.js";
 import { closing } from "./preview.js";
@@ -206,6 +207,7 @@ function start(given) {
       if (room.unread === 0) notified.get(room)?.notice.close();
     },
     find: (words) => find.open(words),
+    keys: () => showKeys(),
     found: (search) => find.show(search),
     shown: (room, m) => view.show(room, m),
     caughtUp: (room) => view.caughtUp(room),
@@ -347,6 +349,7 @@ deletion(() => session);
 closing($("messages"), () => session);
 sender(() => session);
 const find = finder(() => session);
+const showKeys = keys(() => session, view, find);
 
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") connection?.hurry();

@@ -254,6 +254,7 @@ export const commands = {
       return "";
     },
   ],
+  keys: ["", "list the keys", (s) => s.hooks.keys() ?? ""],
   help: [
     "",
     "list the commands",

@@ -50,6 +50,7 @@ export function past(s, batch) {
   }
   // nor would the next page have anything older
   if (older && room.oldest() === top) room.whole = true;
+  if (older && room.reading) room.part();
   if (asked === "after") turnPage(s, room, batch.lines, last ?? behind);
   if (asked === "latest" && !known) {
     room.read = before;

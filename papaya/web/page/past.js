@@ -1,13 +1,16 @@
 // A message that a search has found may be far older than what a room has. The room then shows a
 // part of its history apart from the newest messages, until scrolling joins the two.
 
-import { Room } from "./room.js";
-
 /**
  * seek shows a message among those around it. hooks.shown(room, message) is the answer. It returns
  * false if the room does not have the message, and the server has no history.
  */
 export function seek(s, room, m) {
+  const there = room.past?.find(m.id);
+  if (there) {
+    s.hooks.shown(room, there);
+    return true;
+  }
   const here = room.find(m.id);
   if (here) {
     room.latest();
@@ -45,7 +48,7 @@ export function pastPage(s, room, asked, page, put, lines) {
   const around = asked === "around";
   if (around ? !wanted : !room.past) return; // the user has gone back to the newest
   if (around) {
-    room.past = new Room(room.name, room.isChannel);
+    room.past = room.apart();
     room.seek = null;
   }
   const { past } = room;
@@ -54,6 +57,8 @@ export function pastPage(s, room, asked, page, put, lines) {
   if (asked === "past-before" && past.oldest() === top) past.whole = true;
   const ends = asked === "past-after" && lines < s.limit();
   if (ends || page.some((m) => room.has(m))) room.join();
+  if (asked === "past-before") past.cut();
+  else past.trim(past.most);
   if (!around) return;
   const here = (room.past ?? room).find(wanted.id);
   if (here) s.hooks.shown(room, here);

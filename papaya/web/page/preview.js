@@ -69,7 +69,7 @@ export function showPreviews(li, list, closable) {
   const all = document.createElement("div");
   all.className = "previews";
   for (const p of list) all.append(card(p, closable));
-  li.append(all);
+  li.insertBefore(all, li.querySelector(":scope > :is(.reactions, .tools)"));
 }
 
 function card(p, closable) {

@@ -91,7 +91,7 @@ export function showReactions(li, list, mine, may) {
   const all = document.createElement("div");
   all.className = "reactions";
   for (const [text, nicks] of groups) all.append(chip(text, nicks, mine, may));
-  li.append(all);
+  li.insertBefore(all, li.tools ?? null);
   if (had) [...all.children].find((c) => c.dataset.text === focused)?.focus();
 }
 

@@ -484,7 +484,7 @@ function spoken(s, line) {
   spoke(s, room, m.nick);
   const waited = m.own && room.settle(m);
   if (!room.add(m)) return;
-  if (!room.asked) room.trim();
+  room.bound();
   if (m.own) {
     if (!waited) {
       room.look(); // we have said it on another device, which tells what it has read

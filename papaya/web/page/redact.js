@@ -54,8 +54,8 @@ export function redact(s, room, line) {
   room.reactions.delete(id);
   if (withdrawnReaction(room, id)) return;
   if (room.known.has(id)) {
-    const m = room.messages.find((x) => x.id === id && spoken(x));
-    if (!m) return; // it is a note already
+    const m = room.find(id);
+    if (!spoken(m)) return; // it is a note already
     makeNote(m, textOf(line));
     room.recount();
     s.hooks.deleted?.(room, m);

@@ -5,8 +5,11 @@
 
 import { makeNote, spoken } from "./redact.js";
 
-/** keep is how many messages a room holds while nobody scrolls back. */
+/** keep is how many messages a room holds while nobody reads back. */
 export const keep = 2000;
+
+/** most is how many it holds for somebody who does. A guess. */
+export const most = 120_000;
 
 /**
  * maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as
@@ -25,7 +28,10 @@ export class Room {
     this.topic = "";
     this.members = new Map(); // folded nick -> {nick, prefix, away}
     this.messages = []; // in the server's order
-    this.known = new Set(); // msgids, or a substitute
+    this.known = new Map(); // msgid, or a substitute -> the message
+    this.keep = keep;
+    this.most = most;
+    this.reading = false; // somebody reads what is further back than the newest messages
     this.gone = new Map(); // notes for messages that the room does not have, by msgid
     this.unread = 0;
     this.mentions = 0;
@@ -64,7 +70,7 @@ export class Room {
     const key = keyOf(message);
     if (key) {
       if (this.known.has(key)) return false;
-      this.known.add(key);
+      this.known.set(key, message);
     }
     if (message.id && this.gone.has(message.id))
       makeNote(message, this.gone.get(message.id).text);
@@ -81,13 +87,15 @@ export class Room {
    */
   merge(page, behind) {
     const old = this.messages;
-    const places = new Map(old.map((m, at) => [keyOf(m), at]));
-    places.delete("");
-    const paged = new Set(); // those of the page that are there already
+    const here = new Set(page.map((m) => this.known.get(keyOf(m))));
+    here.delete(undefined);
+    const places = new Map(); // those of the page that are there already -> where
+    if (here.size > 0) old.forEach((m, at) => here.has(m) && places.set(m, at));
+    const paged = new Set(); // those of them that were put in
     const rows = [];
     const fresh = [];
     for (const m of page) {
-      const at = places.get(keyOf(m));
+      const at = places.get(this.known.get(keyOf(m)));
       if (at !== undefined && !paged.has(old[at])) {
         paged.add(old[at]);
         rows.push({ m: old[at], at });
@@ -171,12 +179,31 @@ export class Room {
   }
 
   find(id) {
-    if (!id || !this.known.has(id)) return undefined;
-    return this.messages.find((m) => m.id === id);
+    return id ? this.known.get(id) : undefined;
   }
 
   has(message) {
     return this.known.has(keyOf(message));
+  }
+
+  /** apart is an empty room for a part of the history. */
+  apart() {
+    const past = new Room(this.name, this.isChannel);
+    past.keep = this.keep;
+    past.most = this.most;
+    return past;
+  }
+
+  /**
+   * part makes all but the newest messages the part of the history that is shown, if the room has
+   * too many: the user has read back as far as that. Scrolling joins the two again.
+   */
+  part() {
+    if (this.messages.length <= this.most || this.past) return;
+    const past = this.apart();
+    past.whole = this.whole;
+    for (const m of this.trim(this.keep)) past.add(m);
+    this.past = past;
   }
 
   /** join makes the part of the history that is shown, and the newest messages, one. */
@@ -184,16 +211,38 @@ export class Room {
     this.merge(this.past.messages);
     this.whole ||= this.past.whole;
     this.past = null;
+    this.trim(this.most);
   }
 
-  /** trim forgets the oldest messages; they can be had from the server again. */
-  trim(size = keep) {
-    if (this.messages.length <= size) return;
-    for (const m of this.messages.splice(0, this.messages.length - size)) {
+  /** bound forgets messages when others have come, unless somebody may be reading them. */
+  bound() {
+    const reads = this.reading && !this.past;
+    this.trim(reads || this.asked ? this.most : this.keep);
+  }
+
+  /**
+   * trim forgets the oldest messages beyond so many, and returns them; they can be had from the
+   * server again.
+   */
+  trim(size) {
+    if (this.messages.length <= size) return [];
+    this.whole = false;
+    return this.forget(0, this.messages.length - size);
+  }
+
+  /** cut forgets the newest messages beyond the most that there may be. */
+  cut() {
+    this.forget(this.most, this.messages.length);
+  }
+
+  /** forget removes the messages from one place to before another, and returns them. */
+  forget(from, to) {
+    const list = this.messages.splice(from, to - from);
+    for (const m of list) {
       this.known.delete(keyOf(m));
       this.gone.delete(m.of);
     }
-    this.whole = false;
+    return list;
   }
 
   /** count makes a message unread, unless it was seen before. */

@@ -452,7 +452,7 @@ export class Session {
   /** note writes a line that only we see. */
   note(room, text, kind = "event", time = this.now()) {
     room.add({ time, nick: "", kind, text });
-    room.trim();
+    room.bound();
   }
 }
 

@@ -1,18 +1,17 @@
-// The messages of a room as nodes of the page. Each message has one node as long as it is shown. A
-// change moves only nodes that are out of place, so a room may have thousands.
+// The messages of a room as nodes of the page. Each message has one node as long as it is drawn. A
+// change moves only nodes that are out of place.
 
 import { attach } from "./files.js";
 import { dress } from "./person.js";
 import { showPreviews } from "./preview.js";
 import { showReactions } from "./react.js";
-import { spoken } from "./redact.js";
 import { showQuote } from "./reply.js";
+import { isAlone, isRule } from "./rows.js";
 import { clean, nodes } from "./text.js";
 
 const foldFrom = 14; // lines: a message with more is folded
 const folded = 10; // lines of a folded message
 const foldChars = 1000; // and characters
-const together = 5 * 60_000; // ms: messages of one user within this time are under one nick
 const made = new WeakMap(); // message -> its node
 
 const clock = new Intl.DateTimeFormat(undefined, {
@@ -32,68 +31,62 @@ const day = new Intl.DateTimeFormat(undefined, {
 });
 
 /**
- * draw makes the list show the messages; unreadFrom is the time after which they are new, filehost
- * the URL to which files are posted, if the server takes some, and previews those of messages, by
- * msgid, if they are to be shown. So are reactions; mine says whether a nick is the user's.
+ * draw makes the list show the rows from first to before end. how has what may be done with a
+ * message, filehost, the URL to which files are posted, if the server takes some, previews of
+ * messages, by msgid, if they are to be shown, and reactions; mine says whether a nick is the
+ * user's, find has a message by its msgid, and whole says that there are no older messages.
  */
-export function draw(list, messages, how) {
-  const { unreadFrom, quiet, mayDelete, mayReport, mayAnswer, mayEdit } = how;
-  const { filehost, previews, reactions, mine } = how;
-  let byID; // msgid -> message
-  const original = (id) => {
-    byID ??= new Map(messages.map((m) => [m.id, m]));
-    return byID.get(id);
-  };
+export function draw(list, rows, { first, end }, how) {
+  const focused = list.contains(document.activeElement)
+    ? document.activeElement.closest("li")
+    : null;
   const want = [];
-  const days = new Map(); // key -> how often it was there
-  let before = null;
-  let marked = unreadFrom <= 0;
-  for (const m of messages) {
-    if ((quiet && m.kind === "event") || m.kind === "unseen") continue;
-    const newDay = !before || dayOf(before.time) !== dayOf(m.time);
-    if (newDay) {
-      // a day comes twice if the server's clock was set back
-      const key = `day ${dayOf(m.time)}`;
-      const times = (days.get(key) ?? 0) + 1;
-      days.set(key, times);
-      want.push(line(list, `${key} ${times}`, "day", day.format(m.time)));
-    }
-    const fresh = !marked && spoken(m) && !m.own && m.time > unreadFrom;
-    if (fresh) {
-      marked = true;
-      want.push(line(list, "new", "new", "New"));
-    }
-    const alone =
-      newDay ||
-      fresh ||
-      !before ||
-      before.nick !== m.nick ||
-      m.kind !== "message" ||
-      before.kind !== "message" ||
-      m.time - before.time > together;
-    const deletable = mayDelete(m);
-    const answers = mayAnswer(m);
-    const li = node(m, alone, filehost);
-    const gone = m.kind === "deleted" || !m.id;
-    showQuote(li, m, m.reply ? original(m.reply) : undefined);
-    showPreviews(li, gone ? undefined : previews?.get(m.id), deletable);
-    showReactions(li, gone ? undefined : reactions.get(m.id), mine, answers);
-    offer(li, m, [
-      ...(answers ? ["reply", "react"] : []),
-      ...(mayEdit(m) ? ["edit"] : []),
-      ...(mayReport(m) ? ["report"] : []),
-      ...(deletable ? ["delete"] : []),
-    ]);
+  for (let at = first; at < end; at++) {
+    const row = rows[at];
+    const li = isRule(row) ? rule(list, row) : said(row, rows[at - 1], how);
+    attribute(li, "aria-posinset", at + 1);
+    attribute(li, "aria-setsize", how.whole ? rows.length : -1); // -1: not known
     want.push(li);
-    before = m;
   }
   place(list, want);
+  if (!focused || list.contains(document.activeElement)) return;
+  // the focus was in what is not drawn any more, or was made anew
+  const anew = nodeOf(focused.message) ?? list.parentElement;
+  anew.focus({ preventScroll: true });
+}
+
+function attribute(li, name, value) {
+  if (li.getAttribute(name) !== String(value)) li.setAttribute(name, value);
+}
+
+/** said is the node of a message, as it is now. */
+function said(m, before, how) {
+  const { mayDelete, mayReport, mayAnswer, mayEdit } = how;
+  const deletable = mayDelete(m);
+  const answers = mayAnswer(m);
+  const li = node(m, isAlone(m, before), how.filehost);
+  const gone = m.kind === "deleted" || !m.id;
+  showQuote(li, m, m.reply ? how.find(m.reply) : undefined);
+  showPreviews(li, gone ? undefined : how.previews?.get(m.id), deletable);
+  const reactions = gone ? undefined : how.reactions.get(m.id);
+  showReactions(li, reactions, how.mine, answers);
+  offer(li, m, [
+    ...(answers ? ["reply", "react"] : []),
+    ...(mayEdit(m) ? ["edit"] : []),
+    ...(mayReport(m) ? ["report"] : []),
+    ...(deletable ? ["delete"] : []),
+  ]);
+  return li;
 }
 
 function place(list, want) {
   const wanted = new Set(want);
-  for (const child of [...list.children])
-    if (!wanted.has(child)) child.remove();
+  for (const child of [...list.children]) {
+    if (wanted.has(child)) continue;
+    child.remove();
+    // the message may stay for long, its node need not
+    if (made.get(child.message) === child) made.delete(child.message);
+  }
   let at = list.firstElementChild;
   for (const item of want) {
     if (item === at) at = at.nextElementSibling;
@@ -101,17 +94,17 @@ function place(list, want) {
   }
 }
 
-/** line is a separator, which is kept by its key so that it stays where it is. */
-function line(list, key, className, text) {
-  const old = [...list.querySelectorAll(`:scope > .${className}`)].find(
+/** rule is the node of a line between messages, which is kept by its key so that it stays. */
+function rule(list, { kind, key, time }) {
+  const old = [...list.querySelectorAll(`:scope > .${kind}`)].find(
     (n) => n.dataset.key === key,
   );
   if (old) return old;
   const li = document.createElement("li");
-  li.className = className;
+  li.className = kind;
   li.dataset.key = key;
   const span = document.createElement("span");
-  span.textContent = text;
+  span.textContent = kind === "day" ? day.format(time) : "New";
   li.append(span);
   return li;
 }
@@ -225,6 +218,7 @@ function lineButton(m, name) {
 function make(m, filehost) {
   const li = document.createElement("li");
   li.message = m;
+  li.tabIndex = -1;
   li.text = m.text;
   li.edited = m.edited;
   const time = document.createElement("time");
@@ -262,5 +256,3 @@ export function hue(nick) {
   for (const c of nick.toLowerCase()) h = (h * 31 + c.codePointAt(0)) >>> 0;
   return `hue-${h % 12}`;
 }
-
-const dayOf = (time) => new Date(time).toDateString();

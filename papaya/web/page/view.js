@@ -9,7 +9,8 @@ import { deletable } from "./redact.js";
 import { answerable, quote } from "./reply.js";
 import { reportable } from "./reports.js";
 import { clean } from "./text.js";
-import { draw as drawTimeline, hue, nodeOf } from "./timeline.js";
+import { Scroller } from "./scroller.js";
+import { hue } from "./timeline.js";
 import { writers } from "./typing.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -29,11 +30,15 @@ export class View {
     this.atEnd = true;
     this.due = null;
     this.target = null; // a message to scroll to
+    this.list = new Scroller($("scroll"), $("messages"));
     $("scroll").addEventListener("scroll", () => this.scrolled(), {
       passive: true,
     });
     $("newer").addEventListener("click", () => this.newest());
-    const resized = new ResizeObserver(() => this.atEnd && this.toEnd());
+    const resized = new ResizeObserver(() => {
+      // nothing may be drawn here: the browser would report a loop
+      if (this.list.resized(this.atEnd)) this.draw();
+    });
     resized.observe($("scroll"));
     resized.observe($("messages")); // a file is drawn when the server has told what it is
   }
@@ -62,11 +67,13 @@ export class View {
     const missed = !this.seen && room.unread > 0;
     if (missed && !this.missed) this.from = room.read;
     this.missed = missed;
-    const scroll = $("scroll");
-    const height = scroll.scrollHeight;
-    const top = scroll.scrollTop;
-    const first = $("messages").querySelector(".line");
-    drawTimeline($("messages"), room.shown, {
+    const marks = this.list.marks();
+    this.head(session, room);
+    this.about(room);
+    this.typing(session, room);
+    this.rooms(session);
+    this.members(session, room);
+    const how = {
       unreadFrom: this.from,
       quiet: this.quiet,
       mayDelete: deletable(session, room),
@@ -77,17 +84,15 @@ export class View {
       mine: (nick) => session.isMe(nick),
       filehost: session.support.filehost,
       previews: this.previews ? session.previews : undefined,
-    });
+      find: (id) => (room.past ?? room).find(id),
+      whole: (room.past ?? room).whole,
+    };
+    const atEnd = changed || (this.atEnd && !this.target);
+    this.list.show(room.shown, how, marks, atEnd);
     dressAll($("messages"), session);
-    this.head(session, room);
-    this.about(room);
-    this.typing(session, room);
-    this.rooms(session);
-    this.members(session, room);
     if (this.target) this.reveal();
-    else if (changed || this.atEnd) this.toEnd();
-    else if (first && first !== $("messages").querySelector(".line"))
-      scroll.scrollTop = top + scroll.scrollHeight - height;
+    else if (atEnd) this.atEnd = true;
+    room.reading = !this.atEnd;
     const waits = !this.atEnd && room.unread > 0;
     $("newer").hidden = this.atEnd;
     $("newer").textContent = waits
@@ -105,25 +110,27 @@ export class View {
   }
 
   reveal() {
-    const node = nodeOf(this.target);
+    const at = this.list.rows.indexOf(this.target);
     this.target = null;
     this.atEnd = false;
-    if (!node) return;
+    if (at < 0) return;
+    const node = this.list.reach(at);
     node.scrollIntoView({ block: "center" });
+    this.list.slide();
     for (const other of $("messages").querySelectorAll("[data-sought]"))
       delete other.dataset.sought;
     node.dataset.sought = "";
-    node.tabIndex = -1;
     node.focus({ preventScroll: true });
   }
 
   enter(room) {
     this.room?.latest();
+    if (this.room) this.room.reading = false;
     this.room = room;
     this.missed = room.unread > 0;
     this.from = this.missed ? room.read : 0;
     this.atEnd = true;
-    $("messages").replaceChildren();
+    this.list.clear();
     this.write(room);
     $("told").textContent = "";
   }
@@ -323,6 +330,8 @@ export class View {
       this.atEnd = false;
       newer(this.session, this.room);
     }
+    if (this.room) this.room.reading = !this.atEnd;
+    this.list.slide();
     if (was !== this.atEnd) this.draw();
     this.more();
   }
@@ -344,13 +353,6 @@ export class View {
     this.room?.latest();
     this.atEnd = true;
     this.draw();
-  }
-
-  toEnd() {
-    const scroll = $("scroll");
-    scroll.scrollTop = scroll.scrollHeight;
-    this.atEnd = true;
-    $("newer").hidden = true;
   }
 }
 

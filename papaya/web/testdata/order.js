@@ -18,7 +18,7 @@
     const log = []; // {id, time, nick, text}: text is the place in the log
     const places = new Map(); // id -> place
     const requests = []; // not answered yet
-    const done = { missed: 0, pages: 0, joined: 0, own: 0 };
+    const done = { missed: 0, pages: 0, joined: 0, parted: 0, own: 0 };
     let settled = 0; // the place in the log up to which the session has caught up
     let now = Date.parse("2026-11-22T12:00:00Z");
     let connected = false;
@@ -72,11 +72,14 @@
       }[verb];
       const page = log.slice(Math.max(0, part[0]), Math.max(0, part[1]));
       const apart = s.find("#tea").past;
+      const shown = s.find("#tea").messages.length;
       hear(":x BATCH +p chathistory #tea");
       for (const m of page) hear(head(m, ";batch=p") + m.text);
       hear(":x BATCH -p");
       done.pages++;
       if (apart && !s.find("#tea").past) done.joined++;
+      if (verb === "BEFORE" && s.find("#tea").messages.length < shown)
+        done.parted++;
     }
 
     function connect() {
@@ -87,6 +90,8 @@
       hear(`:x CAP * LS :${caps}`, `:x CAP * ACK :${caps}`, ":x 001 ann :hi");
       hear(`:x 005 ann CHATHISTORY=${limit} :ok`, ":x 422 ann :no");
       hear(":ann!a@h JOIN #tea");
+      // small bounds, so that it reaches them
+      Object.assign(s.find("#tea"), { keep: 60, most: 160 });
     }
 
     const deeds = [
@@ -102,6 +107,7 @@
       () => connected && newer(s, s.find("#tea")),
       () => random(8) === 0 && seek(s, s.find("#tea"), log[random(log.length)]),
       () => random(60) === 0 && s.find("#tea").latest(),
+      () => (s.find("#tea").reading = random(4) > 0),
       () => hear(`:eve!e@h ${random(2) ? "JOIN" : "PART"} #tea`),
       () => {
         if (random(12) > 0) return;
@@ -128,11 +134,15 @@
       const bad =
         wrong(room.messages) || (room.past && wrong(room.past.messages));
       if (bad) return { bad: `step ${step}: ${bad}`, whole: false, ...done };
+      const held = room.messages.length + (room.past?.messages.length ?? 0);
+      if (held > 2 * room.most + 200)
+        return { bad: `${held} messages are held`, whole: false, ...done };
     }
     // at the end, everything is there
     if (!connected) connect();
     const room = s.find("#tea");
     room.latest();
+    Object.assign(room, { keep: Infinity, most: Infinity, reading: false });
     do {
       while (requests.length > 0) answer();
     } while (s.older(room));
