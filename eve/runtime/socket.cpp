@@ -150,9 +150,11 @@ bytes socket::read_buffer() {
         in_.consume(old);
         scanned_ = 0;
     }
-    memcpy(to + old, fresh_, static_cast<usize>(fresh));
-    fresh_ += fresh;
-    fresh_size_ -= static_cast<i32>(fresh);
+    if (fresh > 0) {
+        memcpy(to + old, fresh_, static_cast<usize>(fresh));
+        fresh_ += fresh;
+        fresh_size_ -= static_cast<i32>(fresh);
+    }
     taken.grown(old + fresh);
     announced_ = in_.empty() && fresh_size_ == 0; // the remaining bytes need another event
     if (started_ && (wanted() & ~have) != 0) home->update(*this);
