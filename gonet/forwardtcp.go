@@ -215,7 +215,8 @@ func (s *Stack) requestTCP(p *packet, h *wire.TCP, key demux.Flow) {
 	handle := f.startTCP(r)
 	if r.over == nil {
 		r.timer = time.AfterFunc(f.limits.RequestTime, func() {
-			_ = s.post(func() { s.abandonRequest(r, errTimedOut) }) // a stack that has ended has none
+			// a stack that has ended has no requests
+			_ = s.post(func() { s.abandonRequest(r, errTimedOut) })
 		})
 	}
 	go r.run(handle)

@@ -32,9 +32,9 @@ type Config struct {
 	Link    link.Link // to the guest, with Ethernet
 	Network Network
 	Host    Host
-	// StartTCP begins to connect the host to an address by TCP, in place of Host.DialContext. It must
-	// not block. With a server that answers before it returns, as one on the same machine does, the
-	// guest has its answer a few switches of goroutines earlier. Nil: the host dials.
+	// StartTCP begins to connect the host to an address by TCP, in place of Host.DialContext. It
+	// must not block. With a server that answers before it returns, as one on the same machine
+	// does, the guest has its answer a few switches of goroutines earlier. Nil: the host dials.
 	StartTCP func(to netip.AddrPort) (Starting, error)
 	// NoHostLoopback keeps the guest from the host's loopback, which is behind the gateway's
 	// address otherwise.

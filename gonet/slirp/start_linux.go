@@ -23,7 +23,8 @@ func (k Kernel) StartTCP(to netip.AddrPort) (Starting, error) {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	if from := k.local(to.Addr()); from.IsValid() {
-		err = os.NewSyscallError("bind", syscall.Bind(fd, socketAddress(netip.AddrPortFrom(from, 0))))
+		local := socketAddress(netip.AddrPortFrom(from, 0))
+		err = os.NewSyscallError("bind", syscall.Bind(fd, local))
 	}
 	if err == nil {
 		err = os.NewSyscallError("connect", syscall.Connect(fd, socketAddress(to)))

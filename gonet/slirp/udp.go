@@ -73,7 +73,7 @@ func (s *Slirp) send(w *gonet.UDPFlow, far net.Conn) {
 	}
 }
 
-// sendAtOnce has the stack's goroutine send the datagrams of a flow, and returns when the flow ends.
+// sendAtOnce has the stack's goroutine send the datagrams of a flow. It returns when the flow ends.
 func (s *Slirp) sendAtOnce(w *gonet.UDPFlow, far PromptConn) {
 	failed := make(chan error, 1)
 	err := w.Handle(func(datagrams [][]byte) {
