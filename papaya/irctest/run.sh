@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs irctest, the public test suite of IRC servers, against Papaya, with the tests of our own in
-# server_tests, and compares the results with expected.txt. The suite is fetched into out/irctest; IRCTEST=FOLDER names a copy of it instead.
+# server_tests, and compares the results with expected.txt. The suite is fetched into out/irctest;
+# IRCTEST=FOLDER names a copy of it instead.
 # UPDATE=1 rewrites expected.txt. JOBS is how many tests run at once.
 # usage: papaya/irctest/run.sh [ARGUMENT OF PYTEST...]
 set -euo pipefail

@@ -19,8 +19,8 @@ import (
 	"interleave/internal/irctest"
 )
 
-// build links the program where go finds it again: another ring, or the next run, has it at once. Of
-// two test programs one waits, so that neither starts half a program.
+// build links the program where go finds it again: another ring, or the next run, has it at once.
+// Of two test programs one waits, so that neither starts half a program.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := filepath.Abs("../../out/build/papaya-web")
 	if err != nil {

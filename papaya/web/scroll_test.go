@@ -271,9 +271,10 @@ func stays(ann *person, bob *archive) {
 	same := func(what string) {
 		ann.t.Helper()
 		browser.Eval[bool](ann.Page, still)
-		if y := looks[float64](ann, fmt.Sprintf("where(%d)", seen.N)); y > seen.Y+1 || y < seen.Y-1 {
-			ann.t.Errorf("%s: line %d was %.1f px below the beginning, and is %.1f px", what, seen.N,
-				seen.Y, y)
+		y := looks[float64](ann, fmt.Sprintf("where(%d)", seen.N))
+		if y > seen.Y+1 || y < seen.Y-1 {
+			ann.t.Errorf("%s: line %d was %.1f px below the beginning, and is %.1f px", what,
+				seen.N, seen.Y, y)
 		}
 		ann.fine(what, looks[string](ann, "wrong()"))
 	}

@@ -127,7 +127,9 @@ export class Scroller {
     return !covers(heights, this.span, this.top, this.screen);
   }
 
-  /** keep draws the rows around the screen. The row at a place ends at y of all that is scrolled. */
+  /**
+   * keep draws the rows around the screen. The row at a place ends at y of all that is scrolled.
+   */
   keep(at, y) {
     const { top } = this;
     this.lay(at + 1, y - this.scroll.scrollTop + top, top);
