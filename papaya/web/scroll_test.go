@@ -20,19 +20,19 @@ import (
 	"interleave/papaya/irc"
 )
 
-// frameTimes has the test of a long room measure, too.
-var frameTimes = flag.Bool("frames", false,
-	"log how long the frames take in which 100,000 messages are scrolled (with -v)")
+// longRoom is how many messages the long room has, and frameTimes has its test measure, too.
+var (
+	longRoom   = flag.Int("long", 20_000, "how many messages TestLongRoom scrolls through")
+	frameTimes = flag.Bool("frames", false,
+		"log how long the frames take in which the messages are scrolled (with -v)")
+)
 
 //go:embed testdata/scroll.js
 var scrollScript string
 
-const (
-	longRoom = 100_000 // messages
-	// mostRows is how many rows of the list may be in the document: five screens of 640 px, of rows
-	// that have 22 px or more.
-	mostRows = 160
-)
+// mostRows is how many rows of the list may be in the document: five screens of 640 px, of rows that
+// have 22 px or more.
+const mostRows = 160
 
 // An archive is a server with one room, #tea, in which much was said. It answers each request for
 // history with many messages at once.
@@ -161,14 +161,14 @@ func looks[T any](p *person, js string) T {
 	return browser.Eval[T](p.Page, "look."+js)
 }
 
-// TestLongRoom scrolls through 100,000 messages. Few of them are in the document at any time, none
+// TestLongRoom scrolls through very many messages. Few of them are in the document at any time, none
 // is missing or there twice, and what is on the screen stays where it is.
 func TestLongRoom(t *testing.T) {
-	bob := &archive{many: longRoom, says: make(chan string)}
+	bob := &archive{many: *longRoom, says: make(chan string)}
 	ann := newPerson(t, 1280, 800)
 	ann.signIn(bob.site(t), "ann", "#tea")
 	ann.Until("the newest is there", fmt.Sprintf(
-		`document.querySelector("#messages").textContent.includes("line %d")`, longRoom-1))
+		`document.querySelector("#messages").textContent.includes("line %d")`, *longRoom-1))
 	play[any](ann, scrollScript)
 	type outcome struct {
 		Bad   string
