@@ -19,6 +19,7 @@ type tree struct {
 	db     *bbolt.DB
 	now    int64
 	number uint64
+	last   row // that was read
 }
 
 var bucket = []byte("messages")
@@ -91,25 +92,21 @@ func (t *tree) page(target string, before int64) (n int, err error) {
 	}
 	err = t.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucket).Cursor()
-		k, v := c.Seek(key(name, before, 0))
-		if k == nil {
-			k, v = c.Last()
-		} else {
-			k, v = c.Prev()
+		last := c.Prev
+		if k, _ := c.Seek(key(name, before, 0)); k == nil {
+			last = c.Last
 		}
+		k, v := last()
 		for ; n < pageSize && bytes.HasPrefix(k, prefix); k, v = c.Prev() {
 			from, text, _ := bytes.Cut(v, []byte{0})
 			at := binary.BigEndian.Uint64(k[len(prefix):])
-			read = row{int64(at), string(from), string(text)}
+			t.last = row{int64(at), string(from), string(text)}
 			n++
 		}
 		return nil
 	})
 	return n, err
 }
-
-// read is the last message that was read, which the compiler must take for used.
-var read row
 
 func (t *tree) search(string, []string) (int, error) { return 0, errNone }
 func (t *tree) close() error                         { return t.db.Close() }

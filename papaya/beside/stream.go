@@ -28,6 +28,7 @@ type flow struct {
 	stream jetstream.Stream
 	places map[string][]place
 	now    int64
+	last   row // that was read
 }
 
 // A place is where a message is in the stream.
@@ -139,7 +140,7 @@ func (f *flow) page(target string, before int64) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		read = row{ms, string(from), string(text)}
+		f.last = row{ms, string(from), string(text)}
 	}
 	return len(all), nil
 }

@@ -98,12 +98,10 @@ func (t *text) append(said []corpus.Message) error {
 	return t.Batch(entries)
 }
 
-// say has ann say a line that the server answers by itself, and returns how many messages are in
-// the answer.
-func (t *text) say(command string, params ...string) int {
+// say has ann say a line, and hear the answer.
+func (t *text) say(command string, params ...string) {
 	t.heard = ear{}
 	t.Hall.Line(&t.ann, &irc.Message{Command: command, Params: params})
-	return t.heard.messages
 }
 
 func (t *text) page(target string, before int64) (int, error) {
