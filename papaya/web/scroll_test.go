@@ -30,8 +30,8 @@ var (
 //go:embed testdata/scroll.js
 var scrollScript string
 
-// mostRows is how many rows of the list may be in the document: five screens of 640 px, of rows that
-// have 22 px or more.
+// mostRows is how many rows of the list may be in the document: five screens of 640 px, of rows
+// that have 22 px or more.
 const mostRows = 160
 
 // An archive is a server with one room, #tea, in which much was said. It answers each request for
@@ -161,8 +161,8 @@ func looks[T any](p *person, js string) T {
 	return browser.Eval[T](p.Page, "look."+js)
 }
 
-// TestLongRoom scrolls through very many messages. Few of them are in the document at any time, none
-// is missing or there twice, and what is on the screen stays where it is.
+// TestLongRoom scrolls through very many messages. Few of them are in the document at any time,
+// none is missing or there twice, and what is on the screen stays where it is.
 func TestLongRoom(t *testing.T) {
 	bob := &archive{many: *longRoom, says: make(chan string)}
 	ann := newPerson(t, 1280, 800)
