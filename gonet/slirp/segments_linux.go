@@ -62,9 +62,22 @@ func control(raw syscall.RawConn, f func(fd int) error) error {
 // superBuffers has memory for what one call sends or receives.
 var superBuffers = sync.Pool{New: func() any { return new([maxDatagram]byte) }}
 
-// WriteSegments implements SegmentConn. Where the kernel does not send several at once, as when
-// each is longer than the MTU, they are sent one by one.
+// WriteSegments implements SegmentConn.
 func (c *segmentSocket) WriteSegments(datagrams [][]byte) error {
+	return c.sendAll(datagrams, func(b, control []byte) error {
+		_, _, err := c.WriteMsgUDPAddrPort(b, control, netip.AddrPort{})
+		return err
+	})
+}
+
+// SendSegments implements PromptConn.
+func (c *segmentSocket) SendSegments(datagrams [][]byte) error {
+	return c.sendAll(datagrams, c.sendNow)
+}
+
+// sendAll sends datagrams. send sends one, or many that a control message divides. Where the kernel
+// does not send several at once, as when each is longer than the MTU, they are sent one by one.
+func (c *segmentSocket) sendAll(datagrams [][]byte, send func(b, control []byte) error) error {
 	if len(datagrams) > 1 && !c.single {
 		b := superBuffers.Get().(*[maxDatagram]byte)
 		defer superBuffers.Put(b)
@@ -72,8 +85,7 @@ func (c *segmentSocket) WriteSegments(datagrams [][]byte) error {
 		for _, d := range datagrams {
 			n += copy(b[n:], d)
 		}
-		_, _, err := c.WriteMsgUDPAddrPort(b[:n], segmentControl(len(datagrams[0])),
-			netip.AddrPort{})
+		err := send(b[:n], segmentControl(len(datagrams[0])))
 		// EIO: the device has no checksums, which older kernels need for that.
 		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) {
 			return err
@@ -81,30 +93,7 @@ func (c *segmentSocket) WriteSegments(datagrams [][]byte) error {
 		c.single = true
 	}
 	for _, d := range datagrams {
-		if _, err := c.Write(d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// SendSegments implements PromptConn.
-func (c *segmentSocket) SendSegments(datagrams [][]byte) error {
-	if len(datagrams) > 1 && !c.single {
-		b := superBuffers.Get().(*[maxDatagram]byte)
-		defer superBuffers.Put(b)
-		n := 0
-		for _, d := range datagrams {
-			n += copy(b[n:], d)
-		}
-		err := c.sendNow(b[:n], segmentControl(len(datagrams[0])))
-		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) { // see WriteSegments
-			return err
-		}
-		c.single = true
-	}
-	for _, d := range datagrams {
-		if err := c.sendNow(d, nil); err != nil {
+		if err := send(d, nil); err != nil {
 			return err
 		}
 	}
@@ -112,17 +101,15 @@ func (c *segmentSocket) SendSegments(datagrams [][]byte) error {
 }
 
 // sendNow sends a datagram, or many that a control message divides, unless there is no room.
-func (c *segmentSocket) sendNow(b, control []byte) error {
-	var failed error
-	if err := c.raw.Control(func(fd uintptr) {
-		_, failed = syscall.SendmsgN(int(fd), b, control, nil, syscall.MSG_DONTWAIT)
-	}); err != nil {
-		return err
-	}
-	if errors.Is(failed, syscall.EAGAIN) || errors.Is(failed, syscall.ENOBUFS) {
+func (c *segmentSocket) sendNow(b, oob []byte) error {
+	err := control(c.raw, func(fd int) error {
+		_, err := syscall.SendmsgN(fd, b, oob, nil, syscall.MSG_DONTWAIT)
+		return os.NewSyscallError("sendmsg", err)
+	})
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOBUFS) {
 		return nil
 	}
-	return os.NewSyscallError("sendmsg", failed)
+	return err
 }
 
 // segmentControl returns the control message that has the kernel cut what is sent into datagrams.
