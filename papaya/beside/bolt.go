@@ -40,17 +40,10 @@ func openBolt(_ context.Context, folder string) (store, error) {
 }
 
 func (t *tree) fill(messages int) error {
-	c := corpus.NewFilling()
 	t.db.NoSync = true
 	defer func() { t.db.NoSync = false }()
-	for done := 0; done < messages; done += atOnce {
-		said := make([]corpus.Message, min(atOnce, messages-done))
-		for i := range said {
-			said[i] = c.Message()
-		}
-		if err := t.store(said, corpus.PerBatch); err != nil {
-			return err
-		}
+	if err := fillBy(t.store, messages); err != nil {
+		return err
 	}
 	t.now += returned
 	return t.db.Sync()

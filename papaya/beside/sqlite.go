@@ -63,15 +63,8 @@ func openSQLite(_ context.Context, folder string) (store, error) {
 }
 
 func (s *relation) fill(messages int) error {
-	c := corpus.NewFilling()
-	for done := 0; done < messages; done += atOnce {
-		said := make([]corpus.Message, min(atOnce, messages-done))
-		for i := range said {
-			said[i] = c.Message()
-		}
-		if err := s.store(said, corpus.PerBatch); err != nil {
-			return err
-		}
+	if err := fillBy(s.store, messages); err != nil {
+		return err
 	}
 	s.now += returned
 	_, err := s.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")

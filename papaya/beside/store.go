@@ -69,6 +69,22 @@ func conversation(from int, target string) string {
 	return min(a, target) + " " + max(a, target)
 }
 
+// fillBy stores the messages of the corpus by a function that stores some in one transaction, of
+// which so many are said at one time.
+func fillBy(store func(said []corpus.Message, perBatch int) error, messages int) error {
+	c := corpus.NewFilling()
+	for done := 0; done < messages; done += atOnce {
+		said := make([]corpus.Message, min(atOnce, messages-done))
+		for i := range said {
+			said[i] = c.Message()
+		}
+		if err := store(said, corpus.PerBatch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A row is a message as a store returns it.
 type row struct {
 	time       int64

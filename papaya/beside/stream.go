@@ -74,15 +74,8 @@ func (f *flow) stopServer() {
 }
 
 func (f *flow) fill(messages int) error {
-	c := corpus.NewFilling()
-	for done := 0; done < messages; done += atOnce {
-		said := make([]corpus.Message, min(atOnce, messages-done))
-		for i := range said {
-			said[i] = c.Message()
-		}
-		if err := f.store(said, corpus.PerBatch); err != nil {
-			return err
-		}
+	if err := fillBy(f.store, messages); err != nil {
+		return err
 	}
 	f.now += returned
 	f.stopServer()
