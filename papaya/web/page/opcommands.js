@@ -1,7 +1,16 @@
 // The typed commands of operators: of a room, and of the server. What the server refuses stands in
 // the room, as after any command.
 
-import { ban, listOf, lists, maskOf, modesOf, rights, shown } from "./rules.js";
+import {
+  accountMask,
+  ban,
+  listOf,
+  lists,
+  maskOf,
+  modesOf,
+  rights,
+  shown,
+} from "./rules.js";
 
 /** usage is what a command returns whose words are wrong. */
 export const usage = Symbol("usage");
@@ -133,6 +142,3 @@ async function lift(s, room, who) {
   for (const mask of masks) s.send("MODE", room.name, "-b", mask);
   tell(s, room)(why);
 }
-
-const accountMask = (s, name) =>
-  `${s.support.extban ?? ""}${s.support.accountBan ?? ""}:${name}`;

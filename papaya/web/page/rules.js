@@ -82,6 +82,14 @@ export const kick = async (s, room, nick, why) =>
 export const invite = async (s, room, nick) =>
   refusal(await ask(s, "INVITE", nick, room.name));
 
+/** accountMask is the mask of an account, or "" if the server has none of that kind. */
+export const accountMask = (s, name) => {
+  const { extban, accountBan } = s.support;
+  return accountBan && extban !== undefined
+    ? `${extban}${accountBan}:${name}`
+    : "";
+};
+
 /**
  * maskOf is the mask by which somebody is banned: what was typed if it is a mask; the account of a
  * member, or else its host, so that another nick does not help; and the nick of anybody else.
@@ -89,10 +97,10 @@ export const invite = async (s, room, nick) =>
 export function maskOf(s, room, who) {
   if (/[!@*~:.]/.test(who)) return who;
   const member = room.members.get(s.fold(who));
-  const { extban, accountBan } = s.support;
-  if (member?.account && accountBan && extban !== undefined)
-    return `${extban}${accountBan}:${member.account}`;
-  return member?.host ? `*!*@${member.host}` : `${who}!*@*`;
+  return (
+    (member?.account && accountMask(s, member.account)) ||
+    (member?.host ? `*!*@${member.host}` : `${who}!*@*`)
+  );
 }
 
 /** ban bans somebody from a room, and removes a member of that nick. It promises why not, or "". */
