@@ -32,6 +32,19 @@ const poor = `(() => {
 	return out;
 })()`
 
+// looksWell checks that what is on the screen has enough contrast and is no wider than it, and
+// takes a picture of this name.
+func (p *person) looksWell(picture string) {
+	p.t.Helper()
+	if bad := browser.Eval[[]string](p.Page, poor); len(bad) > 0 {
+		p.t.Errorf("%s: too little contrast: %q", picture, bad)
+	}
+	if browser.Eval[bool](p.Page, overflow) {
+		p.t.Errorf("%s: something is wider than the screen", picture)
+	}
+	p.Picture(picture)
+}
+
 // TestPageInUse has a conversation in both themes, on a wide screen and on a phone, and checks
 // contrast and overflow.
 func TestPageInUse(t *testing.T) {
@@ -74,13 +87,7 @@ func TestPageInUse(t *testing.T) {
 			who.Until("the colours change",
 				fmt.Sprintf(
 					`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
-			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
-				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
-			}
-			if browser.Eval[bool](who.Page, overflow) {
-				t.Errorf("%s, %s: something is wider than the screen", theme, name)
-			}
-			who.Picture(theme + "-" + name)
+			who.looksWell(theme + "-" + name)
 		}
 	}
 	bob.Do(chromedp.Click(chromedp.CSS("#show-rooms")))

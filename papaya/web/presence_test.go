@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"interleave/internal/browser"
 )
 
 // partner waits until the page says of the partner of a conversation that it is here, away or
@@ -35,10 +33,7 @@ func TestPartnersAreHereOrAway(t *testing.T) {
 	ann.partner("bob", "away")
 	for _, theme := range []string{"light", "dark"} {
 		ann.click("input[value=" + theme + "]")
-		if bad := browser.Eval[[]string](ann.Page, poor); len(bad) > 0 {
-			t.Errorf("%s: too little contrast: %q", theme, bad)
-		}
-		ann.Picture("presence-" + theme)
+		ann.looksWell("presence-" + theme)
 	}
 	ann.Do(reload())
 	ann.Do(setValue("#password", secretOf))

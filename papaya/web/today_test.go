@@ -266,13 +266,7 @@ func searching(t *testing.T, ann, bob *person) {
 			if who == ann {
 				ann.click("#show-search")
 			}
-			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
-				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
-			}
-			if browser.Eval[bool](who.Page, overflow) {
-				t.Errorf("%s, %s: something is wider than the screen", theme, name)
-			}
-			who.Picture("search-" + theme + "-" + name)
+			who.looksWell("search-" + theme + "-" + name)
 		}
 	}
 	bob.click("#found button")
